@@ -147,14 +147,7 @@ func (k *kafkaBench) ask(ctx context.Context, b *bench) ([]float64, error) {
 		list = append(list, record.Out{Topic: name, Key: []byte("door"), Value: k.vectors[i%len(k.vectors)]})
 	}
 	err = k.client.Write(ctx, list)
-	page := web.New(web.Options{Answer: func(name, model string, vectors [][]float32) ([]web.Answered, error) {
-		answers, err := s.Ask(name, model, vectors)
-		out := make([]web.Answered, len(answers))
-		for i, a := range answers {
-			out[i] = web.Answered{Label: a.Label, Confidence: a.Confidence}
-		}
-		return out, err
-	}})
+	page := web.New(web.Options{Answer: s.Ask})
 	server := httptest.NewServer(page.Handler())
 	defer server.Close()
 	body, _ := json.Marshal(map[string]any{"vector": centres[:streamDimension]})

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -160,11 +161,25 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Summary is the stage's state in a few figures.
 type Summary struct {
-	Answered, Unknown, Refused, Episodes, Streams int64
-	Lag                                           int64 // records not read yet; -1: unknown
-	LagSeconds                                    float64
-	Reasons                                       map[string]int64 // dead letters of unusable records, by fault
-	CutOff                                        time.Duration    // time without reading; see slkstream_cut_off_seconds
+	Answered   int64            `json:"answered"`
+	Unknown    int64            `json:"unknown"`
+	Refused    int64            `json:"dead"`
+	Episodes   int64            `json:"episodes"`
+	Streams    int64            `json:"streams"`
+	Lag        int64            `json:"lag"` // records not read yet; -1: unknown
+	LagSeconds float64          `json:"lagSeconds"`
+	Troubles   []Trouble        `json:"troubles,omitempty"` // set by Status
+	Reasons    map[string]int64 `json:"-"`                  // dead letters of unusable records, by fault
+	CutOff     time.Duration    `json:"-"`                  // time without reading
+}
+
+// Status is Summary with what keeps the stage from doing its work; nothing if m is nil.
+func (m *Metrics) Status() (s Summary) {
+	if m != nil {
+		s = m.Summary()
+		s.Troubles = slices.Concat(m.Troubles(), m.Paused(), m.Doubts())
+	}
+	return s
 }
 
 // Summary sums up the metrics.

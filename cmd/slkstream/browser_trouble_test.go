@@ -11,16 +11,17 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/slkstream/slkstream/internal/web"
+	"github.com/slkstream/slkstream/pipeline"
 )
 
 // While the stage cannot work, the page shows in red what is wrong, why, and what to do.
 func TestPageSaysTrouble(t *testing.T) {
 	var well atomic.Bool
-	page := web.New(web.Options{Title: "group doors", Status: func() web.Status {
+	page := web.New(web.Options{Title: "group doors", Status: func() pipeline.Summary {
 		if well.Load() {
-			return web.Status{Answered: 7}
+			return pipeline.Summary{Answered: 7}
 		}
-		return web.Status{Dead: 500, Troubles: []web.Trouble{{
+		return pipeline.Summary{Refused: 500, Troubles: []pipeline.Trouble{{
 			What:  "nothing of the input could be used for 1m2s: all 500 records went to the dead letters",
 			Cause: "the vector has 249 numbers, the feed's have 1280",
 			Do:    "compare the feed with --format, --dimension and --support",

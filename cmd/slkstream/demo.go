@@ -73,7 +73,7 @@ func runDemo(ctx context.Context, c *call) error {
 	var stage *pipeline.Stage
 	kept := newRecent(c)
 	page := newPage(c, client, &stage, web.Options{
-		Title: "demo", Recent: kept, Status: func() web.Status { return status(metrics) },
+		Title: "demo", Recent: kept, Status: func() pipeline.Summary { return metrics.Status() },
 		Note: fmt.Sprintf("Lost property: %d things come by again and again, one labelled picture of each. The light falls, the camera tilts, and after %d pictures something new comes: click it and name it %q.",
 			len(belt.Names()), demo.NewcomerAfter, demo.Newcomer),
 	})

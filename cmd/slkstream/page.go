@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -47,23 +45,6 @@ func newRecent(c *call) *recent.Store {
 		most = min(most, budget/8)
 	}
 	return recent.New(most)
-}
-
-// status returns the stage's status for the page; metrics may be nil before the stage begins.
-func status(metrics *pipeline.Metrics) web.Status {
-	if metrics == nil {
-		return web.Status{}
-	}
-	s := metrics.Summary()
-	view := web.Status{
-		Answered: s.Answered, Unknown: s.Unknown, Dead: s.Refused, Episodes: s.Episodes,
-		Streams: s.Streams, Lag: s.Lag, LagSeconds: s.LagSeconds,
-	}
-	view.Reasons = s.Reasons
-	for _, t := range slices.Concat(metrics.Troubles(), metrics.Paused(), metrics.Doubts()) {
-		view.Troubles = append(view.Troubles, web.Trouble{What: t.What, Cause: t.Cause, Do: t.Do})
-	}
-	return view
 }
 
 // shown returns the page's copy of an episode, as the stage continues to use its own.
@@ -112,28 +93,4 @@ func edges(graph *index.Affinity, n int) [][2]int32 {
 		}
 	}
 	return out
-}
-
-// answerQuestion labels the vectors of a question from a stream's memory.
-func answerQuestion(stage *pipeline.Stage, stream, model string, vectors [][]float32) (
-	[]web.Answered, error,
-) {
-	answers, err := stage.Ask(stream, model, vectors)
-	if errors.Is(err, pipeline.ErrNoStream) {
-		return nil, fmt.Errorf("%w: %w", web.ErrElsewhere, err)
-	}
-	if errors.Is(err, pipeline.ErrBusy) {
-		return nil, fmt.Errorf("%w: %w", web.ErrBusy, err)
-	}
-	out := make([]web.Answered, len(answers))
-	for i, a := range answers {
-		out[i] = web.Answered{
-			Label: a.Label, Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown,
-			UnknownScore: a.UnknownScore,
-		}
-		for _, other := range a.Alternatives {
-			out[i].Alternatives = append(out[i].Alternatives, record.Alternative(other))
-		}
-	}
-	return out, err
 }

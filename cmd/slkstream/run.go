@@ -48,14 +48,14 @@ func run(ctx context.Context, c *call) error {
 	if c.Config.Listen.Address != "" {
 		page = newPage(c, client, &stage, web.Options{
 			Title: groupTitle(options.Group), Recent: options.Recent,
-			Answer: func(stream, model string, vectors [][]float32) ([]web.Answered, error) {
-				return answerQuestion(stage, stream, model, vectors)
+			Answer: func(name, model string, vectors [][]float32) ([]stream.Answer, error) {
+				return stage.Ask(name, model, vectors)
 			},
 			Enter: func(ctx context.Context, stream, model string, vectors [][]float32) error {
 				return stage.Enter(ctx, stream, model, vectors)
 			},
 			Owner:  func(ctx context.Context, stream string) (string, error) { return stage.Owner(ctx, stream) },
-			Status: func() web.Status { return status(out.metrics) },
+			Status: func() pipeline.Summary { return out.metrics.Status() },
 		})
 		watching = append(watching, watcher{page})
 		options.AnsweredFirst = watcher{page}.AnsweredFirst

@@ -14,7 +14,6 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
 )
 
@@ -137,8 +136,8 @@ func sayLive(ctx context.Context, c *call, list []pipeline.Remembered) {
 	if err == nil {
 		defer answer.Body.Close()
 		var now struct {
-			Title  string     `json:"title"`
-			Status web.Status `json:"status"`
+			Title  string           `json:"title"`
+			Status pipeline.Summary `json:"status"`
 		}
 		if err = json.NewDecoder(answer.Body).Decode(&now); err == nil &&
 			now.Title == groupTitle(c.Config.Topics.Group) {

@@ -9,13 +9,8 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline"
 )
-
-// ErrElsewhere is wrapped by the error of Options.Answer for a stream that another process has, or none.
-var ErrElsewhere = errors.New("not here")
-
-// ErrBusy is wrapped by the error of Options.Answer for a question that may be asked again later.
-var ErrBusy = errors.New("busy")
 
 const (
 	mostAsked  = 256  // vectors of one question
@@ -23,8 +18,8 @@ const (
 	askedBurst = 200  // beyond that, at once
 )
 
-// Answered is an answer to a vector that is no item.
-type Answered struct {
+// answerView is an answer to a vector that is no item.
+type answerView struct {
 	Label        string               `json:"label"`
 	Confidence   float64              `json:"confidence"`
 	Calibrated   bool                 `json:"calibrated"`
@@ -101,9 +96,9 @@ func (p *Page) apiAnswer(r *http.Request, body *struct {
 	}
 	answers, err := p.options.Answer(name, body.Model, vectors)
 	switch {
-	case errors.Is(err, ErrElsewhere):
+	case errors.Is(err, pipeline.ErrNoStream):
 		return nil, p.elsewhere(r, name, err)
-	case errors.Is(err, ErrBusy):
+	case errors.Is(err, pipeline.ErrBusy):
 		return nil, refuse(http.StatusServiceUnavailable, "%v", err)
 	case err != nil:
 		return nil, wrong("%v", err)
@@ -114,11 +109,17 @@ func (p *Page) apiAnswer(r *http.Request, body *struct {
 			return nil, refuse(http.StatusBadGateway, "the input topic did not take it; the log says why")
 		}
 	}
-	for i := range answers {
-		answers[i].Confidence = zeroIfNot(answers[i].Confidence)
-		answers[i].UnknownScore = zeroIfNot(answers[i].UnknownScore)
+	views := make([]answerView, len(answers))
+	for i, a := range answers {
+		views[i] = answerView{
+			Label: a.Label, Confidence: zeroIfNot(a.Confidence), Calibrated: a.Calibrated, Unknown: a.Unknown,
+			UnknownScore: zeroIfNot(a.UnknownScore),
+		}
+		for _, other := range a.Alternatives {
+			views[i].Alternatives = append(views[i].Alternatives, record.Alternative(other))
+		}
 	}
-	return map[string]any{"answers": answers}, nil
+	return map[string]any{"answers": views}, nil
 }
 
 // learns says whether the vectors of a question are to enter their stream.

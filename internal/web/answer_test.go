@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // A vector is answered in the reply, and a faulty request gets an error that names the fault.
@@ -25,19 +26,19 @@ func TestAnswerQuestions(t *testing.T) {
 			return "", errors.New("the group is not known")
 		}
 		return "http://b:8070/", nil
-	}, Answer: func(stream, model string, vectors [][]float32) ([]Answered, error) {
+	}, Answer: func(name, model string, vectors [][]float32) ([]stream.Answer, error) {
 		switch {
-		case stream != "door":
-			return nil, fmt.Errorf("%q: %w", stream, ErrElsewhere)
+		case name != "door":
+			return nil, fmt.Errorf("%q: %w", name, pipeline.ErrNoStream)
 		case model == "one too many":
-			return nil, fmt.Errorf("%w: too many streams", ErrBusy)
+			return nil, fmt.Errorf("%w, too many streams", pipeline.ErrBusy)
 		case model == "old":
 			return nil, errors.New("dimension 2, not the stream's 3")
 		}
-		answers := make([]Answered, len(vectors))
+		answers := make([]stream.Answer, len(vectors))
 		for i := range answers {
-			answers[i] = Answered{Label: fmt.Sprint("anna-", len(vectors[i])), Confidence: .5}
-			answers[i].Alternatives = []record.Alternative{{Label: "kim", Confidence: .25}}
+			answers[i] = stream.Answer{Label: fmt.Sprint("anna-", len(vectors[i])), Confidence: .5}
+			answers[i].Alternatives = []stream.Alternative{{Label: "kim", Confidence: .25}}
 		}
 		return answers, nil
 	}}
@@ -51,9 +52,9 @@ func TestAnswerQuestions(t *testing.T) {
 		{"?stream=door", `{"vector":"AACAPwAAAEAAAEBA"}`, http.StatusOK, `"anna-3"`},
 		{"?stream=door", `{"vectors":[[1,2],[3,4,5]]}`, http.StatusOK, `"anna-3"`},
 		{"?stream=door", `{"vector":[1,2]}`, http.StatusOK, `{"label":"kim","confidence":0.25}`},
-		{"?stream=yard", `{"vector":[1,2]}`, http.StatusNotFound, "not here: ask http://b:8070/"},
-		{"?stream=yard&learn", `{"vector":[1,2]}`, http.StatusNotFound, "not here"},
-		{"?stream=nobody%27s", `{"vector":[1,2]}`, http.StatusNotFound, "not here\n"},
+		{"?stream=yard", `{"vector":[1,2]}`, http.StatusNotFound, "stream: ask http://b:8070/"},
+		{"?stream=yard&learn", `{"vector":[1,2]}`, http.StatusNotFound, "does not remember"},
+		{"?stream=nobody%27s", `{"vector":[1,2]}`, http.StatusNotFound, "does not remember the stream\n"},
 		{"?stream=door&learn", `{"vector":[1,2]}`, http.StatusOK, `"anna-2"`},
 		{"?stream=door&learn", `{"vectors":[[1],[2],[3]]}`, http.StatusBadGateway, "the log says why"},
 		{"?stream=door", `{"vector":[1,2],"model":"old"}`, http.StatusBadRequest, "dimension"},

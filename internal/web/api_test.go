@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline"
 )
 
 func review(id string) record.Review {
@@ -241,8 +242,8 @@ func TestOpenAPIIsTrue(t *testing.T) {
 // Troubles of the stage are in the status that the API returns, even if no page was opened before, and are
 // sent to the page.
 func TestTroublesAreTold(t *testing.T) {
-	p := New(Options{Status: func() Status {
-		return Status{Answered: 7, Troubles: []Trouble{{
+	p := New(Options{Status: func() pipeline.Summary {
+		return pipeline.Summary{Answered: 7, Troubles: []pipeline.Trouble{{
 			What:  "nothing of the input could be used",
 			Cause: "dimension 3", Do: "look at the feed",
 		}}}
@@ -250,7 +251,7 @@ func TestTroublesAreTold(t *testing.T) {
 	answer := httptest.NewRecorder()
 	p.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/api/state", nil))
 	var state struct {
-		Status Status `json:"status"`
+		Status pipeline.Summary `json:"status"`
 	}
 	if err := json.Unmarshal(answer.Body.Bytes(), &state); err != nil {
 		t.Fatal(err)

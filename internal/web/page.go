@@ -16,6 +16,8 @@ import (
 
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // Options say what the page shows and what it may do.
@@ -28,8 +30,8 @@ type Options struct {
 	// data: URLs are always shown.
 	ImageHosts []string
 	Recent     *recent.Store // the last answered items; nil: none are kept
-	// Answer answers vectors by what the stage knows of a stream; nil: it does not. See ErrElsewhere.
-	Answer func(stream, model string, vectors [][]float32) ([]Answered, error)
+	// Answer answers vectors as pipeline.Stage.Ask does; nil: it does not.
+	Answer func(stream, model string, vectors [][]float32) ([]stream.Answer, error)
 	// Enter lets vectors enter a stream, as items of one moment; nil: none may. Owner is where the process that
 	// has a stream is found; "": nobody says; nil with Answer.
 	Enter func(ctx context.Context, stream, model string, vectors [][]float32) error
@@ -53,33 +55,11 @@ type Options struct {
 	Strangers    func(context.Context) ([]recent.Stranger, error)
 	WouldCorrect func([]record.Example) []recent.Corrected
 	Questions    *Questions // what people are asked; nil: a queue that stays empty
-	Status       func() Status
+	Status       func() pipeline.Summary
 	// UserHeader is the header in which a proxy names who is signed in; "": nobody is named.
 	UserHeader string
 	MaxWrong   float64 // the share of sure answers that may be wrong; 0: none is called sure
 	Log        *slog.Logger
-}
-
-// Status is what the stage says of itself.
-type Status struct {
-	Answered int64 `json:"answered"`
-	Unknown  int64 `json:"unknown"`
-	Dead     int64 `json:"dead"`
-	// Reasons are the dead letters by what was wrong with them.
-	Reasons    map[string]int64 `json:"-"`
-	Episodes   int64            `json:"episodes"`
-	Streams    int64            `json:"streams"`
-	Lag        int64            `json:"lag"` // records not yet answered; -1: not known
-	LagSeconds float64          `json:"lagSeconds"`
-	// Troubles are what keeps the stage from doing its work now.
-	Troubles []Trouble `json:"troubles,omitempty"`
-}
-
-// Trouble is what keeps a stage from doing its work, for a person to read.
-type Trouble struct {
-	What  string `json:"what"`
-	Cause string `json:"cause"` // "": not known
-	Do    string `json:"do"`    // what may be done
 }
 
 // Item is an answered embedding.
@@ -137,7 +117,7 @@ type Page struct {
 	last      []byte   // the last episode that was shown, encoded
 	unseen    *Episode // a later one, that came while nobody looked on
 	speed     speed
-	status    Status
+	status    pipeline.Summary
 	curve     curve
 	shown     shown
 	takenBack []record.Example // on this page, the latest last: so that it can be undone

@@ -12,6 +12,7 @@ import (
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline"
 )
 
 // simulation is a stage that labels pictures by the nearest mean, enough to give the page something to show.
@@ -59,8 +60,8 @@ func (s *simulation) lessons() []record.Example {
 	return slices.Clone(s.taught)
 }
 
-func (s *simulation) status() Status {
-	return Status{Answered: s.all, Unknown: s.all / 40, Episodes: s.number, Streams: 1, Lag: 12, LagSeconds: .4}
+func (s *simulation) status() pipeline.Summary {
+	return pipeline.Summary{Answered: s.all, Unknown: s.all / 40, Episodes: s.number, Streams: 1, Lag: 12}
 }
 
 // episode answers the next n pictures.

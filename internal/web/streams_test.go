@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline"
 )
 
 // Each stream is counted over the last hour and no longer, and the reasons of dead letters are shown.
 func TestStreams(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
-	p := New(Options{Status: func() Status { return Status{Reasons: map[string]int64{"size": 3}} }})
+	dead := pipeline.Summary{Reasons: map[string]int64{"size": 3}}
+	p := New(Options{Status: func() pipeline.Summary { return dead }})
 	p.streams.now = func() time.Time { return now }
 	answers := func(stream string, n int) (out []record.Result) {
 		for i := range n {

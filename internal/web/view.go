@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline"
 )
 
 // The views are the JSON that the page's script reads.
@@ -22,7 +23,7 @@ type helloView struct {
 }
 
 type statusView struct {
-	Status
+	pipeline.Summary
 	PerSecond float64 `json:"perSecond"`
 }
 
