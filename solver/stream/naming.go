@@ -52,27 +52,5 @@ func (n *calledClasses) answer(class int32, row []float32, confidence float32) (
 	return int32(best), n.row, min(1, confidence*n.row[best]/max(row[class], 1e-6))
 }
 
-// call replaces the classes of an answer by their names.
-func (l *followedLabels) call(a *Answer) {
-	if l.names.none() {
-		return
-	}
-	a.Label = l.called(a.Label)
-	var others []Alternative
-	for _, other := range a.Alternatives {
-		other.Label = l.called(other.Label)
-		i := slices.IndexFunc(others, func(x Alternative) bool { return x.Label == other.Label })
-		switch {
-		case other.Label == a.Label:
-			a.Confidence = min(1, a.Confidence+other.Confidence)
-		case i >= 0:
-			others[i].Confidence += other.Confidence
-		default:
-			others = append(others, other)
-		}
-	}
-	a.Alternatives = others
-}
-
 // alike reports whether two classes have the same name.
 func (l *followedLabels) alike(a, b string) bool { return a == b || l.called(a) == l.called(b) }

@@ -30,6 +30,8 @@ type Now struct {
 
 	pairs   settledPairs
 	fit     confidenceFit
+	called  *calledClasses // the names in use; nil: the classes' own
+	others  []Alternative  // of all items that are being answered
 	scratch nowScratch
 }
 
@@ -122,6 +124,7 @@ func (n *Now) Follow(k *Knowledge, items []Item, answers []Answer) {
 	if n.knows = k; old != nil && (old.model != k.model || old.dimension != k.dimension || old.clusters != k.clusters) {
 		n.rows, n.raised, n.u = n.rows[:0], n.raised[:0], n.u[:0]
 	}
+	n.called = k.labels.calledClasses(k.names)
 	n.settle(old, items, answers)
 	if len(n.u) < len(n.raised) || !k.sameMap(old) {
 		n.embed()
@@ -245,7 +248,6 @@ func (n *Now) count() {
 	n.prototypes = vector.Resize(n.prototypes, classes)
 	for c, expected := range k.expected {
 		n.counts[c] = k.solve.CPI * expected
-		n.come(c, 0)
 		n.prototype(c)
 	}
 	for i := range n.rows {
@@ -253,9 +255,12 @@ func (n *Now) count() {
 		n.gather(i)
 		if !r.settled {
 			for _, x := range r.s.of[:r.s.count] {
-				n.come(int(x.class), float64(x.weight))
+				n.counts[x.class] += float64(x.weight)
 			}
 		}
+	}
+	for c := range n.counts {
+		n.come(c, 0)
 	}
 }
 

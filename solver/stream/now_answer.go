@@ -49,6 +49,7 @@ func (n *Now) answer(items []Item, keep bool) []Answer {
 		return nil
 	}
 	answers := make([]Answer, 0, len(items))
+	n.others = make([]Alternative, 0, len(items)*min(mostAlternatives, len(k.names)-1))
 	for len(items) > 0 {
 		most := min(len(items), nowAtOnce)
 		if keep {
@@ -128,9 +129,7 @@ func (n *Now) record(answers []Answer, items []Item, first, before int, keep boo
 		}
 	}
 	for i := range count {
-		answer := n.finish(&x.items[i], &items[first+i], keep)
-		k.labels.call(&answer)
-		answers = append(answers, answer)
+		answers = append(answers, n.finish(&x.items[i], &items[first+i], keep))
 	}
 	return answers
 }
@@ -376,14 +375,21 @@ func (n *Now) finish(it *nowItem, item *Item, keep bool) Answer {
 		}
 	}
 	z = k.limit.confidence(z/degree, it.unknown)
+	clear(x.scores)
+	row.s.addTo(x.scores, 1)
+	names, soft := k.names, x.scores
+	if n.called != nil {
+		names = n.called.names
+		label, soft, z = n.called.answer(label, soft, z)
+	}
 	a := Answer{
-		Label: k.names[label], Confidence: n.fit.confidence(float64(z)), Calibrated: n.fit.fitted,
+		Label: names[label], Confidence: n.fit.confidence(float64(z)), Calibrated: n.fit.fitted,
 		UnknownScore: it.unknown,
 	}
 	k.limit.judge(&a)
-	clear(x.scores)
-	row.s.addTo(x.scores, 1)
-	a.Alternatives = alternatives(nil, k.names, x.scores, label, a.Confidence)
+	from := len(n.others)
+	n.others = alternatives(n.others, names, soft, label, a.Confidence)
+	a.Alternatives = slices.Clip(n.others[from:])
 	if !keep {
 		return a
 	}
@@ -393,7 +399,7 @@ func (n *Now) finish(it *nowItem, item *Item, keep bool) Answer {
 		if c, ok := k.numbers[item.Label]; ok {
 			row.s = certain(c)
 		}
-		a = Answer{Label: item.Label, Confidence: 1, Calibrated: a.Calibrated}
+		a = Answer{Label: k.labels.called(item.Label), Confidence: 1, Calibrated: a.Calibrated}
 	}
 	for _, v := range row.s.of[:row.s.count] {
 		n.come(int(v.class), float64(v.weight))

@@ -286,3 +286,40 @@ func TestFirstAnswersKnowRejections(t *testing.T) {
 		t.Error("the name that people see cannot be rejected")
 	}
 }
+
+// TestFirstAnswersOfNamedClasses: a first answer is compared with its episode's by the name of its class,
+// not by the class: an answer that stays the same must not count as one that changed.
+func TestFirstAnswersOfNamedClasses(t *testing.T) {
+	f := newCamera(22, 4, 16, .6)
+	plain := f.labels(3)
+	labels := named(t, plain, Name{"", label(0), "seen"}, Name{"", label(1), "seen"})
+	items, _ := f.episode(40, 0)
+	s := New("cam", settings(t))
+	k, err := s.Knowledge(&items[0], labels, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now Now
+	now.Follow(k, nil, nil)
+	first := now.Answer(items)
+	sound(t, first)
+	answers, _ := answer(t, s, new(Engine), items, labels)
+	seen := 0
+	for _, a := range first {
+		if a.Label == label(0) || a.Label == label(1) {
+			t.Errorf("answered %s by its former name", a.Label)
+		}
+		if a.Label == "seen" {
+			seen++
+		}
+	}
+	now.Follow(k, items, answers)
+	if now.pairs.count != len(items) || seen == 0 {
+		t.Fatalf("%d pairs of %d items, %d of them named", now.pairs.count, len(items), seen)
+	}
+	for i, a := range first {
+		if pair := now.pairs.pairs[i]; a.Label == answers[i].Label && pair[1] != logit(answers[i].Confidence) {
+			t.Errorf("item %d is %s twice, with %g in place of %g", i, a.Label, pair[1], logit(answers[i].Confidence))
+		}
+	}
+}
