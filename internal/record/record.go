@@ -165,37 +165,37 @@ const NotForSize = -1
 
 // Alternative is another possible label of an item.
 type Alternative struct {
-	Label      string  `json:"label"`
-	Confidence float64 `json:"confidence"`
+	Label      string  `json:"label" avro:"label"`
+	Confidence float64 `json:"confidence" avro:"confidence"`
 }
 
-// Result is the answer to one Item.
+// Result is the answer to one Item: as JSON by AppendResult, and in Avro.
 type Result struct {
-	ID           string          `json:"id"`
-	ItemID       string          `json:"itemId,omitempty"`
-	ReplayOf     string          `json:"replayOf,omitempty"` // see Item
-	Stream       string          `json:"stream"`
-	Episode      int64           `json:"episode"`
-	Settled      *bool           `json:"settled,omitempty"` // false: a first answer; nil: the episode's
-	Label        string          `json:"label"`
-	Confidence   float64         `json:"confidence"`
-	Sure         *bool           `json:"sure,omitempty"` // nil: no --max-wrong is set
-	SureFrom     float64         `json:"-"`              // least confidence for Sure; 0: none
-	Calibrated   bool            `json:"calibrated"`
-	Unknown      bool            `json:"unknown"`
-	UnknownScore float64         `json:"unknownScore"`
-	Alternatives []Alternative   `json:"alternatives,omitempty"`
-	Time         time.Time       `json:"time"`
-	Model        string          `json:"model,omitempty"`
-	Attributes   json.RawMessage `json:"attributes,omitempty"`
+	ID           string          `json:"id" avro:"id"`
+	ItemID       string          `json:"itemId,omitempty" avro:"itemId,omitzero"`
+	ReplayOf     string          `json:"replayOf,omitempty" avro:"replayOf,omitzero"` // see Item
+	Stream       string          `json:"stream" avro:"stream"`
+	Episode      int64           `json:"episode" avro:"episode"`
+	Settled      *bool           `json:"settled,omitempty" avro:"-"` // false: a first answer; nil: the episode's
+	Label        string          `json:"label" avro:"label"`
+	Confidence   float64         `json:"confidence" avro:"confidence"`
+	Sure         *bool           `json:"sure,omitempty" avro:"sure"` // nil: no --max-wrong is set
+	SureFrom     float64         `json:"-" avro:"-"`                 // least confidence for Sure; 0: none
+	Calibrated   bool            `json:"calibrated" avro:"calibrated"`
+	Unknown      bool            `json:"unknown" avro:"unknown"`
+	UnknownScore float64         `json:"unknownScore" avro:"unknownScore"`
+	Alternatives []Alternative   `json:"alternatives,omitempty" avro:"alternatives"`
+	Time         time.Time       `json:"time" avro:"time"`
+	Model        string          `json:"model,omitempty" avro:"model,omitzero"`
+	Attributes   json.RawMessage `json:"attributes,omitempty" avro:"attributes,omitzero"`
 	// Vector is little-endian float32, as from AppendVector; nil: left out.
-	Vector []byte       `json:"vector,omitempty"`
-	Source ResultSource `json:"source"`
+	Vector []byte       `json:"vector,omitempty" avro:"-"`
+	Source ResultSource `json:"source" avro:"source"`
 }
 
 // ResultSource is the position of the record that a Result answers.
 type ResultSource struct {
-	Topic     string `json:"topic"`
-	Partition int32  `json:"partition"`
-	Offset    int64  `json:"offset"`
+	Topic     string `json:"topic" avro:"topic"`
+	Partition int32  `json:"partition" avro:"partition"`
+	Offset    int64  `json:"offset" avro:"offset"`
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"time"
 
 	"github.com/twmb/avro"
 	"github.com/twmb/franz-go/pkg/sr"
@@ -34,36 +33,10 @@ const ResultSchema = `{"type":"record","name":"Result","namespace":"slkstream","
  {"name":"replayOf","type":["null","string"],"default":null},
  {"name":"sure","type":["null","boolean"],"default":null}]}`
 
-// result is a record.Result in the form of ResultSchema.
+// result is a record.Result in the form of ResultSchema, which has its vector as numbers.
 type result struct {
-	ID           string        `avro:"id"`
-	ItemID       *string       `avro:"itemId"`
-	Stream       string        `avro:"stream"`
-	Episode      int64         `avro:"episode"`
-	Label        string        `avro:"label"`
-	Confidence   float64       `avro:"confidence"`
-	Calibrated   bool          `avro:"calibrated"`
-	Unknown      bool          `avro:"unknown"`
-	UnknownScore float64       `avro:"unknownScore"`
-	Alternatives []alternative `avro:"alternatives"`
-	Time         time.Time     `avro:"time"`
-	Model        *string       `avro:"model"`
-	Attributes   *string       `avro:"attributes"`
-	Vector       *[]float32    `avro:"vector"`
-	Source       source        `avro:"source"`
-	ReplayOf     *string       `avro:"replayOf"`
-	Sure         *bool         `avro:"sure"`
-}
-
-type alternative struct {
-	Label      string  `avro:"label"`
-	Confidence float64 `avro:"confidence"`
-}
-
-type source struct {
-	Topic     string `avro:"topic"`
-	Partition int32  `avro:"partition"`
-	Offset    int64  `avro:"offset"`
+	record.Result `avro:",inline"`
+	Numbers       []float32 `avro:"vector,omitzero"`
 }
 
 // Results returns the form of results in Avro, with Confluent's framing. It registers ResultSchema as the
@@ -94,7 +67,10 @@ func (r *Registry) Results(ctx context.Context, topic string) (record.ResultForm
 	return record.ResultForm{Append: func(dst []byte, answer *record.Result) []byte {
 		before := len(dst)
 		dst = append(dst, framing...)
-		value := avroResult(answer)
+		value := result{Result: *answer}
+		if len(answer.Vector) > 0 {
+			value.Numbers = record.VectorOf(answer.Vector)
+		}
 		encoded, err := schema.AppendEncode(dst, &value)
 		if err != nil {
 			// The fields match the schema, so this is a bug here. Readers still get the answer, as JSON.
@@ -103,30 +79,4 @@ func (r *Registry) Results(ctx context.Context, topic string) (record.ResultForm
 		}
 		return encoded
 	}}, nil
-}
-
-func avroResult(r *record.Result) result {
-	optional := func(text string) *string {
-		if text == "" {
-			return nil
-		}
-		return &text
-	}
-	value := result{
-		ID: r.ID, ItemID: optional(r.ItemID), Stream: r.Stream, Episode: r.Episode, Label: r.Label,
-		Confidence: r.Confidence,
-		Calibrated: r.Calibrated, Unknown: r.Unknown, UnknownScore: r.UnknownScore, Time: r.Time.UTC(),
-		Model:      optional(r.Model),
-		Attributes: optional(string(r.Attributes)), Alternatives: make([]alternative, len(r.Alternatives)),
-		Source: source{r.Source.Topic, r.Source.Partition, r.Source.Offset}, ReplayOf: optional(r.ReplayOf),
-		Sure: r.Sure,
-	}
-	for i, a := range r.Alternatives {
-		value.Alternatives[i] = alternative(a)
-	}
-	if len(r.Vector) > 0 {
-		vector := record.VectorOf(r.Vector)
-		value.Vector = &vector
-	}
-	return value
 }
