@@ -33,7 +33,7 @@ var mayLookInto = map[string][]string{
 	"internal/record":    {"internal/kernel"},
 	"internal/state":     {"internal/record", "solver/stream"},
 	"internal/telemetry": {},
-	"internal/registry":  {"internal/record"},
+	"internal/registry":  {"internal/record", "internal/topic"},
 	"pipeline": {
 		"consumer", "producer", "solver", "solver/stream", "internal/record", "internal/state",
 		"internal/ordered", "internal/recent", "internal/telemetry", "internal/topic",

@@ -4,8 +4,6 @@ package registry
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // Settings configure the connection to the registry.
@@ -66,7 +65,7 @@ const (
 func New(s Settings) (*Registry, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if s.CA != "" || s.Cert != "" {
-		t, err := tlsOf(&s)
+		t, err := topic.TLS(s.CA, s.Cert, s.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -123,28 +122,6 @@ func (s *Settings) withoutUser() ([]string, error) {
 		addresses = append(addresses, address.String())
 	}
 	return addresses, nil
-}
-
-func tlsOf(s *Settings) (*tls.Config, error) {
-	t := &tls.Config{MinVersion: tls.VersionTLS12}
-	if s.CA != "" {
-		pem, err := os.ReadFile(s.CA)
-		if err != nil {
-			return nil, fmt.Errorf("tls-ca: %w", err)
-		}
-		t.RootCAs = x509.NewCertPool()
-		if !t.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("tls-ca: no certificate in %s", s.CA)
-		}
-	}
-	if s.Cert != "" {
-		cert, err := tls.LoadX509KeyPair(s.Cert, s.Key)
-		if err != nil {
-			return nil, fmt.Errorf("tls-cert: %w", err)
-		}
-		t.Certificates = []tls.Certificate{cert}
-	}
-	return t, nil
 }
 
 // Decode implements record.Schemas.

@@ -1,80 +1,78 @@
 package topic
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"sync"
 	"time"
 )
 
-// certificates holds the TLS files. They are read again when they change, so that a renewal needs no restart:
-// new connections use the new files. If these cannot be used, the previous ones stay in force.
-type certificates struct {
-	ca, cert, key string
-	log           *slog.Logger
-
-	mutex sync.Mutex
-	read  [3]time.Time // modification times of the files at the last load
-	pool  *x509.CertPool
-	pair  *tls.Certificate
-}
-
-// config returns a TLS configuration that follows changes of the files.
-func (c *certificates) config() (*tls.Config, error) {
-	if err := c.load(); err != nil {
-		return nil, err
-	}
+// TLS returns a configuration from PEM files: the authorities to trust, "" for the system's, and the client's
+// certificate and key, "" for none.
+func TLS(ca, cert, key string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if c.cert != "" {
-		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			_, pair := c.current()
-			return pair, nil
+	if ca != "" {
+		pem, err := os.ReadFile(ca)
+		if err != nil {
+			return nil, fmt.Errorf("tls-ca: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("tls-ca: %s holds no PEM certificate", ca)
 		}
 	}
-	if c.ca != "" {
-		config.InsecureSkipVerify = true // VerifyConnection verifies, with the current authorities
-		config.VerifyConnection = func(state tls.ConnectionState) error {
-			pool, _ := c.current()
-			if len(state.PeerCertificates) == 0 {
-				return errors.New("the broker shows no certificate")
-			}
-			between := x509.NewCertPool()
-			for _, certificate := range state.PeerCertificates[1:] {
-				between.AddCert(certificate)
-			}
-			_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{
-				DNSName: state.ServerName, Roots: pool,
-				Intermediates: between,
-			})
-			return err
+	if (cert == "") != (key == "") {
+		return nil, fmt.Errorf("tls-cert %q and tls-key %q go together", cert, key)
+	}
+	if cert != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("tls-cert and tls-key: %w", err)
 		}
+		config.Certificates = []tls.Certificate{pair}
 	}
 	return config, nil
 }
 
-// current returns the authorities and the key pair, after a reload if the files have changed.
-func (c *certificates) current() (*x509.CertPool, *tls.Certificate) {
-	if changed := c.changed(); changed {
-		if err := c.load(); err != nil {
-			c.log.Warn("certificates have changed and cannot be used: going by those before", "error", err)
-		} else {
-			c.log.Info("certificates were read again")
-		}
-	}
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	return c.pool, c.pair
+// certificates holds the TLS files. They are read again when they change, so that a renewal needs no restart:
+// new connections use the new files. If these cannot be used, the previous ones stay in force until a file
+// changes.
+type certificates struct {
+	ca, cert, key string
+	log           *slog.Logger
+
+	mutex  sync.Mutex
+	read   [3]time.Time // modification times of the files at the last load
+	config *tls.Config  // nil: not loaded yet
 }
 
-func (c *certificates) changed() bool {
-	now := c.times()
+// current returns the configuration, after a reload if the files have changed. An error is that of the first
+// load.
+func (c *certificates) current() (*tls.Config, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return now != c.read
+	times := c.times()
+	if c.config != nil && times == c.read {
+		return c.config, nil
+	}
+	c.read = times
+	config, err := TLS(c.ca, c.cert, c.key)
+	switch {
+	case c.config == nil && err != nil:
+		return nil, err
+	case err != nil:
+		c.log.Warn("certificates have changed and cannot be used: going by those before", "error", err)
+		return c.config, nil
+	case c.config != nil:
+		c.log.Info("certificates were read again")
+	}
+	c.config = config
+	return config, nil
 }
 
 // times returns the files' modification times; zero for a file that is not set or not there.
@@ -90,33 +88,24 @@ func (c *certificates) times() (times [3]time.Time) {
 	return times
 }
 
-// load reads the files. After an error the previous ones stay in force until a file changes.
-func (c *certificates) load() error {
-	times := c.times()
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	c.read = times
-	pool, pair := c.pool, c.pair
-	if c.ca != "" {
-		pem, err := os.ReadFile(c.ca)
+// secure wraps dial so that its connections are encrypted, by the files as they are then.
+func (c *certificates) secure(dial dialing) dialing {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		config, err := c.current()
 		if err != nil {
-			return fmt.Errorf("tls-ca: %w", err)
+			return nil, err
 		}
-		pool = x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("tls-ca: %s holds no PEM certificate", c.ca)
-		}
-	}
-	if (c.cert == "") != (c.key == "") {
-		return fmt.Errorf("tls-cert %q and tls-key %q go together", c.cert, c.key)
-	}
-	if c.cert != "" {
-		loaded, err := tls.LoadX509KeyPair(c.cert, c.key)
+		conn, err := dial(ctx, network, address)
 		if err != nil {
-			return fmt.Errorf("tls-cert and tls-key: %w", err)
+			return nil, err
 		}
-		pair = &loaded
+		config = config.Clone()
+		config.ServerName, _, _ = net.SplitHostPort(address)
+		secure := tls.Client(conn, config)
+		if err := secure.HandshakeContext(ctx); err != nil {
+			_ = conn.Close() // the handshake's error is the one to report
+			return nil, err
+		}
+		return secure, nil
 	}
-	c.pool, c.pair = pool, pair
-	return nil
 }

@@ -5,7 +5,6 @@ package topic
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -79,29 +78,29 @@ func Connect(s Settings) (*Client, error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	var encryption *tls.Config
-	if s.TLS || s.CA != "" || s.Cert != "" || s.Key != "" {
-		var err error
-		if encryption, err = (&certificates{ca: s.CA, cert: s.Cert, key: s.Key, log: log}).config(); err != nil {
+	dial := dialing((&net.Dialer{Timeout: 3 * time.Second}).DialContext)
+	if s.Dial != nil {
+		dial = s.Dial
+	}
+	encrypted := s.TLS || s.CA != "" || s.Cert != "" || s.Key != ""
+	if encrypted {
+		files := &certificates{ca: s.CA, cert: s.Cert, key: s.Key, log: log}
+		if _, err := files.current(); err != nil {
 			return nil, err
 		}
+		dial = files.secure(dial)
 	}
 	mechanism, err := s.mechanism()
 	if err != nil {
 		return nil, err
 	}
-	if secret := strings.ToLower(s.SASL); encryption == nil && (secret == "plain" || secret == "oauthbearer") {
+	if secret := strings.ToLower(s.SASL); !encrypted && (secret == "plain" || secret == "oauthbearer") {
 		log.Warn("sasl " + secret + " without tls: whoever listens on the network reads the password or token; turn --tls on")
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	dial := s.Dial
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: 3 * time.Second}).DialContext
-	}
 	transport := &kafka.Transport{
 		Dial:     dial,
 		ClientID: s.ClientID,
-		TLS:      encryption,
 		SASL:     mechanism,
 		// A moved leader is found through the metadata: with the default of six seconds, its partitions would
 		// stand still for that long.
@@ -116,7 +115,7 @@ func Connect(s Settings) (*Client, error) {
 		clientID:  s.ClientID,
 		dialer: &kafka.Dialer{
 			ClientID: s.ClientID, Timeout: 5 * time.Second,
-			DialFunc: withoutCreating(dial, encryption), SASLMechanism: mechanism,
+			DialFunc: withoutCreating(dial), SASLMechanism: mechanism,
 		},
 		log:  log,
 		stop: stop,

@@ -2,7 +2,6 @@ package topic
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"net"
 
@@ -14,24 +13,12 @@ type dialing func(ctx context.Context, network, address string) (net.Conn, error
 
 // withoutCreating wraps dial so that metadata requests over its connections do not create topics. kafka-go's
 // consumer group allows creation when it asks for its topics' partitions, and so would create a deleted input
-// topic again. TLS, if encryption is not nil, is set up here, below the wrapper, which must see the requests.
-func withoutCreating(dial dialing, encryption *tls.Config) dialing {
+// topic again.
+func withoutCreating(dial dialing) dialing {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
-		}
-		if encryption != nil {
-			config := encryption.Clone()
-			if config.ServerName == "" {
-				config.ServerName, _, _ = net.SplitHostPort(address)
-			}
-			secure := tls.Client(conn, config)
-			if err := secure.HandshakeContext(ctx); err != nil {
-				_ = conn.Close() // the handshake's error is the one to report
-				return nil, err
-			}
-			conn = secure
 		}
 		return &notCreating{Conn: conn}, nil
 	}

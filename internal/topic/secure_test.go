@@ -1,10 +1,13 @@
 package topic_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"testing"
 	"time"
@@ -116,6 +119,31 @@ func TestCertificatesAndPasswords(t *testing.T) {
 		s.Password = "wrong"
 		if err := try(s); err == nil {
 			t.Errorf("%s: a wrong password is accepted", mechanism)
+		}
+	}
+}
+
+// A certificate counts only for the host that was dialled, whether that is a name or an address.
+func TestCertificateOfAnotherHost(t *testing.T) {
+	withTLS, _, files := secured(t)
+	_, port, err := net.SplitHostPort(withTLS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"127.0.0.9", "other.example"} {
+		client, err := topic.Connect(topic.Settings{
+			Brokers: []string{net.JoinHostPort(host, port)}, CA: files.CA, Cert: files.Cert, Key: files.Key,
+			Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, network, withTLS)
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = client.Partitions(within(t, 30*time.Second), "any")
+		client.Close()
+		if wrong := (x509.HostnameError{}); !errors.As(err, &wrong) {
+			t.Errorf("%s: %v", host, err)
 		}
 	}
 }
