@@ -52,42 +52,37 @@ func (s *exampleSet) list() (list []Example) {
 
 // auditList audits the examples of one stream. also are the examples for every stream: in force, not audited.
 func auditList(ctx context.Context, engine *Engine, settings Settings, name string, examples, also []Example) (doubts []Doubt, alone int, err error) {
-	type kind struct {
+	type class struct {
 		model     string
 		dimension int
+		label     string
 	}
-	type class struct {
-		kind
-		label string
+	type part struct {
+		model     string
+		dimension int
+		fold      int
 	}
-	of := map[class]int{} // number of examples of each class
+	of, rank, folds := map[class]int{}, map[class]int{}, map[part][]Example{}
 	for _, e := range slices.Concat(examples, also) {
-		of[class{kind{e.Model, len(e.Vector)}, e.Label}]++
+		of[class{e.Model, len(e.Vector), e.Label}]++
 	}
-	rank := map[class]int{}
-	folds := map[kind][][]Example{}
 	for _, e := range examples {
-		c := class{kind{e.Model, len(e.Vector)}, e.Label}
+		c := class{e.Model, len(e.Vector), e.Label}
 		if of[c] == 1 {
 			alone++
 			continue
 		}
-		if folds[c.kind] == nil {
-			folds[c.kind] = make([][]Example, auditFolds)
-		}
-		fold := rank[c] % auditFolds // a small class loses one example at a time
+		at := part{e.Model, len(e.Vector), rank[c] % auditFolds} // a small class loses one example at a time
 		rank[c]++
-		folds[c.kind][fold] = append(folds[c.kind][fold], e)
+		folds[at] = append(folds[at], e)
 	}
-	for kind, list := range folds {
-		for _, left := range list {
-			for part := range slices.Chunk(left, 100) {
-				found, err := auditPart(ctx, engine, settings, name, part, slices.Concat(also, examples), kind.model)
-				if err != nil {
-					return nil, 0, err
-				}
-				doubts = append(doubts, found...)
+	for of, left := range folds {
+		for some := range slices.Chunk(left, 100) {
+			found, err := auditPart(ctx, engine, settings, name, some, slices.Concat(also, examples), of.model)
+			if err != nil {
+				return nil, 0, err
 			}
+			doubts = append(doubts, found...)
 		}
 	}
 	return doubts, alone, nil

@@ -65,31 +65,20 @@ func (c *classes) observe(e *episode) {
 	c.bound(e)
 }
 
-// bound drops the oldest examples of the classes taught longest ago until no more than examplesKept are left.
+// bound drops the oldest example of the class taught longest ago until no more than examplesKept are left.
 func (c *classes) bound(e *episode) {
-	over := len(c.owner) - examplesKept
-	if over <= 0 {
+	if len(c.owner) <= examplesKept {
 		return
 	}
-	type taught struct {
-		class   string
-		episode int64 // the last one that taught it
-	}
-	var order []taught
-	for _, name := range c.names() {
-		if examples := c.kept[name]; len(examples) > 0 {
-			order = append(order, taught{name, examples[len(examples)-1].episode})
-		}
-	}
-	slices.SortStableFunc(order, func(a, b taught) int { return cmp.Compare(a.episode, b.episode) })
+	taught := slices.DeleteFunc(c.names(), func(name string) bool { return len(c.kept[name]) == 0 })
+	last := func(name string) int64 { return c.kept[name][len(c.kept[name])-1].episode }
+	slices.SortStableFunc(taught, func(a, b string) int { return cmp.Compare(last(a), last(b)) })
 	ended := 0
-	for at := 0; over > 0; over-- {
-		name := order[at].class
-		id := c.kept[name][0].id
+	for len(c.owner) > examplesKept {
+		id := c.kept[taught[ended]][0].id
 		c.forget(id)
 		e.report.Dropped = append(e.report.Dropped, id)
-		if len(c.kept[name]) == 0 {
-			at++
+		if len(c.kept[taught[ended]]) == 0 {
 			ended++
 		}
 	}
