@@ -40,19 +40,11 @@ func (f Faults) Error() string {
 	return fmt.Sprintf("%d settings are wrong:\n%s", len(f), strings.Join(lines, "\n"))
 }
 
-// Validate checks each of the command's settings against its bounds, and the settings against each other. Its
-// error is Faults.
-func (c *Config) Validate() error {
-	if found := c.validate(nil); len(found) > 0 {
-		return found
-	}
-	return nil
-}
-
 // report takes a fault of a setting, which is left out if the command does not take the setting.
 type report func(setting, format string, args ...any)
 
-// validate skips settings that could not be parsed.
+// validate checks each of the command's settings against its bounds, and the settings against each other. It
+// skips settings that could not be parsed.
 func (c *Config) validate(unreadable []string) Faults {
 	var found Faults
 	add := func(f Fault) {

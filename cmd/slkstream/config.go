@@ -73,11 +73,12 @@ func presetValue(command string, given config.Solver) func(string) string {
 	if err != nil {
 		return func(string) string { return "" }
 	}
-	values := map[string]string{"method": string(s.Method)}
-	for _, n := range numbers(&s, given) {
-		values[n.name] = fmt.Sprint(n.value())
+	return func(name string) string {
+		if field := number(&s, name); field.IsValid() {
+			return fmt.Sprint(field)
+		}
+		return ""
 	}
-	return func(name string) string { return values[name] }
 }
 
 // newSolverConfigCommand prints the defaults as a solver file.

@@ -133,11 +133,7 @@ func giveFile(s *file.Settings, given config.Solver) {
 	if given.Power != nil {
 		s.Power = *given.Power
 	}
-	s.Adjust = func(to *solver.Settings) {
-		for _, n := range numbers(to, given) {
-			n.give()
-		}
-	}
+	s.Adjust = func(to *solver.Settings) { giveNumbers(to, given) }
 }
 
 // writeAnswers writes an answer for each row, with the file's id for it or else its number. A row that was

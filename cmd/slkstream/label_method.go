@@ -21,9 +21,7 @@ func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result,
 	settings, err := solverSettings(c.Config.Solver)
 	if k := c.Config.Files.K; err == nil && k != 0 {
 		if settings, err = solver.Clustering(settings.Method); err == nil {
-			for _, n := range numbers(&settings, c.Config.Solver) {
-				n.give()
-			}
+			giveNumbers(&settings, c.Config.Solver)
 		}
 	}
 	if err != nil {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"reflect"
+	"strings"
 
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/solver"
@@ -22,45 +24,28 @@ func solverSettings(c config.Solver) (solver.Settings, error) {
 	return s, nil
 }
 
-// give replaces the numbers of s with those that were given.
+// give replaces the numbers of s, and its seed, with those that were given.
 func give(s *solver.Settings, c config.Solver) {
-	for _, n := range numbers(s, c) {
-		n.give()
-	}
+	giveNumbers(s, c)
 	s.Seed = c.Seed
 }
 
-// number is a solver setting that a preset has a value for: that value, and a function that replaces it with
-// the given one.
-type number struct {
-	name  string
-	value func() any
-	give  func()
-}
-
-// numbers pairs config's settings with the solver's fields.
-func numbers(s *solver.Settings, c config.Solver) []number {
-	return []number{
-		pair("lambda", c.Lambda, &s.Lambda), pair("rho", c.Rho, &s.Rho),
-		pair("edge-decay", c.EdgeDecay, &s.EdgeDecay), pair("tau", c.Tau, &s.Tau), pair("u", c.U, &s.U),
-		pair("kappa", c.Kappa, &s.Kappa), pair("sigma", c.Sigma, &s.Sigma), pair("beta", c.Beta, &s.Beta),
-		pair("cpi", c.CPI, &s.CPI),
-		pair("anneal", c.Anneal, &s.Anneal), pair("anneal-steps", c.AnnealSteps, &s.AnnealSteps),
-		pair("ws", c.WS, &s.WS), pair("outer", c.Outer, &s.Outer),
-		pair("inner", c.Inner, &s.Inner), pair("tolerance", c.Tolerance, &s.Tolerance),
-		pair("power", c.Power, &s.Power),
-		pair("metric-rank", c.MetricRank, &s.MetricRank), pair("metric-shrink", c.MetricShrink, &s.MetricShrink),
-		pair("metric-between", c.MetricBetween, &s.MetricBetween),
-		pair("bias-correction", c.BiasCorrection, &s.Paper.BiasCorrection),
+// giveNumbers replaces the numbers of s with those that were given: the fields of c that are pointers.
+func giveNumbers(s *solver.Settings, c config.Solver) {
+	for of, given := range reflect.ValueOf(c).Fields() {
+		if given.Kind() == reflect.Pointer && !given.IsNil() {
+			number(s, of.Name).Set(given.Elem())
+		}
 	}
 }
 
-func pair[T any](name string, given, field *T) number {
-	return number{name, func() any { return *field }, func() {
-		if given != nil {
-			*field = *given
-		}
-	}}
+// number is the field of the solver's settings that has a setting's name, whatever its hyphens and capitals.
+func number(s *solver.Settings, name string) reflect.Value {
+	is := func(field string) bool { return strings.EqualFold(field, strings.ReplaceAll(name, "-", "")) }
+	if field := reflect.ValueOf(s).Elem().FieldByNameFunc(is); field.IsValid() {
+		return field
+	}
+	return reflect.ValueOf(&s.Paper).Elem().FieldByNameFunc(is)
 }
 
 // memorySettings returns the settings by which streams answer and learn.
@@ -82,11 +67,10 @@ func memorySettings(c *config.Config) (stream.Settings, error) {
 func solverValues(purpose string, s solver.Settings) map[string]string {
 	values := map[string]string{}
 	for _, n := range config.Default("run").Numbers() {
-		values[n.Name] = n.Value()
+		if values[n.Name] = n.Value(); values[n.Name] == "" && n.Name != "for" {
+			values[n.Name] = fmt.Sprint(number(&s, n.Name))
+		}
 	}
-	values["for"], values["method"] = purpose, string(s.Method)
-	for _, n := range numbers(&s, config.Solver{}) {
-		values[n.name] = fmt.Sprint(n.value())
-	}
+	values["for"] = purpose
 	return values
 }

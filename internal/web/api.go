@@ -177,10 +177,10 @@ func (p *Page) apiReview(_ *http.Request, body *struct {
 		return nil, wrong("who is needed: a name of yours, so that two people do not get the same item")
 	}
 	views := []reviewView{}
-	for _, review := range p.options.Questions.Take(body.Who, count) {
+	for _, review := range p.questions.Take(body.Who, count) {
 		views = append(views, p.reviewView(&review))
 	}
-	waiting, _ := p.options.Questions.session()
+	waiting, _ := p.questions.session()
 	return map[string]any{"items": views, "waiting": waiting, "labels": p.labels()}, nil
 }
 
@@ -189,7 +189,7 @@ func (p *Page) apiSkip(_ *http.Request, body *struct {
 	Who string `json:"who"`
 },
 ) (any, error) {
-	if !p.options.Questions.Skip(body.Who, body.ID) {
+	if !p.questions.Skip(body.Who, body.ID) {
 		return nil, refuse(http.StatusNotFound, "nobody is asked about that item (any more)")
 	}
 	return nil, nil
@@ -232,7 +232,7 @@ func (p *Page) apiTeach(r *http.Request, body *struct {
 	if err := p.say(r, record.Teach(p.options.LabelsTopic, example)); err != nil {
 		return nil, err
 	}
-	p.options.Questions.labelled(example.ID, example.Label, guess)
+	p.questions.labelled(example.ID, example.Label, guess)
 	p.options.Log.Info("taught", "id", example.ID, "label", example.Label)
 	return nil, nil
 }
@@ -258,13 +258,13 @@ func (p *Page) apiForget(r *http.Request, body *struct {
 	if err := p.say(r, record.Forget(p.options.LabelsTopic, body.ID)); err != nil {
 		return nil, err
 	}
-	p.options.Questions.forgotten(body.ID)
+	p.questions.forgotten(body.ID)
 	return nil, nil
 }
 
 // apiState returns the stage's status and what was taught in this session.
 func (p *Page) apiState(*http.Request) (any, error) {
-	waiting, said := p.options.Questions.session()
+	waiting, said := p.questions.session()
 	p.report(time.Now()) // the status is not updated while no page is open
 	p.mu.Lock()
 	status := statusView{p.status, p.speed.perSecond()}
@@ -282,7 +282,7 @@ func (p *Page) labels() []string {
 	if p.options.Labels != nil {
 		labels = append(labels, p.options.Labels()...)
 	}
-	used, said := p.options.Questions.used()
+	used, said := p.questions.used()
 	labels = append(append(labels, said...), slices.Collect(maps.Keys(used))...)
 	slices.SortFunc(labels, func(a, b string) int { return cmp.Or(cmp.Compare(used[b], used[a]), strings.Compare(a, b)) })
 	labels = slices.Compact(labels)

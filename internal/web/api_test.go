@@ -38,7 +38,7 @@ func ids(reviews []record.Review) (out []string) {
 // has left for too long.
 func TestQuestionsAreHeldByOnePerson(t *testing.T) {
 	now := time.Unix(1000, 0)
-	q := NewQuestions()
+	q := newQuestions()
 	q.now = func() time.Time { return now }
 	q.Ask(review("a"), review("b"), review("c"))
 	if got := ids(q.Take("ann", 2)); !slices.Equal(got, []string{"c", "b"}) {
@@ -70,7 +70,7 @@ func TestQuestionsAreHeldByOnePerson(t *testing.T) {
 
 // The queue stays bounded, and the oldest items are dropped.
 func TestQuestionsAreBounded(t *testing.T) {
-	q := NewQuestions()
+	q := newQuestions()
 	for i := range keptQuestion + 10 {
 		q.Ask(review(fmt.Sprint(i)))
 	}
@@ -130,9 +130,8 @@ func saying(use func(*record.Example) error) func(context.Context, []record.Out)
 func TestLabellingTool(t *testing.T) {
 	var said []record.Example
 	var forgotten []string
-	questions := NewQuestions()
 	p := New(Options{
-		Labels: func() []string { return []string{"cat"} }, Questions: questions,
+		Labels: func() []string { return []string{"cat"} },
 		Say: saying(func(e *record.Example) error {
 			if e.Label == "" {
 				forgotten = append(forgotten, e.ID)
@@ -271,7 +270,7 @@ func TestLabelsOffered(t *testing.T) {
 	p.Told([]record.Result{
 		{Label: "cat"}, {Label: "cat"}, {Label: "fed"}, {Label: "bee", Unknown: true}, {Label: "cluster-7"},
 	}, nil, false)
-	p.options.Questions.labelled("x", "new", "")
+	p.questions.labelled("x", "new", "")
 	if got := p.labels(); !slices.Equal(got, []string{"cat", "fed", "ant", "bee", "new"}) {
 		t.Errorf("%v", got)
 	}

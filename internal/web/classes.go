@@ -54,7 +54,7 @@ func (p *Page) classes() []classView {
 			}
 		})
 	}
-	confused := p.options.Questions.confused()
+	confused := p.questions.confused()
 	out := []classView{}
 	for name, v := range of {
 		if c, ok := confused[name]; ok {

@@ -136,11 +136,11 @@ func TestForgettingANameClearsThePage(t *testing.T) {
 		q := review("q" + id)
 		q.Guess.Label = label
 		q.Guess.Alternatives = []record.Alternative{{Label: "anna", Confidence: .4}, {Label: "dog", Confidence: .2}}
-		p.options.Questions.Ask(q)
-		p.options.Questions.labelled("t"+id, label, "")
+		p.questions.Ask(q)
+		p.questions.labelled("t"+id, label, "")
 		result := record.Result{ID: "in/0/" + id, Label: label, Alternatives: q.Guess.Alternatives}
 		p.shown.add(&Item{Result: result, Example: id})
-		p.options.Questions.Named([]record.Result{result})
+		p.questions.Named([]record.Result{result})
 	}
 	for id := range inForce {
 		p.keepTakenBack(id)
@@ -163,10 +163,10 @@ func TestForgettingANameClearsThePage(t *testing.T) {
 			t.Errorf("%s may be %q", id, f.other)
 		}
 	}
-	if other := p.options.Questions.confused()["bob"].Label; other != "dog" {
+	if other := p.questions.confused()["bob"].Label; other != "dog" {
 		t.Errorf("confused with %q", other)
 	}
-	if said := p.options.Questions.taught; len(said) != 1 || said[0].Label != "bob" {
+	if said := p.questions.taught; len(said) != 1 || said[0].Label != "bob" {
 		t.Errorf("%d answers of people are kept", len(said))
 	}
 }

@@ -58,7 +58,7 @@ func (p *Page) lookUp(id string) (found, bool) {
 			return found{Example: e, seen: e.Stream}, true
 		}
 	}
-	if q, ok := p.options.Questions.find(id); ok {
+	if q, ok := p.questions.find(id); ok {
 		e := record.Example{
 			ID: id, Label: q.Guess.Label, Model: q.Model, Vector: q.Vector,
 			Attributes: q.Attributes,

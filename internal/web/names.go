@@ -39,7 +39,7 @@ func (p *Page) apiReject(r *http.Request, body *struct {
 	if err := p.say(r, record.Not(p.options.LabelsTopic, &n)); err != nil {
 		return nil, err
 	}
-	p.options.Questions.rejected(n.ID)
+	p.questions.rejected(n.ID)
 	return nil, nil
 }
 
@@ -134,7 +134,7 @@ func (p *Page) calledBy(name string) map[string]bool {
 // forget drops what the page keeps of items and examples with these labels: items shown, items that people
 // are asked about, what they taught, and deleted examples.
 func (p *Page) forget(labels map[string]bool) {
-	p.options.Questions.forget(labels)
+	p.questions.forget(labels)
 	p.first.forget(labels)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +157,7 @@ func (p *Page) apiSplit(r *http.Request, body *lessons) (any, error) {
 		return nil, err
 	}
 	for i := range examples {
-		p.options.Questions.labelled(examples[i].ID, examples[i].Label, "")
+		p.questions.labelled(examples[i].ID, examples[i].Label, "")
 	}
 	return nil, nil
 }

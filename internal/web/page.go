@@ -54,7 +54,6 @@ type Options struct {
 	// otherwise; nil: not known.
 	Strangers    func(context.Context) ([]recent.Stranger, error)
 	WouldCorrect func([]record.Example) []recent.Corrected
-	Questions    *Questions // what people are asked; nil: a queue that stays empty
 	Status       func() pipeline.Summary
 	// UserHeader is the header in which a proxy names who is signed in; "": nobody is named.
 	UserHeader string
@@ -72,19 +71,19 @@ type Item struct {
 
 // Episode is an answered episode.
 type Episode struct {
-	Stream     string
-	Number     int64
-	Closed     string
-	Items      []Item
-	Edges      [][2]int32 // the graph, pairs of items
-	Trace      []float64  // the objective, step by step
-	Iterations int
-	Warm       bool
-	Admitted   int
-	Solve      time.Duration
-	Scores     []Score // accuracy so far, where the truth is known
+	Stream     string        `json:"stream"`
+	Number     int64         `json:"episode"`
+	Closed     string        `json:"closed"`
+	Items      []Item        `json:"-"`
+	Edges      [][2]int32    `json:"edges"` // the graph, pairs of items
+	Trace      []float64     `json:"trace"` // the objective, step by step
+	Iterations int           `json:"iterations"`
+	Warm       bool          `json:"warm"`
+	Admitted   int           `json:"admitted"`
+	Solve      time.Duration `json:"-"`
+	Scores     []Score       `json:"scores"` // accuracy so far, where the truth is known
 	// Sure are parts of the answers to labelled items, the surest ones: how large, and how much of it is wrong.
-	Sure [][2]float64
+	Sure [][2]float64 `json:"sure,omitempty"`
 }
 
 // Score is how often one way of answering was right so far.
@@ -122,8 +121,9 @@ type Page struct {
 	shown     shown
 	takenBack []record.Example // on this page, the latest last: so that it can be undone
 
-	streams  streams // with a lock of its own
-	position placement
+	streams   streams    // with a lock of its own
+	questions *questions // with a lock of its own
+	position  placement
 }
 
 // New returns a page that shows nothing until Run runs.
@@ -131,12 +131,10 @@ func New(o Options) *Page {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Questions == nil {
-		o.Questions = NewQuestions()
-	}
 	return &Page{
-		streams: streams{now: time.Now, by: map[string]*streamCounts{}},
-		options: o, offered: make(chan *Episode, 1), shown: shown{items: map[string]*Item{}},
+		streams:   streams{now: time.Now, by: map[string]*streamCounts{}},
+		questions: newQuestions(), options: o,
+		offered: make(chan *Episode, 1), shown: shown{items: map[string]*Item{}},
 		asked: allowance{each: askedEach, burst: askedBurst}, pace: allowance{each: firstEach, burst: firstBurst},
 		first: firsts{by: map[string]*firstAnswer{}}, news: make(chan news, mostNews),
 	}
@@ -162,8 +160,8 @@ func (p *Page) Offer(e *Episode) {
 // is doubtful: right for fewer than half of the items that people labelled.
 func (p *Page) Told(results []record.Result, reviews []record.Review, doubtful bool) {
 	p.streams.add(results, doubtful)
-	p.options.Questions.Ask(reviews...)
-	p.options.Questions.Named(results)
+	p.questions.Ask(reviews...)
+	p.questions.Named(results)
 	p.settle(results)
 }
 

@@ -35,9 +35,9 @@ type taught struct {
 	Since int64     `json:"since"` // items answered with this label since
 }
 
-// Questions are the items that the stage asks people about, and what people taught in this session. Each is
+// questions are the items that the stage asks people about, and what people taught in this session. Each is
 // shown to one person at a time. It is safe for concurrent use.
-type Questions struct {
+type questions struct {
 	mu      sync.Mutex
 	now     func() time.Time
 	waiting []*question // oldest first
@@ -47,11 +47,11 @@ type Questions struct {
 	doubts  map[[2]string]float64 // expected wrong answers between each pair of labels
 }
 
-// NewQuestions returns an empty queue.
-func NewQuestions() *Questions { return &Questions{now: time.Now} }
+// newQuestions returns an empty queue.
+func newQuestions() *questions { return &questions{now: time.Now} }
 
 // Ask adds copies of items that people should label, the newest last. Beyond a bound the oldest are dropped.
-func (q *Questions) Ask(reviews ...record.Review) {
+func (q *questions) Ask(reviews ...record.Review) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, r := range reviews {
@@ -71,7 +71,7 @@ func (q *Questions) Ask(reviews ...record.Review) {
 func reviewBytes(r *record.Review) int { return 512 + 4*len(r.Vector) + len(r.Attributes) }
 
 // remove removes the questions for which gone is true and returns the last of them.
-func (q *Questions) remove(gone func(*question) bool) (removed *question) {
+func (q *questions) remove(gone func(*question) bool) (removed *question) {
 	q.waiting = slices.DeleteFunc(q.waiting, func(w *question) bool {
 		if !gone(w) {
 			return false
@@ -85,7 +85,7 @@ func (q *Questions) remove(gone func(*question) bool) (removed *question) {
 
 // Take gives a person up to n items, the newest first: those that the person already holds, then free ones.
 // It leaves out items that others hold and those that the person has skipped.
-func (q *Questions) Take(holder string, n int) []record.Review {
+func (q *questions) Take(holder string, n int) []record.Review {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.now()
@@ -112,7 +112,7 @@ func (q *Questions) Take(holder string, n int) []record.Review {
 
 // Skip records that a person does not know an item: it goes to others, and not to this person again. It
 // returns false if the item is not waiting.
-func (q *Questions) Skip(holder, id string) bool {
+func (q *questions) Skip(holder, id string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, w := range q.waiting {
@@ -131,7 +131,7 @@ func (q *Questions) Skip(holder, id string) bool {
 }
 
 // find returns the waiting item with an id.
-func (q *Questions) find(id string) (record.Review, bool) {
+func (q *questions) find(id string) (record.Review, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, w := range q.waiting {
@@ -143,7 +143,7 @@ func (q *Questions) find(id string) (record.Review, bool) {
 }
 
 // labelled removes an item from the queue and records its label.
-func (q *Questions) labelled(id, label, guess string) {
+func (q *questions) labelled(id, label, guess string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if w := q.remove(func(w *question) bool { return w.review.ID == id }); w != nil {
@@ -156,7 +156,7 @@ func (q *Questions) labelled(id, label, guess string) {
 }
 
 // forgotten deletes what was taught under an id from the session.
-func (q *Questions) forgotten(id string) {
+func (q *questions) forgotten(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.taught = slices.DeleteFunc(q.taught, func(t *taught) bool { return t.ID == id })
@@ -164,7 +164,7 @@ func (q *Questions) forgotten(id string) {
 
 // forget drops the questions whose guess is one of these labels, what people taught with them, and their
 // names elsewhere.
-func (q *Questions) forget(labels map[string]bool) {
+func (q *questions) forget(labels map[string]bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.remove(func(w *question) bool { return labels[w.review.Guess.Label] })
@@ -180,7 +180,7 @@ func (q *Questions) forget(labels map[string]bool) {
 
 // Named counts answers by label, so that people see the effect of what they taught and find
 // the usual labels first.
-func (q *Questions) Named(results []record.Result) {
+func (q *questions) Named(results []record.Result) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	counts := map[string]int64{}
@@ -204,7 +204,7 @@ func (q *Questions) Named(results []record.Result) {
 }
 
 // doubt adds up the confidence of an item's alternatives.
-func (q *Questions) doubt(r *record.Result) {
+func (q *questions) doubt(r *record.Result) {
 	const least = .1 // lower confidence does not count; most answers have no higher
 	for _, other := range r.Alternatives {
 		if r.Unknown || !(other.Confidence >= least) {
@@ -221,7 +221,7 @@ func (q *Questions) doubt(r *record.Result) {
 }
 
 // confused returns, for each label, the one that it is most often confused with.
-func (q *Questions) confused() map[string]confusedView {
+func (q *questions) confused() map[string]confusedView {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	most := map[string]confusedView{}
@@ -237,7 +237,7 @@ func (q *Questions) confused() map[string]confusedView {
 }
 
 // used returns the number of answered items by label, and the labels that were taught in this session.
-func (q *Questions) used() (counts map[string]int64, said []string) {
+func (q *questions) used() (counts map[string]int64, said []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, t := range q.taught {
@@ -247,7 +247,7 @@ func (q *Questions) used() (counts map[string]int64, said []string) {
 }
 
 // session returns how many items wait, and what was taught, the latest first.
-func (q *Questions) session() (waiting int, said []taught) {
+func (q *questions) session() (waiting int, said []taught) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	said = make([]taught, 0, len(q.taught))
@@ -258,7 +258,7 @@ func (q *Questions) session() (waiting int, said []taught) {
 }
 
 // waitingBy returns the number of waiting items by stream.
-func (q *Questions) waitingBy() map[string]int {
+func (q *questions) waitingBy() map[string]int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	by := map[string]int{}
@@ -269,7 +269,7 @@ func (q *Questions) waitingBy() map[string]int {
 }
 
 // rejected removes an item from the queue after a person has said what it is not.
-func (q *Questions) rejected(id string) {
+func (q *questions) rejected(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.remove(func(w *question) bool { return w.review.ID == id })

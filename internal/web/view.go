@@ -28,20 +28,10 @@ type statusView struct {
 }
 
 type episodeView struct {
-	Stream     string     `json:"stream"`
-	Episode    int64      `json:"episode"`
-	Closed     string     `json:"closed"`
-	Warm       bool       `json:"warm"`
-	Iterations int        `json:"iterations"`
-	Admitted   int        `json:"admitted"`
-	Solve      float64    `json:"solveMilliseconds"`
-	Trace      []float64  `json:"trace"`
-	Edges      [][2]int32 `json:"edges"`
-	Items      []itemView `json:"items"`
-	Scores     []Score    `json:"scores"`
-
-	MaxWrong float64      `json:"maxWrong,omitempty"`
-	Sure     [][2]float64 `json:"sure,omitempty"`
+	Episode
+	Items    []itemView `json:"items"`
+	Solve    float64    `json:"solveMilliseconds"`
+	MaxWrong float64    `json:"maxWrong,omitempty"`
 }
 
 type itemView struct {
@@ -72,12 +62,10 @@ type wasView struct {
 
 func (p *Page) view(e *Episode, points [][2]float32) *episodeView {
 	v := &episodeView{
-		Stream: e.Stream, Episode: e.Number, Closed: e.Closed, Warm: e.Warm, Iterations: e.Iterations,
-		Admitted: e.Admitted,
-		Solve:    float64(e.Solve) / float64(time.Millisecond), Trace: finite(e.Trace), Edges: e.Edges,
-		MaxWrong: p.options.MaxWrong, Sure: e.Sure,
-		Scores: e.Scores, Items: make([]itemView, len(e.Items)),
+		Episode: *e, Solve: float64(e.Solve) / float64(time.Millisecond), Items: make([]itemView, len(e.Items)),
+		MaxWrong: p.options.MaxWrong,
 	}
+	v.Trace = finite(e.Trace)
 	for i := range e.Items {
 		v.Items[i] = p.itemView(&e.Items[i])
 		v.Items[i].X, v.Items[i].Y = points[i][0], points[i][1]
