@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -89,33 +90,26 @@ func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err er
 	}
 	working, done := context.WithCancel(ctx)
 	defer done()
-	checked := make(chan error, 1)
-	go func() {
-		defer done()
-		for {
-			select {
-			case <-working.Done():
-				checked <- nil
-				return
-			case <-time.After(200 * time.Millisecond):
-			}
+	var failed error
+	var checking sync.WaitGroup
+	checking.Go(func() {
+		every(working, 200*time.Millisecond, func(time.Time) {
 			now, err := s.left(working, plan)
-			if err != nil && working.Err() == nil {
-				checked <- err
+			if working.Err() != nil {
 				return
 			}
-			if b.Progress != nil {
+			if err == nil && b.Progress != nil {
 				b.Progress(all-now, all)
 			}
-			if now == 0 {
-				checked <- nil
-				return
+			if failed = err; err != nil || now == 0 {
+				done()
 			}
-		}
-	}()
+		})
+	})
 	err = s.Run(working)
 	done()
-	return false, errors.Join(err, <-checked)
+	checking.Wait()
+	return false, errors.Join(err, failed)
 }
 
 // left returns how many records of the plan are not committed, counted by offsets.

@@ -49,11 +49,8 @@ func (d *draft) answer(j *job) {
 	})
 }
 
-// restart is where the next owner of a partition begins.
-type restart struct {
-	from    record.Position // the lowest position that it must read again
-	high    time.Time       // the highest event time before it
-	decided record.Position // before it, closes are read from the journal
+func (d *draft) empty() bool {
+	return len(d.records) == 0 && len(d.episodes) == 0 && len(d.snapshots) == 0 && !d.forgotten
 }
 
 // commits writes the commits of one partition, one at a time. Its owner fills next.
@@ -83,21 +80,21 @@ func (c *commits) waiting() bool {
 
 // begin starts the next commit and returns it; nil if there is none to make yet or one is in flight. final,
 // for a hand-over, does not wait for the interval. journal returns the state known only to the owner.
-func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal func() (*state.Journal, restart)) *producer.Commit {
+func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal func() *state.Journal) *producer.Commit {
 	if c.sending != nil {
 		return nil
 	}
 	d := &c.next
 	commit := &producer.Commit{Offset: -1}
 	if final || !now.Before(c.due) {
-		j, at := journal()
-		if len(d.records) == 0 && len(d.episodes) == 0 && len(d.snapshots) == 0 && at.from == c.last && !d.forgotten {
+		j := journal()
+		if d.empty() && j.From == c.last {
 			return nil
 		}
-		j.From, j.High, j.Decided, j.Episodes = at.from, at.high, at.decided, d.episodes
+		j.Episodes = d.episodes
 		commit.State = c.keeper.Commit(j, d.snapshots)
-		commit.Offset = at.from.Offset
-		c.last = at.from
+		commit.Offset = j.From.Offset
+		c.last = j.From
 		c.due = now.Add(c.interval - c.ahead())
 		d.journal = true
 	} else if !c.eager || len(d.records) == 0 {
@@ -172,23 +169,24 @@ func (c *closings) drop() {
 }
 
 // lower moves a restart, which the open episodes give, before the first closed and unanswered episode.
-func (c *closings) lower(r restart) restart {
+func (c *closings) lower(r *state.Journal) {
 	if len(c.waiting) == 0 {
-		return r
+		return
 	}
-	r.decided = c.waiting[0].episode.At
-	needs := func(j *job) {
-		if first := j.episode.First(); r.from.After(first) {
-			r.from, r.high = first, j.episode.Before
-		}
-	}
+	r.Decided = c.waiting[0].episode.At
 	for _, j := range c.waiting {
-		needs(j)
+		lowerTo(r, j.episode.First(), j.episode.Before)
 	}
 	for _, j := range c.left { // episodes that the same item closed must close again together
-		if j.episode.At == r.decided {
-			needs(j)
+		if j.episode.At == r.Decided {
+			lowerTo(r, j.episode.First(), j.episode.Before)
 		}
 	}
-	return r
+}
+
+// lowerTo moves a restart to a position, if that is lower; high is the highest event time before it.
+func lowerTo(r *state.Journal, from record.Position, high time.Time) {
+	if r.From.After(from) {
+		r.From, r.High = from, high
+	}
 }

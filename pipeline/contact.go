@@ -10,32 +10,46 @@ import (
 // contact tracks whether this process takes part in its group and whether the brokers answer. Without either
 // it gets no records, and what it knows of its partitions may be out of date.
 type contact struct {
-	mutex    sync.Mutex
-	group    string
-	limit    time.Duration // time without contact before it is reported; the group's session timeout
-	left     time.Time     // since when it is in no generation; zero: it is in one
-	whyLeft  error         // the last failure to join
-	silent   time.Time     // since when the brokers do not answer; zero: they do
-	whyQuiet error
-	missing  []string  // inputs that the brokers do not have
-	lacking  time.Time // since when inputs are missing
+	mutex   sync.Mutex
+	group   string
+	limit   time.Duration // time without contact before it is reported; the group's session timeout
+	left    since         // that it is in no generation; why: the last failure to join
+	silent  since         // that the brokers do not answer
+	missing []string      // inputs that the brokers do not have
+	lacking since         // that inputs are missing
+}
+
+// since is how long something has lasted, and its last cause; zero: it does not hold.
+type since struct {
+	at  time.Time
+	why error
+}
+
+func (s *since) holds(why error, at time.Time) {
+	if s.at.IsZero() {
+		s.at = at
+	}
+	if why != nil {
+		s.why = why
+	}
 }
 
 // lacks records which inputs are missing.
 func (c *contact) lacks(missing []string, now time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if len(c.missing) == 0 {
-		c.lacking = now
+	if c.missing = missing; len(missing) == 0 {
+		c.lacking = since{}
+	} else {
+		c.lacking.holds(nil, now)
 	}
-	c.missing = missing
 }
 
 // inputs reports inputs that have been missing for longer than the limit.
 func (c *contact) inputs(now time.Time) (Trouble, bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	lasting := now.Sub(c.lacking)
+	lasting := now.Sub(c.lacking.at)
 	if len(c.missing) == 0 || lasting < c.limit {
 		return Trouble{}, false
 	}
@@ -51,32 +65,24 @@ func (c *contact) inputs(now time.Time) (Trouble, bool) {
 func (c *contact) joined() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.left, c.whyLeft = time.Time{}, nil
+	c.left = since{}
 }
 
 // lost records that this process is in no generation, and why, if that is known.
 func (c *contact) lost(err error, now time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.left.IsZero() {
-		c.left = now
-	}
-	if err != nil {
-		c.whyLeft = err
-	}
+	c.left.holds(err, now)
 }
 
 // asked records the outcome of a request to the brokers that was sent at begin.
 func (c *contact) asked(err error, begin time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	switch {
-	case err == nil:
-		c.silent, c.whyQuiet = time.Time{}, nil
-	case c.silent.IsZero():
-		c.silent, c.whyQuiet = begin, err
-	default:
-		c.whyQuiet = err
+	if err == nil {
+		c.silent = since{}
+	} else {
+		c.silent.holds(err, begin)
 	}
 }
 
@@ -84,11 +90,10 @@ func (c *contact) asked(err error, begin time.Time) {
 func (c *contact) lasting(now time.Time) (longest time.Duration, why error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if !c.left.IsZero() {
-		longest, why = now.Sub(c.left), c.whyLeft
-	}
-	if !c.silent.IsZero() && now.Sub(c.silent) > longest {
-		longest, why = now.Sub(c.silent), c.whyQuiet
+	for _, s := range []since{c.left, c.silent} {
+		if lasting := now.Sub(s.at); !s.at.IsZero() && lasting > longest {
+			longest, why = lasting, s.why
+		}
 	}
 	if longest < c.limit {
 		return 0, nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -177,13 +178,8 @@ func ReadLabels(
 	if err != nil {
 		return nil, fmt.Errorf("labels topic %s: %w", name, err)
 	}
-	ends := make([]int64, n)
-	for p := range ends {
-		if ends[p], err = client.Offset(ctx, name, int32(p), topic.Latest, false); err != nil {
-			return nil, fmt.Errorf("labels topic %s/%d: %w", name, p, err)
-		}
-	}
-	v, err := newLabels(client, name, "", decode, support, log).at(ctx, ends, nil)
+	toEnd := slices.Repeat([]int64{math.MaxInt64}, n)
+	v, err := newLabels(client, name, "", decode, support, log).at(ctx, toEnd, nil)
 	if err != nil {
 		return nil, fmt.Errorf("labels topic %s: %w", name, err)
 	}

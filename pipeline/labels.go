@@ -66,8 +66,15 @@ func (r reset) compare(x reset) int {
 		cmp.Compare(r.Class, x.Class), cmp.Compare(r.Stream, x.Stream))
 }
 
-// after says whether the order is new to a stream whose last view ended at these offsets.
-func (r reset) after(next []int64) bool { return r.offset >= offsetOf(next, r.partition) }
+// reset lets a stream's memory obey the orders that are new since its last view, which ended at this position.
+func (v *view) reset(memory *stream.Stream, name string, position []int64) {
+	since := v.since(position)
+	for _, r := range v.resets {
+		if r.offset >= offsetOf(since, r.partition) && (r.Stream == "" || r.Stream == name) {
+			memory.Reset(r.Class)
+		}
+	}
+}
 
 func newLabels(
 	client *topic.Client, name, dead string, decode record.Options, support []stream.Example, log *slog.Logger,
@@ -85,12 +92,9 @@ func (l *labels) begin(partitions int) *labelRecords {
 	return newLabelRecords(partitions, l.support, l.most)
 }
 
-// errGrown is returned when the labels topic has more partitions than are read, errRemade when it was deleted
-// and created again.
-var (
-	errGrown  = errors.New("the labels topic has more partitions")
-	errRemade = errors.New("the labels topic was deleted and made again")
-)
+// errRemade is returned when the labels topic was deleted and created again, or has more partitions than are
+// read.
+var errRemade = errors.New("the labels topic was made again, or has more partitions")
 
 // follow reads the topic to its end, calls ready, and keeps reading until ctx ends. An error before ready is
 // returned. Errors after it are reported, and streams continue with the labels in memory.
@@ -114,7 +118,7 @@ func (l *labels) follow(ctx context.Context, ready func()) error {
 		}
 		var gone *topic.OutOfRange
 		switch {
-		case errors.Is(err, errGrown), errors.Is(err, errRemade), errors.As(err, &gone):
+		case errors.Is(err, errRemade), errors.As(err, &gone):
 			l.log.Warn("the labels topic is read again from its start", "topic", l.topic, "reason", err)
 			continue
 		case !held:
@@ -216,7 +220,7 @@ func (l *labels) read(ctx context.Context, ready func()) error {
 			changed = false
 		case <-watch.C:
 			if now, err := l.client.Partitions(ctx, l.topic); err == nil && now > n {
-				return errGrown
+				return errRemade
 			}
 			if now, err := l.client.ID(ctx, l.topic); err == nil && id != (topic.ID{}) && now != id {
 				return errRemade

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"runtime"
@@ -152,27 +151,18 @@ func (l *labelBytes) of(labels *labels) int64 {
 	return l.bytes
 }
 
-// guard keeps the process within its budget until ctx ends.
-func (s *Stage) guard(ctx context.Context) {
-	ticker := time.NewTicker(250 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-ticker.C:
-			u := s.usage()
-			s.memory.held.Store(&u)
-			u.each(func(kind string, bytes int64) { s.metrics.memory.Set(float64(bytes), kind) })
-			s.metrics.memoryUsed.Set(float64(s.memory.live()))
-			s.memory.check(now)
-			if n := s.memory.refused.Swap(0); n > 0 {
-				s.warned.once("no metrics", func(int) {
-					s.log.Warn("no metric is learned: it would take the memory over its budget",
-						"memory", mebibytes(s.memory.limit), "do", "raise --memory; answers go on without")
-				})
-			}
-		}
+// guard measures the process's memory and sets what must be freed.
+func (s *Stage) guard(now time.Time) {
+	u := s.usage()
+	s.memory.held.Store(&u)
+	u.each(func(kind string, bytes int64) { s.metrics.memory.Set(float64(bytes), kind) })
+	s.metrics.memoryUsed.Set(float64(s.memory.live()))
+	s.memory.check(now)
+	if s.memory.refused.Swap(0) > 0 {
+		s.warned.once("no metrics", func(int) {
+			s.log.Warn("no metric is learned: it would take the memory over its budget",
+				"memory", mebibytes(s.memory.limit), "do", "raise --memory; answers go on without")
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
@@ -202,13 +203,10 @@ func (p *partition) resumed() bool {
 }
 
 // lower moves a restart to before the items set aside.
-func (a *aside) lower(r restart) restart {
+func (a *aside) lower(r *state.Journal) {
 	for name, from := range a.from {
-		if r.from.After(from) {
-			r.from, r.high = from, a.high[name]
-		}
+		lowerTo(r, from, a.high[name])
 	}
-	return r
 }
 
 // endReplay ends a replay that has filled the partition. Only commits make room, and a replay makes none,

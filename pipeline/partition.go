@@ -353,13 +353,18 @@ func (p *partition) inputName() string {
 	return string(p.input[:])
 }
 
-// restart returns where the next owner would begin if it took the partition now.
-func (p *partition) restart() restart {
-	r := restart{p.position, p.buffer.High(), p.position}
-	if oldest, before, ok := p.buffer.Oldest(); ok {
-		r.from, r.high = oldest, before
+// restart returns a journal that says where the next owner would begin if it took the partition now.
+func (p *partition) restart() *state.Journal {
+	r := &state.Journal{
+		From: p.position, High: p.buffer.High(), Decided: p.position,
+		Rejected: p.rejected, Dimensions: p.dimensions, Input: p.inputName(),
 	}
-	return p.aside.lower(p.closings.lower(r))
+	if oldest, before, ok := p.buffer.Oldest(); ok {
+		r.From, r.High = oldest, before
+	}
+	p.closings.lower(r)
+	p.aside.lower(r)
+	return r
 }
 
 // commit starts the next commit, unless there is nothing to commit or one is in flight, and says whether it
@@ -369,9 +374,7 @@ func (p *partition) commit(final bool) bool {
 	if !p.caughtUp() {
 		return false
 	}
-	c := p.commits.begin(p.ctx, time.Now(), final, func() (*state.Journal, restart) {
-		return &state.Journal{Rejected: p.rejected, Dimensions: p.dimensions, Input: p.inputName()}, p.restart()
-	})
+	c := p.commits.begin(p.ctx, time.Now(), final, p.restart)
 	if c == nil {
 		return false
 	}

@@ -77,8 +77,11 @@ func TestCommits(t *testing.T) {
 	committer := &noted{commits: make(chan *producer.Commit, 1)}
 	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
 	c := newCommits(committer, keeper, time.Minute, true)
-	at := restart{from: record.Start(3), decided: record.Start(5)}
-	journal := func() (*state.Journal, restart) { return &state.Journal{}, at }
+	at := state.Journal{From: record.Start(3), Decided: record.Start(5)}
+	journal := func() *state.Journal {
+		j := at
+		return &j
+	}
 	now := time.Now()
 	ended := func(offset int64) *draft {
 		t.Helper()
@@ -119,7 +122,7 @@ func TestCommits(t *testing.T) {
 		t.Error("a commit of nothing")
 	}
 	committer.err = errors.New("no")
-	at.from = record.Start(4)
+	at.From = record.Start(4)
 	c.begin(context.Background(), now, true, journal)
 	<-committer.commits
 	if _, err := c.acknowledge(<-c.result, now); err == nil {
@@ -136,22 +139,26 @@ func TestClosings(t *testing.T) {
 		c.add(j)
 		return j
 	}
-	open := restart{from: record.Start(20), decided: record.Start(21)}
+	lowered := func() (from, decided record.Position) {
+		r := &state.Journal{From: record.Start(20), Decided: record.Start(21)}
+		c.lower(r)
+		return r.From, r.Decided
+	}
 	one, two, three := add(5, 10), add(2, 12), add(7, 12)
 	two.done = true
 	c.drop()
-	if r := c.lower(open); r.from != record.Start(2) || r.decided != record.Start(10) {
-		t.Errorf("%+v with the first open", r)
+	if from, decided := lowered(); from != record.Start(2) || decided != record.Start(10) {
+		t.Errorf("%v, %v with the first open", from, decided)
 	}
 	one.done = true
 	c.drop()
-	if r := c.lower(open); r.from != record.Start(2) || r.decided != record.Start(12) {
-		t.Errorf("%+v: two and three closed together", r)
+	if from, decided := lowered(); from != record.Start(2) || decided != record.Start(12) {
+		t.Errorf("%v, %v: two and three closed together", from, decided)
 	}
 	three.done = true
 	c.drop()
-	if r := c.lower(open); r != open {
-		t.Errorf("%+v with none open", r)
+	if from, decided := lowered(); from != record.Start(20) || decided != record.Start(21) {
+		t.Errorf("%v, %v with none open", from, decided)
 	}
 }
 
@@ -167,13 +174,17 @@ func TestClosingsBySilence(t *testing.T) {
 		c.add(j)
 		return j
 	}
-	open := restart{from: record.Start(12), decided: record.Start(12)}
+	lowered := func() (from, decided record.Position) {
+		r := &state.Journal{From: record.Start(12), Decided: record.Start(12)}
+		c.lower(r)
+		return r.From, r.Decided
+	}
 	add(2, consumer.Idle).done = true
 	c.drop()
 	for _, why := range []consumer.Reason{consumer.Idle, consumer.Age} {
 		next := add(7, why)
-		if r := c.lower(open); r.from != record.Start(7) || r.decided != record.Start(12) {
-			t.Errorf("%+v with one closed by %s", r, why)
+		if from, decided := lowered(); from != record.Start(7) || decided != record.Start(12) {
+			t.Errorf("%v, %v with one closed by %s", from, decided, why)
 		}
 		next.done = true
 		c.drop()
@@ -266,7 +277,7 @@ func TestCommitsBeginInTime(t *testing.T) {
 	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
 	const interval = 100 * time.Millisecond
 	c := newCommits(committer, keeper, interval, false)
-	journal := func() (*state.Journal, restart) { return &state.Journal{}, restart{} }
+	journal := func() *state.Journal { return &state.Journal{} }
 	now := time.Now()
 	for i, step := range []struct{ takes, wait time.Duration }{
 		{20 * time.Millisecond, interval},         // duration unknown

@@ -153,35 +153,27 @@ func (s stuck) String() string {
 }
 
 // survey reports the partitions' progress in metrics, and what stops the work in the log, each kind of trouble
-// once a minute while it lasts, until ctx ends.
-func (s *Stage) survey(ctx context.Context) {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	const apart = 5 // seconds between queries of the brokers
-	for n := 0; ; n++ {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-ticker.C:
-			if n%apart == 0 {
-				s.queryEnds(ctx)
-				s.askProducers(ctx, now)
-			}
-			lasting, _ := s.contact.lasting(now)
-			s.metrics.cutOff.Set(lasting.Seconds())
-			s.metrics.progress(s.progress, now)
-			s.notePauses()
-			kinds := map[string]int{}
-			list := s.troubles(now)
-			for _, t := range list {
-				kinds[t.Of]++
-			}
-			for _, t := range list { // of each kind the first
-				s.warned.once(t.Of, func(int) {
-					s.log.Error(t.What, "cause", t.Cause, "do", t.Do, "of_its_kind", kinds[t.Of])
-				})
-			}
-		}
+// once a minute while it lasts.
+func (s *Stage) survey(ctx context.Context, now time.Time) {
+	const apart = 4500 * time.Millisecond // between queries of the brokers: every fifth tick
+	if now.Sub(s.queried) >= apart {
+		s.queried = now
+		s.queryEnds(ctx)
+		s.askProducers(ctx, now)
+	}
+	lasting, _ := s.contact.lasting(now)
+	s.metrics.cutOff.Set(lasting.Seconds())
+	s.metrics.progress(s.progress, now)
+	s.notePauses()
+	kinds := map[string]int{}
+	list := s.troubles(now)
+	for _, t := range list {
+		kinds[t.Of]++
+	}
+	for _, t := range list { // of each kind the first
+		s.warned.once(t.Of, func(int) {
+			s.log.Error(t.What, "cause", t.Cause, "do", t.Do, "of_its_kind", kinds[t.Of])
+		})
 	}
 }
 

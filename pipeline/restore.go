@@ -281,12 +281,7 @@ func (p *partition) inherit(ctx context.Context) error {
 	for name, snapshot := range restored.Snapshots {
 		s := p.stream(name)
 		s.memory, _ = p.memory(snapshot)
-		now := p.stage.labels.current.Load()
-		for _, r := range now.resets {
-			if r.after(now.since(snapshot.Labels)) && (r.Stream == "" || r.Stream == name.Name) {
-				s.memory.Reset(r.Class)
-			}
-		}
+		p.stage.labels.current.Load().reset(s.memory, name.Name, snapshot.Labels)
 	}
 	return nil
 }
@@ -302,9 +297,7 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 				start = r.From
 			}
 		}
-		start = p.within(start, first, end)
-		p.position, p.commits.last, p.rejected = record.Start(start), record.Start(start), start
-		return start, nil
+		return p.begin(p.within(start, first, end)), nil
 	}
 	shorter := j.From.Offset > end
 	known := j.Input != "" && p.inputName() != ""
@@ -325,8 +318,7 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		for _, s := range p.streams {
 			s.learned = record.NoPosition
 		}
-		p.position, p.commits.last, p.rejected = record.Start(start), record.Start(start), start
-		return start, nil
+		return p.begin(start), nil
 	}
 	from := j.From
 	switch {
@@ -371,6 +363,12 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	start = p.within(start, first, end)
 	p.position, p.commits.last = record.Start(start), from
 	return start, nil
+}
+
+// begin sets where a partition without a usable journal is read from, and returns it.
+func (p *partition) begin(start int64) int64 {
+	p.position, p.commits.last, p.rejected = record.Start(start), record.Start(start), start
+	return start
 }
 
 // trustTimes replaces an impossible time of a stream's last item, as older versions took from senders, by the

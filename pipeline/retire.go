@@ -39,7 +39,7 @@ func (p *partition) retire(now time.Time) {
 		return
 	}
 	p.retired.at = now
-	from := p.restart().from
+	from := p.restart().From
 	p.forget(from)
 	if o.StateTTL == 0 {
 		return
@@ -78,7 +78,7 @@ func (s *liveStream) worth(now int64) float64 {
 
 // leastWorth returns the quiet streams, those of least worth first.
 func (p *partition) leastWorth(worth func(*liveStream) float64) []*liveStream {
-	from := p.restart().from
+	from := p.restart().From
 	list := slices.Collect(maps.Values(p.streams))
 	// Busy streams are left out, because workers change their memory. If they are worth least,
 	// their eviction waits.

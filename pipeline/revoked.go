@@ -30,9 +30,8 @@ func (s *Stage) keepRevoked(assigned []topic.TopicPartition) {
 // settled says whether state, committed offset and input together hold all that the partition has in memory,
 // so that a new owner would restore the same. It is valid after the last commit has ended.
 func (p *partition) settled() bool {
-	next := &p.commits.next
-	return p.caughtUp() && p.replay.left == 0 && p.jobs == 0 && len(p.closings.waiting) == 0 && p.commits.sending == nil &&
-		len(next.records) == 0 && len(next.episodes) == 0 && len(next.snapshots) == 0 && !next.forgotten && p.inFlight == 0
+	return p.caughtUp() && p.replay.left == 0 && p.jobs == 0 && len(p.closings.waiting) == 0 &&
+		p.commits.sending == nil && p.commits.next.empty() && p.inFlight == 0
 }
 
 // handedOver keeps the partition in memory if it equals its last commit.

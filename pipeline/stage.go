@@ -159,6 +159,7 @@ type Stage struct {
 	counted    classCounts
 	remembered sync.Map // *liveStream by key: those of the owned partitions, for other goroutines than their own
 	warned     warnings
+	queried    time.Time    // when survey last asked the brokers
 	stateID    topic.ID     // of the state topic at the last check
 	statesMade atomic.Int64 // how often the state topic's ID has changed
 	memory     *budget
@@ -240,10 +241,15 @@ func (s *Stage) Run(ctx context.Context) error {
 		}
 		followed <- err
 	}()
-	go s.watch(following, fail)
+	var once sync.Once // for all its workers
+	go every(following, min(time.Second, s.options.Watchdog/4), func(time.Time) {
+		if j, since := s.pool.hung(s.options.Watchdog); j != nil {
+			once.Do(func() { fail(s.hangs(j, since)) })
+		}
+	})
 	var beside sync.WaitGroup
-	beside.Go(func() { s.survey(following) })
-	beside.Go(func() { s.guard(following) })
+	beside.Go(func() { every(following, time.Second, func(now time.Time) { s.survey(following, now) }) })
+	beside.Go(func() { every(following, 250*time.Millisecond, s.guard) })
 	defer func() {
 		stop()
 		<-followed
@@ -384,21 +390,24 @@ func (p *partition) leave(limit time.Duration) bool {
 	}
 }
 
-// watch finds a worker that hangs: heartbeats continue without it, so the group would never notice.
-func (s *Stage) watch(ctx context.Context, fail context.CancelCauseFunc) {
-	ticker := time.NewTicker(min(time.Second, s.options.Watchdog/4))
+// every calls do with the time until ctx ends.
+func every(ctx context.Context, interval time.Duration, do func(now time.Time)) {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
-			if j, since := s.pool.hung(s.options.Watchdog); j != nil {
-				p := j.stream.partition
-				s.noteHung(j)
-				fail(fmt.Errorf("stream %q of %s: %w, after %v", j.stream.key.Name, p, ErrHung, since.Round(time.Millisecond)))
-				return
-			}
+		case now := <-ticker.C:
+			do(now)
 		}
 	}
+}
+
+// hangs notes an episode that does not end for the next owner, and returns the error. Heartbeats continue
+// without the worker, so the group would never notice.
+func (s *Stage) hangs(j *job, since time.Duration) error {
+	s.noteHung(j)
+	return fmt.Errorf("stream %q of %s: %w, after %v", j.stream.key.Name, j.stream.partition, ErrHung,
+		since.Round(time.Millisecond))
 }

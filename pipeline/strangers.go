@@ -41,7 +41,10 @@ func (s *Stage) Strangers(ctx context.Context) ([]recent.Stranger, error) {
 		}
 		groups += n
 	}
-	s.grouped.keep(all)
+	s.grouped.groups = make(map[string]int, len(all))
+	for i := range all {
+		s.grouped.groups[all[i].ID] = all[i].Group
+	}
 	return all, nil
 }
 
@@ -51,34 +54,22 @@ type space struct {
 	dimension int
 }
 
-// grouped caches the groups of the last call, so that repeated calls with the same items cost nothing.
+// grouped caches the groups of the last call by item, so that repeated calls with the same items cost nothing.
 type grouped struct {
 	mutex  sync.Mutex
-	ids    []string
-	groups []int
+	groups map[string]int
 }
 
 // again sets the cached groups; false if the items have changed.
 func (g *grouped) again(all []recent.Stranger) bool {
-	if len(all) != len(g.ids) {
-		return false
-	}
 	for i := range all {
-		if all[i].ID != g.ids[i] {
+		group, known := g.groups[all[i].ID]
+		if !known || len(all) != len(g.groups) {
 			return false
 		}
-	}
-	for i := range all {
-		all[i].Group = g.groups[i]
+		all[i].Group = group
 	}
 	return true
-}
-
-func (g *grouped) keep(all []recent.Stranger) {
-	g.ids, g.groups = make([]string, len(all)), make([]int, len(all))
-	for i := range all {
-		g.ids[i], g.groups[i] = all[i].ID, all[i].Group
-	}
 }
 
 // group numbers the groups of strangers of one space, starting at first, and returns how many there are.

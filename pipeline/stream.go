@@ -161,14 +161,8 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 			err = fmt.Errorf("stream %s: %v\n%s", s.key.Name, p, debug.Stack())
 		}
 	}()
-	since := v.since(s.labels)
-	for _, r := range v.resets {
-		if slices.Equal(since, v.next) {
-			break // the usual case: no new labels
-		}
-		if s.learned != record.NoPosition && r.after(since) && (r.Stream == "" || r.Stream == s.key.Name) {
-			s.memory.Reset(r.Class)
-		}
+	if s.learned != record.NoPosition && !slices.Equal(s.labels, v.next) { // else the usual case: no new labels
+		v.reset(s.memory, s.key.Name, s.labels)
 	}
 	if d := s.memory.Dimension(); d != 0 && d != len(j.episode.Items[0].Vector) {
 		s.memory.Reset("") // what it learned has another dimension than the records have now

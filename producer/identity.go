@@ -38,11 +38,11 @@ func takeOver(ctx context.Context, client *topic.Client, transaction string,
 	// While the last owner's transaction is being ended, the answer is ConcurrentTransactions, which
 	// is temporary.
 	err := client.Outage(log, what).Retry(ctx, nil, func() (err error) {
-		answer, err = limited(ctx, func(ctx context.Context) (*kafka.InitProducerIDResponse, error) {
-			return client.Kafka().InitProducerID(ctx, &kafka.InitProducerIDRequest{
-				Addr: client.Kafka().Addr, TransactionalID: transaction,
-				TransactionTimeoutMs: int(transactionTimeout.Milliseconds()), ProducerID: -1, ProducerEpoch: -1,
-			})
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		answer, err = client.Kafka().InitProducerID(ctx, &kafka.InitProducerIDRequest{
+			Addr: client.Kafka().Addr, TransactionalID: transaction,
+			TransactionTimeoutMs: int(transactionTimeout.Milliseconds()), ProducerID: -1, ProducerEpoch: -1,
 		})
 		if err == nil {
 			err = answer.Error
@@ -116,9 +116,3 @@ func fencedByIdentity(err error) bool {
 
 // callTimeout bounds each request about a transaction.
 const callTimeout = 10 * time.Second
-
-func limited[T any](ctx context.Context, do func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return do(ctx)
-}

@@ -126,8 +126,9 @@ func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.
 		return e.patient(err, outage.Lasting()) || what == ending && topic.Temporary(err)
 	}
 	err := outage.Retry(ctx, again, func() error {
-		_, err := limited(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, step(ctx) })
-		return err
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		return step(ctx)
 	})
 	if err != nil {
 		err = fmt.Errorf("%s the transaction: %w", what, err)
