@@ -89,6 +89,13 @@ type behindTransaction struct {
 	lasting time.Duration
 	offset  int64 // the transaction's first
 	records int64 // from there on
+	by      opener
+}
+
+// opener is the producer of a transaction that begins at an offset.
+type opener struct {
+	offset, producer int64
+	known            bool
 }
 
 // behindTransactions lists the partitions whose records have waited for longer than limit.
@@ -98,7 +105,11 @@ func (p *progress) behindTransactions(now time.Time, limit time.Duration) []behi
 	var list []behindTransaction
 	for tp, a := range p.partitions {
 		if lasting := now.Sub(a.stableAt); a.waiting > 0 && lasting >= limit {
-			list = append(list, behindTransaction{tp, lasting, a.end - a.waiting, a.waiting})
+			b := behindTransaction{TopicPartition: tp, lasting: lasting, offset: a.end - a.waiting, records: a.waiting}
+			if a.opener.offset == b.offset {
+				b.by = a.opener
+			}
+			list = append(list, b)
 		}
 	}
 	return list
@@ -109,8 +120,8 @@ func (s *Stage) openTransactions(now time.Time) []Trouble {
 	var list []Trouble
 	for _, b := range s.progress.behindTransactions(now, s.options.StallAfter) {
 		by := ""
-		if id, known := s.opener(b); known {
-			by = fmt.Sprintf(", producer id %d", id)
+		if b.by.known {
+			by = fmt.Sprintf(", producer id %d", b.by.producer)
 		}
 		list = append(list, Trouble{
 			Of: ofTransaction,
@@ -124,20 +135,6 @@ func (s *Stage) openTransactions(now time.Time) []Trouble {
 	return list
 }
 
-// opener is the producer of a transaction.
-type opener struct {
-	offset, producer int64
-}
-
-// opener returns the producer of a transaction, if it is known.
-func (s *Stage) opener(b behindTransaction) (producer int64, known bool) {
-	one, asked := s.producers.Load(b.TopicPartition)
-	if !asked || one.(opener).offset != b.offset {
-		return 0, false
-	}
-	return one.(opener).producer, true
-}
-
 // askProducers finds the producers of the transactions that records wait for.
 func (s *Stage) askProducers(ctx context.Context, now time.Time) {
 	limited, cancel := context.WithTimeout(ctx, 2*time.Second) // for all of them: survey waits for this call
@@ -146,11 +143,11 @@ func (s *Stage) askProducers(ctx context.Context, now time.Time) {
 		if limited.Err() != nil {
 			return // the next call asks for the rest
 		}
-		if _, known := s.opener(b); known {
+		if b.by.known {
 			continue
 		}
 		if id, err := s.client.ProducerAt(limited, b.TopicPartition, b.offset); err == nil {
-			s.producers.Store(b.TopicPartition, opener{b.offset, id})
+			s.progress.of(b.TopicPartition, func(a *advance) { a.opener = opener{b.offset, id, true} })
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (r reset) compare(x reset) int {
 		cmp.Compare(r.Class, x.Class), cmp.Compare(r.Stream, x.Stream))
 }
 
-// reset lets a stream's memory obey the orders that are new since its last view, which ended at this position.
+// reset lets a stream's memory obey the orders that are new since its last view, which ended at a position.
 func (v *view) reset(memory *stream.Stream, name string, position []int64) {
 	since := v.since(position)
 	for _, r := range v.resets {

@@ -24,12 +24,11 @@ type Metrics struct {
 	doubtful                    telemetry.Counter
 	oldest, commitAge, takeover telemetry.Gauge
 	lost                        telemetry.Counter
-	troubles, pauses            func() []Trouble
+	stage                       *Stage
 	trouble                     telemetry.Gauge
 	paused                      telemetry.Gauge
 	rejecting                   rejecting
 	doubts                      doubts
-	embeddings                  *embeddings
 	embeddingChanged            telemetry.Counter
 	rejectingFor                telemetry.Gauge
 	rejections                  telemetry.Counter

@@ -151,7 +151,9 @@ func (o *orders) list(labels string) (out []Trouble) {
 }
 
 // Paused lists the pauses in force.
-func (m *Metrics) Paused() []Trouble { return m.pauses() }
+func (m *Metrics) Paused() []Trouble {
+	return m.stage.labels.current.Load().orders.list(m.stage.options.Labels)
+}
 
 // errResumed ends an ownership when a stream resumes whose records were set aside.
 var errResumed = errors.New("a stream goes on: the partition is read again from where it was paused")

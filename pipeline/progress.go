@@ -33,6 +33,7 @@ type advance struct {
 	endAt     time.Time     // when end was last updated
 	waiting   int64         // records before end that are part of, or behind, an open transaction
 	stableAt  time.Time     // since when the last stable offset has not moved
+	opener    opener        // of the transaction that they wait for
 	input     topic.ID      // the topic's ID at the assignment
 	anew      chan struct{} // receives when the topic was created again
 	last      time.Time     // time of the last record read, if more records follow; zero: none do

@@ -116,17 +116,12 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	p.hung = restored.Hung
 	p.stateEnd = stateEnd
 	p.remember(restored)
-	if p.input, err = s.client.ID(ctx, a.Topic); err != nil {
-		return nil, err
-	}
-	if p.stateID, err = s.client.ID(ctx, o.State); err != nil {
-		return nil, err
-	}
-	first, end, err := s.client.Bounds(ctx, a.Topic, a.Partition, false)
+	now, err := p.find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	start, err := p.resume(ctx, restored, committed, first, end)
+	p.input, p.stateID = now.input, now.state
+	start, err := p.resume(ctx, restored, committed, now.first, now.end)
 	if err != nil {
 		return nil, err
 	}

@@ -102,19 +102,26 @@ func (s *Stage) proceed(ctx context.Context, a consumer.Assignment, committer pr
 	return p, nil
 }
 
-// inspect reads what has changed since the partition was kept.
-func (p *partition) inspect(ctx context.Context, committed int64) (f found, err error) {
-	client, o := p.stage.client, &p.stage.options
-	f.committed = committed
+// find reads which topics there are now, and the bounds of the input.
+func (p *partition) find(ctx context.Context) (f found, err error) {
+	client := p.stage.client
 	if f.input, err = client.ID(ctx, p.Topic); err != nil {
 		return f, err
 	}
-	if f.state, err = client.ID(ctx, o.State); err != nil {
+	if f.state, err = client.ID(ctx, p.stage.options.State); err != nil {
 		return f, err
 	}
-	if f.first, f.end, err = client.Bounds(ctx, p.Topic, p.Partition, false); err != nil {
+	f.first, f.end, err = client.Bounds(ctx, p.Topic, p.Partition, false)
+	return f, err
+}
+
+// inspect reads what has changed since the partition was kept.
+func (p *partition) inspect(ctx context.Context, committed int64) (f found, err error) {
+	client, o := p.stage.client, &p.stage.options
+	if f, err = p.find(ctx); err != nil {
 		return f, err
 	}
+	f.committed = committed
 	if f.stateFirst, f.stateEnd, err = client.Bounds(ctx, o.State, p.Partition, false); err != nil {
 		return f, err
 	}

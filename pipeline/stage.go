@@ -138,16 +138,15 @@ func (o *Options) group() consumer.GroupSettings {
 
 // Stage labels the partitions that its group assigns to it.
 type Stage struct {
-	options   Options
-	client    *topic.Client
-	log       *slog.Logger
-	pool      *pool
-	labels    *labels
-	metrics   *Metrics
-	progress  *progress
-	contact   contact
-	letters   letters
-	producers sync.Map // opener by topic.TopicPartition: of the transactions that records wait for
+	options  Options
+	client   *topic.Client
+	log      *slog.Logger
+	pool     *pool
+	labels   *labels
+	metrics  *Metrics
+	progress *progress
+	contact  contact
+	letters  letters
 	// revoked holds *partition by topic.TopicPartition: those that the group has revoked, with their memory, until
 	// the next assignment. A rebalance revokes all partitions, and most return to the same member. The others
 	// are dropped before any is restored, so that they take no memory beside it.
@@ -198,9 +197,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 		s.firsts.most = int(min(nowMemory, o.Budget/8))
 	}
 	s.metrics.memoryLimit.Set(float64(o.Budget))
-	s.metrics.troubles = func() []Trouble { return s.troubles(time.Now()) }
-	s.metrics.pauses = func() []Trouble { return s.labels.current.Load().orders.list(o.Labels) }
-	s.metrics.embeddings = &s.embeddings
+	s.metrics.stage = s
 	s.contact.group, s.contact.limit = o.Group, o.group().Longest()
 	s.labels = newLabels(client, o.Labels, o.Dead, o.Decode, o.Support, o.Log)
 	s.labels.most, s.labels.shown = mostLabels, s.metrics.labelled

@@ -54,7 +54,7 @@ type space struct {
 	dimension int
 }
 
-// grouped caches the groups of the last call by item, so that repeated calls with the same items cost nothing.
+// grouped caches the last call's groups by item, so that repeated calls with the same items cost nothing.
 type grouped struct {
 	mutex  sync.Mutex
 	groups map[string]int

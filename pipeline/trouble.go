@@ -70,7 +70,7 @@ func (m *Metrics) Troubles() []Trouble {
 	if !m.ready.Load() {
 		return nil
 	}
-	return m.troubles()
+	return m.stage.troubles(time.Now())
 }
 
 // Doubts lists streams that recently answered fewer than half of their labelled items right. The stage still
@@ -78,7 +78,7 @@ func (m *Metrics) Troubles() []Trouble {
 // streams of their input are unchanged.
 func (m *Metrics) Doubts() []Trouble {
 	now := time.Now()
-	return append(m.doubts.list(now), m.embeddings.troubles(now, false)...)
+	return append(m.doubts.list(now), m.stage.embeddings.troubles(now, false)...)
 }
 
 // Ready returns "" if the labels are read, the stage takes part in its group, no partition is stuck and some
@@ -88,7 +88,7 @@ func (m *Metrics) Ready() string {
 		return "reading labels, or stopping"
 	}
 	var reasons []string
-	for _, t := range m.troubles() {
+	for _, t := range m.Troubles() {
 		if t.Cause != "" {
 			t.What += ": " + t.Cause
 		}
