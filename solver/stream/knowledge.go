@@ -45,7 +45,7 @@ type Knowledge struct {
 	coherence float64
 	fit       confidenceFit
 	limit     unknownLimit
-	tracks    map[string][]classWeight
+	tracks    map[string]string // the label of each
 }
 
 // Knowledge returns what the stream and labels, which may be nil, know about items of like's model and
@@ -104,9 +104,9 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	if from.shape.breaks > 0 {
 		k.limit = unknownLimit{at: -1, low: -1} // every item is unknown, with a confidence of at most .5
 	}
-	k.tracks = make(map[string][]classWeight, len(from.timeline.tracks))
+	k.tracks = make(map[string]string, len(from.timeline.tracks))
 	for name, x := range from.timeline.tracks {
-		k.tracks[name] = x.shares()
+		k.tracks[name] = x.label
 	}
 	return k, nil
 }

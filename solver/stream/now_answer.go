@@ -351,10 +351,8 @@ func (n *Now) related(it *nowItem, window []float32, record int) {
 			x.pairs = append(x.pairs, nowPair{j - record, it.row - record, weight})
 		}
 	}
-	for _, v := range k.tracks[row.track] {
-		if c, ok := k.numbers[v.class]; ok && row.track != "" {
-			it.fixed[c] += lambda * trackWeight * v.weight
-		}
+	if c, ok := k.numbers[k.tracks[row.track]]; ok {
+		it.fixed[c] += lambda * trackWeight
 	}
 }
 

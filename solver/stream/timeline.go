@@ -28,20 +28,14 @@ const (
 type timeline struct {
 	distance float64 // mean distance in time of nearest neighbours, 1 in a random order: sum over episodes ...
 	weight   float64 // ... and their weights
-	tracks   map[string]*trackLabels
+	tracks   map[string]labelledTrack
 	items    int64 // seen in all, by which the age of tracks is counted
 }
 
-// classWeight is the weight of evidence for a class.
-type classWeight struct {
-	class  string
-	weight float32
-}
-
-// trackLabels are the labels given to items of a track.
-type trackLabels struct {
-	labels []classWeight
-	seen   int64 // the number of its last item
+// labelledTrack is a track that was given a label: the newest one counts.
+type labelledTrack struct {
+	label string
+	seen  int64 // the number of its last item
 }
 
 // tracksKept bounds the labelled tracks kept; the one longest unseen is dropped first.
@@ -190,14 +184,8 @@ func (t *timeline) evidence(p *problem, items []Item, rho int) []float32 {
 		for j, class := range classes {
 			out[i*p.K+int(p.numbers[class])] = float32(evidenceWeight*c) * values[i*k+j]
 		}
-		known := t.tracks[items[i].Track]
-		if known == nil || items[i].Label != "" {
-			continue
-		}
-		for _, x := range known.shares() {
-			if class, ok := p.numbers[x.class]; ok {
-				out[i*p.K+int(class)] += trackWeight * x.weight
-			}
+		if class, ok := p.numbers[t.tracks[items[i].Track].label]; ok && items[i].Label == "" {
+			out[i*p.K+int(class)] += trackWeight
 		}
 	}
 	return out
@@ -273,10 +261,7 @@ func (t *timeline) observe(e *episode) {
 }
 
 func (t *timeline) reset(class string) bool {
-	of := func(w classWeight) bool { return w.class == class }
-	for _, x := range t.tracks {
-		x.labels = slices.DeleteFunc(x.labels, of)
-	}
+	maps.DeleteFunc(t.tracks, func(_ string, x labelledTrack) bool { return x.label == class })
 	return false
 }
 
@@ -291,24 +276,34 @@ func (t *timeline) fields(f *fields) {
 	list(f, fieldTrack, &names, func(f *fields, number int, name *string) {
 		f.group(number, func(f *fields) {
 			text(f, fieldName, name)
-			if t.tracks == nil {
-				t.tracks = map[string]*trackLabels{}
+			x := t.tracks[*name]
+			x.fields(f)
+			if f.err == nil && *name != "" && x.label != "" {
+				t.keep(*name, x)
 			}
-			if t.tracks[*name] == nil {
-				t.tracks[*name] = &trackLabels{}
-			}
-			t.tracks[*name].fields(f)
 		})
 	})
 	f.check(t.distance >= 0 && t.weight >= 0, "coherence")
 }
 
-func (x *trackLabels) fields(f *fields) {
+// fields has a list of labels with weights, which older versions kept: the heaviest is read.
+func (x *labelledTrack) fields(f *fields) {
 	integer(f, fieldEpisode, &x.seen)
-	list(f, fieldTrackLabel, &x.labels, func(f *fields, field int, label *classWeight) {
+	most, labels := float32(0), []string{x.label}
+	list(f, fieldTrackLabel, &labels, func(f *fields, field int, label *string) {
 		f.group(field, func(f *fields) {
-			text(f, fieldClass, &label.class)
-			number(f, fieldEvidence, &label.weight)
+			weight := float32(1)
+			text(f, fieldClass, label)
+			if number(f, fieldEvidence, &weight); weight >= most {
+				x.label, most = *label, weight
+			}
 		})
 	})
+}
+
+func (t *timeline) keep(name string, x labelledTrack) {
+	if t.tracks == nil {
+		t.tracks = map[string]labelledTrack{}
+	}
+	t.tracks[name] = x
 }

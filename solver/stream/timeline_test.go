@@ -130,7 +130,7 @@ func TestTaughtEvidenceFollowsATrack(t *testing.T) {
 				items[at].Label = label(3)
 			}
 			answer(t, s, e, items, labels)
-			if known := s.timeline.tracks["t"] != nil; episode == 3 && known != follows {
+			if known := s.timeline.tracks["t"].label != ""; episode == 3 && known != follows {
 				t.Errorf("ttl %d: the track's label is remembered: %t", ttl, known)
 			}
 		}
@@ -235,5 +235,33 @@ func TestConfidenceWaitsForEnoughLabels(t *testing.T) {
 	}
 	if fit := c.fit(noLabels.of("s")); !fit.fitted || !(fit.confidence(.3) > .3) {
 		t.Errorf("%d right answers at .3 leave it %+v", len(c.answers), fit)
+	}
+}
+
+// TestNewestLabelOfATrackCounts: of the labels given to a track the newest stands for it; of those that an
+// older version kept with weights, the heaviest.
+func TestNewestLabelOfATrackCounts(t *testing.T) {
+	f := newCamera(7, 4, 24, .3)
+	s, e, labels := New("cam", settings(t)), new(Engine), f.labels(2)
+	items, _ := f.bursts(12, 3)
+	for i := range items {
+		items[i].Track = "t"
+	}
+	items[2].Label, items[7].Label = label(0), label(1)
+	answer(t, s, e, items, labels)
+	if got := s.timeline.tracks["t"].label; got != label(1) {
+		t.Errorf("the track is %q", got)
+	}
+	old := &fields{writes: true}
+	for at, class := range []string{"a", "b", "c"} {
+		old.group(fieldTrackLabel, func(f *fields) {
+			weight := []float32{.5, 1.5, .25}[at]
+			text(f, fieldClass, &class)
+			number(f, fieldEvidence, &weight)
+		})
+	}
+	var read labelledTrack
+	if read.fields(parse(old.b)); read.label != "b" {
+		t.Errorf("of an older state %q was read", read.label)
 	}
 }

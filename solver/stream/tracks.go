@@ -1,7 +1,8 @@
 package stream
 
 import (
-	"math"
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/slkstream/slkstream/solver"
@@ -61,41 +62,14 @@ func numbered(items []Item, name func(*Item) string) (number []int32, counts []i
 	return number, counts
 }
 
-// shares are the shares of classes in the labels given to a track.
-func (x *trackLabels) shares() []classWeight {
-	var sum float32
-	for _, w := range x.labels {
-		sum += w.weight
-	}
-	out := slices.Clone(x.labels)
-	for i := range out {
-		out[i].weight /= sum
-	}
-	return out
-}
-
 // observeTracks keeps the labels given to tracks, until TrackTTL items have come since a track's last one.
 func (t *timeline) observeTracks(e *episode) {
 	for i := range e.items {
 		t.items++
-		name, label := e.items[i].Track, e.items[i].Label
-		if name == "" {
-			continue
-		}
-		known := t.tracks[name]
-		if known == nil && label == "" {
-			continue
-		}
-		if known == nil {
-			if t.tracks == nil {
-				t.tracks = map[string]*trackLabels{}
-			}
-			known = &trackLabels{}
-			t.tracks[name] = known
-		}
-		known.seen = t.items
-		if label != "" {
-			known.add(label)
+		item := &e.items[i]
+		label := cmp.Or(item.Label, t.tracks[item.Track].label)
+		if item.Track != "" && label != "" {
+			t.keep(item.Track, labelledTrack{label, t.items})
 		}
 	}
 	for name, x := range t.tracks {
@@ -104,26 +78,7 @@ func (t *timeline) observeTracks(e *episode) {
 		}
 	}
 	for len(t.tracks) > tracksKept {
-		oldest, at := "", int64(math.MaxInt64)
-		for name, x := range t.tracks {
-			if x.seen < at {
-				oldest, at = name, x.seen
-			}
-		}
-		delete(t.tracks, oldest)
+		byAge := func(a, b string) int { return cmp.Compare(t.tracks[a].seen, t.tracks[b].seen) }
+		delete(t.tracks, slices.MinFunc(slices.Collect(maps.Keys(t.tracks)), byAge))
 	}
-}
-
-// add counts a label, and halves the weights of those before it.
-func (x *trackLabels) add(label string) {
-	for i := range x.labels {
-		x.labels[i].weight /= 2
-	}
-	i := slices.IndexFunc(x.labels, func(w classWeight) bool { return w.class == label })
-	if i < 0 {
-		i = len(x.labels)
-		x.labels = append(x.labels, classWeight{class: label})
-	}
-	x.labels[i].weight++
-	x.labels = slices.DeleteFunc(x.labels, func(w classWeight) bool { return w.weight < .1 })
 }
