@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -16,32 +15,18 @@ import (
 // automatic creation loses these topics, with all their records, when its process is killed; only topics that
 // are created by request are on disk at once.
 type maker struct {
-	cluster   *kfake.Cluster
-	client    *kafka.Client
-	transport *kafka.Transport
-	log       *slog.Logger
-	stop      context.CancelFunc
-	ctx       context.Context
+	cluster *kfake.Cluster
+	client  *kafka.Client
+	log     *slog.Logger
 
 	mu   sync.Mutex
 	made map[string]bool
 }
 
-func startMaker(cluster *kfake.Cluster, address string, log *slog.Logger) *maker {
-	ctx, stop := context.WithCancel(context.Background())
-	transport := &kafka.Transport{Context: ctx}
-	m := &maker{
-		cluster: cluster, transport: transport, log: log, stop: stop, ctx: ctx, made: map[string]bool{},
-		client: &kafka.Client{Addr: kafka.TCP(address), Transport: transport, Timeout: 5 * time.Second},
-	}
+func startMaker(cluster *kfake.Cluster, client *kafka.Client, log *slog.Logger) {
+	m := &maker{cluster: cluster, client: client, log: log, made: map[string]bool{}}
 	cluster.ControlKey(int16(kmsg.Metadata), m.asked)
 	cluster.ControlKey(int16(kmsg.DeleteTopics), m.deleted)
-	return m
-}
-
-func (m *maker) close() {
-	m.stop()
-	m.transport.CloseIdleConnections()
 }
 
 // asked delays a metadata request until the topics that it may create exist; the broker
@@ -82,7 +67,7 @@ func (m *maker) makeTopic(name string) {
 	for k, v := range TopicSettings() {
 		config.ConfigEntries = append(config.ConfigEntries, kafka.ConfigEntry{ConfigName: k, ConfigValue: v})
 	}
-	answer, err := m.client.CreateTopics(m.ctx, &kafka.CreateTopicsRequest{
+	answer, err := m.client.CreateTopics(context.Background(), &kafka.CreateTopicsRequest{
 		Addr:   m.client.Addr,
 		Topics: []kafka.TopicConfig{config},
 	})

@@ -3,20 +3,18 @@ package broker
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // recovery aborts the transactions that were open when the broker's process was killed. When the broker
@@ -46,7 +44,7 @@ type written struct {
 
 const closedInOrder = "closed"
 
-func startRecovery(ctx context.Context, cluster *kfake.Cluster, address, path string,
+func startRecovery(ctx context.Context, cluster *kfake.Cluster, client *topic.Client, path string,
 	log *slog.Logger,
 ) (*recovery, error) {
 	r := &recovery{cluster: cluster, log: log, done: make(chan struct{}), known: map[written]bool{}}
@@ -54,7 +52,7 @@ func startRecovery(ctx context.Context, cluster *kfake.Cluster, address, path st
 	cluster.ControlKey(int16(kmsg.AddPartitionsToTxn), r.added)
 	killed, err := r.open(path)
 	if err == nil && killed {
-		err = r.giveUp(ctx, address)
+		err = r.giveUp(ctx, client)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("embedded broker: recover transactions: %w", err)
@@ -117,28 +115,25 @@ func (r *recovery) added(request kmsg.Request) (kmsg.Response, error, bool) {
 }
 
 // giveUp writes an abort marker for every pair in the journal.
-func (r *recovery) giveUp(ctx context.Context, address string) error {
-	request := kmsg.NewPtrWriteTxnMarkersRequest()
+func (r *recovery) giveUp(ctx context.Context, client *topic.Client) error {
 	for w := range r.known {
-		topic := kmsg.NewWriteTxnMarkersRequestMarkerTopic()
-		topic.Topic, topic.Partitions = w.topic, []int32{w.partition}
+		to := kmsg.NewWriteTxnMarkersRequestMarkerTopic()
+		to.Topic, to.Partitions = w.topic, []int32{w.partition}
 		marker := kmsg.NewWriteTxnMarkersRequestMarker()
-		marker.ProducerID, marker.Topics = w.producer, []kmsg.WriteTxnMarkersRequestMarkerTopic{topic}
+		marker.ProducerID, marker.Topics = w.producer, append(marker.Topics, to)
+		request := kmsg.NewPtrWriteTxnMarkersRequest()
 		request.Markers = append(request.Markers, marker)
-	}
-	if len(request.Markers) == 0 {
-		return nil
-	}
-	answer := request.ResponseKind().(*kmsg.WriteTxnMarkersResponse)
-	if err := ask(ctx, address, request, answer); err != nil {
-		return err
-	}
-	for _, m := range answer.Markers {
-		for _, t := range m.Topics {
-			for _, p := range t.Partitions {
-				// the topic may have been deleted since
-				if err := kerr.ErrorForCode(p.ErrorCode); err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
-					return fmt.Errorf("%s/%d: %w", t.Topic, p.Partition, err)
+		answer, err := client.Ask(ctx, request, 0, "")
+		if err != nil {
+			return err
+		}
+		for _, m := range answer.(*kmsg.WriteTxnMarkersResponse).Markers {
+			for _, t := range m.Topics {
+				for _, p := range t.Partitions {
+					// the topic may have been deleted since
+					if err := kerr.ErrorForCode(p.ErrorCode); err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
+						return fmt.Errorf("%s/%d: %w", t.Topic, p.Partition, err)
+					}
 				}
 			}
 		}
@@ -155,32 +150,4 @@ func (r *recovery) close() {
 		r.log.Error("embedded broker: open transactions will be given up", "error", err)
 	}
 	r.journal.Close()
-}
-
-// ask makes one request over its own connection, in the oldest version, which has no tagged fields.
-func ask(ctx context.Context, address string, request kmsg.Request, answer kmsg.Response) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		return err
-	}
-	if _, err := conn.Write(kmsg.NewRequestFormatter().AppendRequest(nil, request, 1)); err != nil {
-		return err
-	}
-	var head [8]byte // size and correlation
-	if _, err := io.ReadFull(conn, head[:]); err != nil {
-		return err
-	}
-	size := int32(binary.BigEndian.Uint32(head[:])) - 4
-	if size < 0 || size > 64<<20 {
-		return fmt.Errorf("an answer claims %d bytes", size)
-	}
-	body := make([]byte, size)
-	if _, err := io.ReadFull(conn, body); err != nil {
-		return err
-	}
-	return answer.ReadFrom(body)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
+
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // Server is a Kafka broker in this process, on loopback.
@@ -20,7 +22,7 @@ type Server struct {
 	// Cluster is the broker itself, for tests: its Fault and Control methods make single requests fail or wait.
 	Cluster  *kfake.Cluster
 	Address  string
-	maker    *maker
+	client   *topic.Client
 	sweeper  *sweeper
 	recovery *recovery // nil: data is in memory only
 }
@@ -57,15 +59,22 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 	}
 	completeFetches(cluster)
 	address := cluster.ListenAddrs()[0]
-	s := &Server{Cluster: cluster, Address: address}
+	client, err := topic.Connect(topic.Settings{Brokers: []string{address}, ClientID: "embedded", Log: log})
+	if err != nil {
+		cluster.Close()
+		return nil, fmt.Errorf("embedded broker: %w", err)
+	}
+	s := &Server{Cluster: cluster, Address: address, client: client}
 	if dir != "" {
-		if s.recovery, err = startRecovery(context.Background(), cluster, address, dir+".transactions",
+		if s.recovery, err = startRecovery(context.Background(), cluster, client, dir+".transactions",
 			log); err != nil {
+			client.Close()
 			cluster.Close()
 			return nil, err
 		}
 	}
-	s.maker, s.sweeper = startMaker(cluster, address, log), startSweeper(cluster, address)
+	startMaker(cluster, client.Kafka(), log)
+	s.sweeper = startSweeper(cluster, client.Kafka())
 	return s, nil
 }
 
@@ -93,7 +102,7 @@ func listenAt(host string) kfake.Opt {
 // Close writes to disk what is not there yet and stops the broker.
 func (s *Server) Close() {
 	s.sweeper.close()
-	s.maker.close()
+	s.client.Close()
 	s.Cluster.Close()
 	if s.recovery != nil {
 		s.recovery.close()

@@ -15,11 +15,10 @@ import (
 // itself, except for a member whose connection broke while it waited to join: it would keep that member for
 // ever, with the partitions that the group assigned to it.
 type sweeper struct {
-	cluster   *kfake.Cluster
-	client    *kafka.Client
-	transport *kafka.Transport
-	stop      context.CancelFunc
-	done      sync.WaitGroup
+	cluster *kfake.Cluster
+	client  *kafka.Client
+	stop    context.CancelFunc
+	done    sync.WaitGroup
 
 	mu       sync.Mutex
 	sessions map[string]time.Duration // longest session timeout requested in each group
@@ -28,12 +27,10 @@ type sweeper struct {
 
 type groupMember struct{ group, member string }
 
-func startSweeper(cluster *kfake.Cluster, address string) *sweeper {
+func startSweeper(cluster *kfake.Cluster, client *kafka.Client) *sweeper {
 	ctx, stop := context.WithCancel(context.Background())
-	transport := &kafka.Transport{Context: ctx}
 	s := &sweeper{
-		cluster: cluster, transport: transport, stop: stop,
-		client:   &kafka.Client{Addr: kafka.TCP(address), Transport: transport, Timeout: 5 * time.Second},
+		cluster: cluster, client: client, stop: stop,
 		sessions: map[string]time.Duration{}, heard: map[groupMember]time.Time{},
 	}
 	for _, key := range []kmsg.Key{kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat} {
@@ -46,7 +43,6 @@ func startSweeper(cluster *kfake.Cluster, address string) *sweeper {
 func (s *sweeper) close() {
 	s.stop()
 	s.done.Wait()
-	s.transport.CloseIdleConnections()
 }
 
 // listen records when each member last joined, synced or sent a heartbeat.

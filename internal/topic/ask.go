@@ -58,8 +58,8 @@ type groupAsking struct{ asking }
 // Group implements protocol.GroupMessage.
 func (a *groupAsking) Group() string { return a.group }
 
-// ask sends a request in one version.
-func (c *Client) ask(
+// Ask sends a request in one version, to the coordinator of group, or to any broker if that is "".
+func (c *Client) Ask(
 	ctx context.Context, request kmsg.Request, version int16, group string,
 ) (kmsg.Response, error) {
 	request.SetVersion(version)
@@ -89,7 +89,7 @@ func refusal(code int16) error {
 func (c *Client) Identity(ctx context.Context) (Stamp, error) {
 	request := kmsg.NewPtrInitProducerIDRequest()
 	request.TransactionTimeoutMillis = int32(requestTimeout.Milliseconds())
-	answer, err := c.ask(ctx, request, 0, "")
+	answer, err := c.Ask(ctx, request, 0, "")
 	if err == nil {
 		err = refusal(answer.(*kmsg.InitProducerIDResponse).ErrorCode)
 	}
@@ -105,7 +105,7 @@ func (c *Client) Identity(ctx context.Context) (Stamp, error) {
 func (c *Client) Member(ctx context.Context, group string, generation int32, member string) error {
 	request := kmsg.NewPtrHeartbeatRequest()
 	request.Group, request.Generation, request.MemberID = group, generation, member
-	answer, err := c.ask(ctx, request, 0, group)
+	answer, err := c.Ask(ctx, request, 0, group)
 	if err == nil {
 		err = refusal(answer.(*kmsg.HeartbeatResponse).ErrorCode)
 	}
@@ -162,7 +162,7 @@ func (c *Client) fresh(ctx context.Context, name string) (*kmsg.MetadataResponse
 	request, asked := kmsg.NewPtrMetadataRequest(), kmsg.NewMetadataRequestTopic()
 	asked.Topic, request.IncludeTopicAuthorizedOperations = &name, true
 	request.Topics = append(request.Topics, asked)
-	answer, err := c.ask(ctx, request, idVersion, "")
+	answer, err := c.Ask(ctx, request, idVersion, "")
 	if err != nil {
 		if c.oldMetadata(ctx) { // an old broker closes the connection, but so does one that stops
 			c.withoutIDs.Store(true)
