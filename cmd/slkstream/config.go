@@ -19,15 +19,14 @@ func newConfigCommand() *cobra.Command {
 	root.Long = "Print the effective configuration of a command (config run, config label, ...; config alone: of run), as a file that\n--config reads, and where each value came from. Secrets are masked."
 	parents := map[string]*cobra.Command{"": root}
 	for _, command := range config.Commands() {
-		family, name, nested := strings.Cut(command, " ")
+		of, name, nested := strings.Cut(command, " ")
 		if !nested {
-			family, name = "", command
-		} else if parents[family] == nil {
-			parents[family] = &cobra.Command{Use: family, Short: "print the effective configuration of a command of " +
-				family, RunE: refuseUnknown}
-			root.AddCommand(parents[family])
+			of, name = "", command
+		} else if parents[of] == nil {
+			parents[of] = family(of, "print the effective configuration of a command of "+of)
+			root.AddCommand(parents[of])
 		}
-		parents[family].AddCommand(printConfigOf(command, name))
+		parents[of].AddCommand(printConfigOf(command, name))
 	}
 	root.AddCommand(newSolverConfigCommand())
 	return root

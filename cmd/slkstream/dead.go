@@ -17,12 +17,7 @@ import (
 )
 
 func newDeadCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "dead",
-		Short: "list, explain or replay dead letters",
-		RunE:  refuseUnknown,
-	}
-	cmd.AddCommand(
+	return family("dead", "list, explain or replay dead letters",
 		withSettings("dead list", &cobra.Command{
 			Use:   "list",
 			Short: "list dead letters",
@@ -45,7 +40,6 @@ func newDeadCommand() *cobra.Command {
 			Example: "  slkstream dead replay --out named --reason dimension --dry-run\n  slkstream dead replay --out named --reason dimension",
 		}, onKafka(replayDead)),
 	)
-	return cmd
 }
 
 // deadLetter is a printed dead letter.

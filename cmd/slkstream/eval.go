@@ -11,14 +11,9 @@ import (
 )
 
 func newEvalCommand() *cobra.Command {
-	eval := &cobra.Command{
-		Use:   "eval",
-		Short: "measure on labelled data: fewshot, cluster, stream, file, index, paper",
-		RunE:  refuseUnknown,
-	}
-	eval.AddCommand(newEvalFewShotCommand(), newEvalClusterCommand(), newEvalStreamCommand(),
-		newEvalFileCommand(), newEvalIndexCommand(), newEvalPaperCommand())
-	return eval
+	return family("eval", "measure on labelled data: fewshot, cluster, stream, file, index, paper",
+		newEvalFewShotCommand(), newEvalClusterCommand(), newEvalStreamCommand(), newEvalFileCommand(),
+		newEvalIndexCommand(), newEvalPaperCommand())
 }
 
 // candidates combines every preset named with every method named, or the preset's own if none is named. Given

@@ -15,12 +15,7 @@ import (
 )
 
 func newLabelsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "labels",
-		Short: "list or export the labels topic: examples, rejections, names",
-		RunE:  refuseUnknown,
-	}
-	cmd.AddCommand(
+	return family("labels", "list or export the labels topic: examples, rejections, names",
 		withSettings("labels list", &cobra.Command{
 			Use:   "list",
 			Short: "list what holds: examples, rejections and names, with who said it and when",
@@ -36,7 +31,6 @@ func newLabelsCommand() *cobra.Command {
 				"a line of a rejection or a name is the value of its record, and goes back with its key.",
 		}, onKafka(exportLabels)),
 	)
-	return cmd
 }
 
 // chosenLabels returns the entries of the labels topic that the settings select.

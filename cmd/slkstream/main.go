@@ -14,7 +14,7 @@
 // withSettings adds a flag for every setting that config gives to the command of that name ("run", "eval
 // stream"), loads and validates them, and makes the logger. To add a setting, define it in its group in
 // config: flag, variable, YAML key, help, reference page and validation follow. A command that is only a
-// parent (eval, state) is a plain cobra.Command with AddCommand. ctx ends at the first SIGINT or SIGTERM:
+// parent (eval, state) is a family. ctx ends at the first SIGINT or SIGTERM:
 // drain and return nil. Results go to c.Out, all else to c.Log or c.Err. Return an error to exit with 1, a
 // usageError to exit with 2.
 package main
@@ -130,6 +130,13 @@ func newRootCommand() *cobra.Command {
 	root.SetHelpCommandGroupID(last)
 	root.SetCompletionCommandGroupID(last)
 	return root
+}
+
+// family makes a command that is only the parent of others.
+func family(use, short string, of ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, RunE: refuseUnknown}
+	cmd.AddCommand(of...)
+	return cmd
 }
 
 // refuseUnknown runs a command that is only a parent: it shows help, or fails with the

@@ -18,12 +18,7 @@ import (
 )
 
 func newStateCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "state",
-		Short: "show, reset, discard, export or import what streams remember",
-		RunE:  refuseUnknown,
-	}
-	cmd.AddCommand(
+	return family("state", "show, reset, discard, export or import what streams remember",
 		withSettings("state show", &cobra.Command{
 			Use:   "show",
 			Short: "show what a stage's streams remember",
@@ -67,7 +62,6 @@ func newStateCommand() *cobra.Command {
 			Args: oneArgument("FILE"),
 		}, importState),
 	)
-	return cmd
 }
 
 func showState(ctx context.Context, c *call, client *topic.Client) error {

@@ -184,7 +184,7 @@ func (p *tailPrinter) take(raw *record.Raw) (took bool, err error) {
 		p.heading = heading
 		row = heading + "\n" + row
 	}
-	_, err = fmt.Fprintln(p.out, strings.TrimRight(row, " "))
+	_, err = fmt.Fprintln(p.out, row)
 	return true, err
 }
 
@@ -197,17 +197,13 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 	reason, dead := raw.Header(record.ErrorHeader)
 	switch {
 	case dead:
-		return fmt.Sprintf("%-12s  %-30s  %s", "TIME", "FROM", "ERROR"),
-			fmt.Sprintf("%-12s  %-30s  %s", at, sourceOf(raw), reason)
+		return cells("TIME", -12, at, "FROM", -30, sourceOf(raw), "ERROR", 0, string(reason))
 	case s.Guess != nil:
-		return fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %s", "TIME", "STREAM", "ITEM TO REVIEW", "GUESS", "SURE"),
-			fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %3.0f %%", at, s.Stream, s.ID, s.Guess.Label,
-				100*s.Guess.Confidence)
+		return cells("TIME", -12, at, "STREAM", -16, s.Stream, "ITEM TO REVIEW", -24, s.ID, "GUESS", -20,
+			s.Guess.Label, "SURE", 0, fmt.Sprintf("%3.0f %%", 100*s.Guess.Confidence))
 	case s.Closed != "":
-		return fmt.Sprintf("%-12s  %-16s  %8s  %6s  %-8s  %s", "TIME", "STREAM", "EPISODE", "ITEMS", "CLOSED",
-				"SOLVED IN"),
-			fmt.Sprintf("%-12s  %-16s  %8d  %6d  %-8s  %.1f ms", at, s.Stream, s.Episode, s.Count, s.Closed,
-				1000*s.Solve)
+		return cells("TIME", -12, at, "STREAM", -16, s.Stream, "EPISODE", 8, s.Episode, "ITEMS", 6, s.Count,
+			"CLOSED", -8, s.Closed, "SOLVED IN", 0, fmt.Sprintf("%.1f ms", 1000*s.Solve))
 	case s.Confidence != nil:
 		label, next := s.Label, ""
 		if s.Unknown == true {
@@ -219,10 +215,9 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 		if len(s.Others) > 0 {
 			next = fmt.Sprintf("%s %.0f %%", s.Others[0].Label, 100*s.Others[0].Confidence)
 		}
-		return fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %5s  %s", "TIME", "STREAM", "ITEM", "LABEL (? UNKNOWN)",
-				"SURE", "NEXT BEST"),
-			fmt.Sprintf("%-12s  %-16s  %-24s  %-20s  %3.0f %%  %s", at, s.Stream, cmp.Or(s.ItemID, s.ID), label,
-				100**s.Confidence, next)
+		return cells("TIME", -12, at, "STREAM", -16, s.Stream, "ITEM", -24, cmp.Or(s.ItemID, s.ID),
+			"LABEL (? UNKNOWN)", -20, label, "SURE", 5, fmt.Sprintf("%3.0f %%", 100**s.Confidence), "NEXT BEST",
+			0, next)
 	}
 	what := s.Label
 	switch {
@@ -231,8 +226,18 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 	case !isJSON:
 		what = fmt.Sprintf("(%d bytes)", len(raw.Value))
 	}
-	return fmt.Sprintf("%-12s  %-24s  %-16s  %-24s  %s", "TIME", "KEY", "STREAM", "ID", "LABEL"),
-		fmt.Sprintf("%-12s  %-24s  %-16s  %-24s  %s", at, raw.Key, s.Stream, s.ID, what)
+	return cells("TIME", -12, at, "KEY", -24, string(raw.Key), "STREAM", -16, s.Stream, "ID", -24, s.ID,
+		"LABEL", 0, what)
+}
+
+// cells formats a row and its heading from the name, the width (below 0: aligned at the left) and the value
+// of each cell.
+func cells(of ...any) (heading, row string) {
+	for i := 0; i < len(of); i += 3 {
+		heading += fmt.Sprintf("%*s  ", of[i+1], of[i])
+		row += fmt.Sprintf("%*v  ", of[i+1], of[i+2])
+	}
+	return strings.TrimRight(heading, " "), strings.TrimRight(row, " ")
 }
 
 // sourceOf returns the position of a dead letter's record.
