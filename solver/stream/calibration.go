@@ -193,7 +193,6 @@ func (s *Stream) leaveOut(ctx context.Context, of *episode) ([]heldOut, error) {
 	if slices.Max(anchored) == 0 {
 		return nil, nil
 	}
-	trial.Prior = s.prototypes.without(p, anchored)
 	trial.Proportions = s.proportions.expected(p.names)
 	r, err := of.engine.solve(ctx, &trial, func(space *solver.Space) { s.relateTrial(p, &trial, space, items) })
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"math"
-	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -182,23 +181,6 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 		prior.Inverse[c] = learned.inverse
 		labelled := s.settings.Solver.WS * p.labelCounts[c]
 		prior.Weights[c] = float32(min(learned.mass, labelled, s.proportions.counts[name]))
-	}
-	return prior
-}
-
-// without returns the problem's prior for a trial that hides some labels; left counts those left
-// of each class.
-func (p *prototypes) without(of *problem, left []float64) *solver.Prior {
-	if of.Prior == nil || !p.closed {
-		return of.Prior
-	}
-	prior := &solver.Prior{
-		Means: of.Prior.Means, Inverse: of.Prior.Inverse, Weights: slices.Clone(of.Prior.Weights),
-	}
-	for c, n := range left {
-		if n < fewLabels {
-			prior.Weights[c] = 0
-		}
 	}
 	return prior
 }

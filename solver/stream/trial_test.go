@@ -5,43 +5,6 @@ import (
 	"testing"
 )
 
-// TestHiddenLabelsHoldNoPrototype: a label hidden in the trial does not count for the learned prototype of
-// its class: once labels have come, classes with few of them have none.
-func TestHiddenLabelsHoldNoPrototype(t *testing.T) {
-	set := settings(t)
-	f := newCamera(3, 4, 24, .3)
-	labels := f.labels(2)
-	s, e := New("cam", set), new(Engine)
-	items, _ := f.episode(40, 0)
-	answer(t, s, e, items, labels)
-	for _, closed := range []bool{false, true} {
-		s.prototypes.closed = closed
-		items, of := f.episode(20, 0)
-		items[3].Label, items[5].Label = of[3], of[5]
-		again := *s
-		if _, _, err := again.Answer(t.Context(), e, items, labels); err != nil {
-			t.Fatal(err)
-		}
-		p := &e.problem
-		for c, name := range p.names {
-			left, all := 2., 2.
-			for i := range items {
-				if items[i].Label == name {
-					all++
-				}
-			}
-			if p.Prior == nil || p.labelCounts[c] != all {
-				t.Fatalf("%s: %g labels, not %g, prior %v", name, p.labelCounts[c], all, p.Prior)
-			}
-			with := p.Prior.Weights[c] > 0
-			without := s.prototypes.without(p, []float64{left, left, left, left}).Weights[c] > 0
-			if with != (!closed || all >= fewLabels) || without == closed {
-				t.Errorf("closed %t, %g labels: a prototype %t, without the hidden ones %t", closed, all, with, without)
-			}
-		}
-	}
-}
-
 // TestTaughtEpisodesAreMeasuredAnew: the order and the frames of a taught episode use the distances of its
 // own space, not of the trial's, whose mean lacks the hidden labels.
 func TestTaughtEpisodesAreMeasuredAnew(t *testing.T) {
