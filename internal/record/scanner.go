@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -138,6 +139,9 @@ func (s *scanner) quoted() (inside []byte, plain, ok bool) {
 	start := s.i + 1
 	plain = true
 	for i := start; i < len(s.b); i++ {
+		for i+8 < len(s.b) && plainEight(binary.LittleEndian.Uint64(s.b[i:])) {
+			i += 8
+		}
 		switch c := s.b[i]; {
 		case c == '"':
 			s.i = i + 1
@@ -170,6 +174,12 @@ func (s *scanner) quoted() (inside []byte, plain, ok bool) {
 	}
 	s.i = len(s.b)
 	return nil, false, s.unexpected("the end of a string")
+}
+
+// plainEight says whether eight bytes are printable ASCII without quotes and backslashes.
+func plainEight(w uint64) bool {
+	const ones = 0x0101010101010101
+	return (w|(w-' '*ones)|((w^'"'*ones)-ones)|((w^'\\'*ones)-ones))&(0x80*ones) == 0
 }
 
 func hexadecimal(c byte) bool { return c-'0' <= 9 || c|0x20 >= 'a' && c|0x20 <= 'f' }

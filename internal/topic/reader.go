@@ -184,11 +184,7 @@ func (r *Reader) moved(b *Batch) *Batch {
 // end. That is a temporary error, recognised by asking for the ends of the log.
 func (r *Reader) outOfRange(ctx context.Context) error {
 	s := &r.settings
-	first, err := r.client.Offset(ctx, s.Topic, s.Partition, Earliest, false)
-	if err != nil {
-		return err
-	}
-	end, err := r.client.Offset(ctx, s.Topic, s.Partition, Latest, false)
+	first, end, err := r.client.Bounds(ctx, s.Topic, s.Partition, false)
 	if err != nil {
 		return err
 	}
