@@ -74,8 +74,7 @@ func (a *surroundings) measure(space *solver.Space, n int) {
 		a.nearest[i], a.position[i] = nearest, int32(position)
 	}
 	a.sorted = append(a.sorted[:0], a.nearest...)
-	slices.Sort(a.sorted)
-	a.middle = float64(a.sorted[n/2])
+	a.middle = float64(vector.Median(a.sorted))
 }
 
 // relate adds to an embedded episode the edges, lags and evidence that follow from the order, the frames and
@@ -251,13 +250,6 @@ func (t *timeline) spread(a *surroundings, items []Item, rho int) (values []floa
 type link struct {
 	node   int32
 	weight float32
-}
-
-func (t *timeline) observe(e *episode) {
-	if e.cold || !e.stream.settings.Time {
-		return
-	}
-	t.observeTracks(e)
 }
 
 func (t *timeline) reset(class string) bool {

@@ -62,8 +62,11 @@ func numbered(items []Item, name func(*Item) string) (number []int32, counts []i
 	return number, counts
 }
 
-// observeTracks keeps the labels given to tracks, until TrackTTL items have come since a track's last one.
-func (t *timeline) observeTracks(e *episode) {
+// observe keeps the labels given to tracks, until TrackTTL items have come since a track's last one.
+func (t *timeline) observe(e *episode) {
+	if e.cold || !e.stream.settings.Time {
+		return
+	}
 	for i := range e.items {
 		t.items++
 		item := &e.items[i]
