@@ -31,7 +31,6 @@ type Now struct {
 	pairs   settledPairs
 	fit     confidenceFit
 	called  *calledClasses // the names in use; nil: the classes' own
-	others  []Alternative  // of all items that are being answered
 	scratch nowScratch
 }
 

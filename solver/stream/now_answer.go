@@ -49,7 +49,6 @@ func (n *Now) answer(items []Item, keep bool) []Answer {
 		return nil
 	}
 	answers := make([]Answer, 0, len(items))
-	n.others = make([]Alternative, 0, len(items)*min(mostAlternatives, len(k.names)-1))
 	for len(items) > 0 {
 		most := min(len(items), nowAtOnce)
 		if keep {
@@ -385,9 +384,7 @@ func (n *Now) finish(it *nowItem, item *Item, keep bool) Answer {
 		UnknownScore: it.unknown,
 	}
 	k.limit.judge(&a)
-	from := len(n.others)
-	n.others = alternatives(n.others, names, soft, label, a.Confidence)
-	a.Alternatives = slices.Clip(n.others[from:])
+	a.Alternatives = alternatives(nil, names, soft, label, a.Confidence)
 	if !keep {
 		return a
 	}
