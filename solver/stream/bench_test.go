@@ -101,3 +101,29 @@ func BenchmarkLabels(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSettled measures one episode of 100 items of one of 16 streams that have long been active:
+// answering and learning, ten classes with five labelled items each.
+func BenchmarkSettled(b *testing.B) {
+	const streams, young = 16, 45
+	set := settings(b)
+	set.Solver.Check = false
+	f := newCamera(1, 10, 512, 1.5)
+	labels := f.labels(5)
+	var episodes [][]Item
+	for range 40 {
+		items, _ := f.bursts(100, 12)
+		episodes = append(episodes, items)
+	}
+	e, all := new(Engine), make([]*Stream, streams)
+	for i := range all {
+		all[i] = New(fmt.Sprint("cam", i), set)
+		for j := range young {
+			answer(b, all[i], e, episodes[(i+j)%len(episodes)], labels)
+		}
+	}
+	b.ResetTimer()
+	for i := 0; b.Loop(); i++ {
+		answer(b, all[i%streams], e, episodes[(i*7)%len(episodes)], labels)
+	}
+}

@@ -16,6 +16,8 @@ type Engine struct {
 	problem  problem
 	solved   *solver.Result
 
+	near, doubt []float32 // of review.ask
+
 	unlearned *Stream // whose last episode the engine has answered but not learned; nil: none
 }
 

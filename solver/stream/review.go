@@ -1,9 +1,8 @@
 package stream
 
 import (
-	"math"
-
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
 )
 
@@ -16,7 +15,7 @@ type review struct {
 func (v *review) answer(e *episode) {
 	if !e.cold {
 		set := &e.stream.settings
-		v.credit = v.ask(set.ReviewRate, e.result, e.items, e.answers, set.MaxWrong > 0)
+		v.credit = v.ask(set.ReviewRate, e.engine, e.result, e.items, e.answers, set.MaxWrong > 0)
 	}
 }
 
@@ -41,7 +40,7 @@ const reviewReach = 2
 // Where sure answers are asked for, the labels are those that make most of them: answers that are not sure
 // count in place of doubt, by their confidence. A label that agrees with one lowers the limit of its class.
 func (v *review) ask(
-	rate float64, r *solver.Result, items []Item, answers []Answer, sure bool,
+	rate float64, w *Engine, r *solver.Result, items []Item, answers []Answer, sure bool,
 ) (credit float64) {
 	if rate == 0 {
 		return v.credit
@@ -51,37 +50,35 @@ func (v *review) ask(
 	if credit = min(v.credit+worth, 2*max(worth, 1)); credit < 1 {
 		return credit
 	}
-	near := make([]float32, n*n)
-	kernel.Products(near, r.Z, r.Z, n, n, d)
-	doubt := make([]float64, n)
+	w.near, w.doubt = vector.Resize(w.near, n*n), vector.Zeroed(w.doubt, n)
+	near, doubt := w.near, w.doubt
+	kernel.Gram(near, r.Z, n, d)
+	kernel.Scale(2*reviewReach, near)
 	for i := range near {
-		near[i] = float32(math.Exp(-reviewReach * (2 - 2*float64(near[i]))))
+		near[i] -= 2 * reviewReach
 	}
+	kernel.Exp(near, near)
 	for i := range items {
 		if items[i].Label == "" {
-			position := float64(i+1) / float64(n)
+			position := float32(i+1) / float32(n)
 			doubt[i] = position * position * position
 			switch {
 			case sure && answers[i].Sure:
 				doubt[i] = 0
 			case sure:
-				doubt[i] *= float64(r.Confidence[i])
+				doubt[i] *= r.Confidence[i]
 			default:
-				doubt[i] *= (1 - float64(r.Confidence[i])*float64(r.Agreement[i])) * answers[i].UnknownScore
+				doubt[i] *= (1 - r.Confidence[i]*r.Agreement[i]) * float32(answers[i].UnknownScore)
 			}
 		}
 	}
 	for credit >= 1 {
-		best, gain := -1, 0.
+		best, gain := -1, float32(0)
 		for i := range items {
 			if items[i].Label != "" || answers[i].Review {
 				continue
 			}
-			var sum float64
-			for j, v := range near[i*n : i*n+n] {
-				sum += float64(v) * doubt[j]
-			}
-			if sum > gain {
+			if sum := kernel.Dot(near[i*n:i*n+n], doubt); sum > gain {
 				best, gain = i, sum
 			}
 		}
@@ -91,7 +88,7 @@ func (v *review) ask(
 		answers[best].Review = true
 		credit--
 		for j, v := range near[best*n : best*n+n] {
-			doubt[j] *= 1 - float64(v)
+			doubt[j] *= 1 - v
 		}
 	}
 	return credit

@@ -62,7 +62,7 @@ func TestReviewForSureAnswers(t *testing.T) {
 	}
 	for sure, want := range map[bool]int{true: 1, false: 2} {
 		answers := []Answer{{UnknownScore: 1, Sure: sure}, {UnknownScore: 1}, {UnknownScore: 1}}
-		new(review).ask(1./3, r, items, answers, sure)
+		new(review).ask(1./3, new(Engine), r, items, answers, sure)
 		for i, a := range answers {
 			if a.Review != (i == want) {
 				t.Errorf("sure %t: asked about %d: %t", sure, i, a.Review)

@@ -88,8 +88,8 @@ func addShape(sum, squares []float32, items []Item) (count int) {
 	squares = squares[:len(sum)]
 	for i := range count {
 		vector.Unit(row, items[i*len(items)/count].Vector)
-		for j, v := range row[:len(sum)] {
-			sum[j] += v
+		kernel.Axpy(1, row, sum)
+		for j, v := range row[:len(squares)] {
 			squares[j] += v * v
 		}
 	}
