@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"cmp"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,20 +11,26 @@ import (
 )
 
 // pool runs the jobs of all streams on a few workers, each with its own engine. Jobs of one stream run in
-// order. A stream with many waiting jobs goes to the back of the queue after each.
+// order. A stream with many waiting jobs goes to the back of the queue after each. While episodes of other
+// streams wait for their answers, what a stream has left to learn from its last one waits in turn, at most
+// until the stream's next job.
 type pool struct {
-	mutex   sync.Mutex
-	wake    sync.Cond
-	ready   []*liveStream // streams with a waiting job and none running
-	closed  bool
-	workers sync.WaitGroup
-	busy    []busy // each worker's running job
+	mutex     sync.Mutex
+	wake      sync.Cond
+	ready     []*liveStream // streams with a waiting job and none running
+	unlearned []*liveStream // streams with an answered job to learn from, and none running; the oldest first
+	closed    bool
+	workers   sync.WaitGroup
+	busy      []busy // each worker's running job
 }
 
 type busy struct {
 	job   *job // nil: none
 	since time.Time
 }
+
+// unlearnedMost bounds the streams that have something left to learn: each keeps a copy of its last episode.
+const unlearnedMost = 32
 
 func newPool(workers int) *pool {
 	p := &pool{busy: make([]busy, workers)}
@@ -49,45 +57,60 @@ func (p *pool) work(worker int, engine *stream.Engine) {
 	defer p.workers.Done()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	for {
-		for len(p.ready) == 0 && !p.closed {
+	for !p.closed {
+		switch {
+		case len(p.ready) > 0:
+			s := p.ready[0]
+			p.ready[0] = nil
+			p.ready = p.ready[1:]
+			j := s.jobs[0]
+			s.jobs[0] = nil
+			s.jobs = s.jobs[1:]
+			p.do(worker, engine, s, j)
+		case len(p.unlearned) > 0:
+			p.do(worker, engine, p.unlearned[0], nil)
+		default:
 			p.wake.Wait()
 		}
-		if p.closed {
-			return
-		}
-		p.do(worker, engine)
 	}
 }
 
-// do runs the first ready job. The lock is held except while the job runs.
-func (p *pool) do(worker int, engine *stream.Engine) {
-	s := p.ready[0]
-	p.ready[0] = nil
-	p.ready = p.ready[1:]
-	j := s.jobs[0]
-	s.jobs[0] = nil
-	s.jobs = s.jobs[1:]
+// do learns what a stream has left to learn, then runs its job j; nil: none. The lock is held except
+// meanwhile.
+func (p *pool) do(worker int, engine *stream.Engine, s *liveStream, j *job) {
+	before := s.unlearned
+	if before != nil {
+		s.unlearned = nil
+		at := slices.Index(p.unlearned, s)
+		p.unlearned = slices.Delete(p.unlearned, at, at+1)
+	}
 	s.running = true
-	p.busy[worker] = busy{j, time.Now()}
+	p.busy[worker] = busy{cmp.Or(j, before), time.Now()}
 	p.mutex.Unlock()
 
-	s.working.Lock()
-	if s.partition.ctx.Err() == nil {
-		j.attempt(s.partition.ctx, engine)
+	s.learn(before)
+	if j != nil {
+		s.working.Lock()
+		if s.partition.ctx.Err() == nil {
+			j.attempt(s.partition.ctx, engine)
+		}
+		s.working.Unlock()
+		s.partition.inbox.put(j)
 	}
-	s.partition.inbox.put(j)
 	// A busy worker would keep its core for ten milliseconds, while fetches, writes and acknowledgements need
 	// one several times for each commit.
 	runtime.Gosched()
-	s.learn()
-	s.partition.guarded("first answers could not follow", s.key.Name, j.follow)
-	s.working.Unlock()
-	if s.first.Load() != nil {
-		s.partition.first.wakeUp() // items may wait for the stream
-	}
 
 	p.mutex.Lock()
+	if len(p.ready) > 0 && len(p.unlearned) < unlearnedMost {
+		if s.unlearned = j; j != nil {
+			p.unlearned = append(p.unlearned, s)
+		}
+	} else {
+		p.mutex.Unlock()
+		s.learn(j)
+		p.mutex.Lock()
+	}
 	p.busy[worker] = busy{}
 	s.running = false
 	if len(s.jobs) > 0 {

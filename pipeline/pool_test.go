@@ -1,6 +1,11 @@
 package pipeline
 
-import "testing"
+import (
+	"errors"
+	"testing"
+
+	"github.com/slkstream/slkstream/solver/stream"
+)
 
 // A partition reads ahead only as far as needed to keep the workers busy, unless its closed episodes wait
 // for one stream.
@@ -24,5 +29,36 @@ func TestReadsWhatTheWorkersNeed(t *testing.T) {
 		if waiting(c.ready); p.full() != c.full {
 			t.Errorf("full %v where %s", p.full(), c.what)
 		}
+	}
+}
+
+// While another stream waits for its answer, learning waits; it is done before the stream's next job, and at
+// once where nothing waits.
+func TestAnswersComeBeforeLearning(t *testing.T) {
+	pool := &pool{busy: make([]busy, 1)}
+	part := &partition{stage: &Stage{pool: pool}, ctx: t.Context(), inbox: inbox{wake: make(chan struct{}, 1)}}
+	streams, jobs := make([]*liveStream, 2), make([]*job, 2)
+	for i := range streams {
+		streams[i] = &liveStream{partition: part, memory: stream.New("camera")}
+		jobs[i] = &job{stream: streams[i], poison: errors.New("not solved here")}
+	}
+	run := func(s *liveStream, j *job) {
+		pool.mutex.Lock()
+		defer pool.mutex.Unlock()
+		pool.do(0, new(stream.Engine), s, j)
+	}
+	pool.ready = streams[1:]
+	if run(streams[0], jobs[0]); streams[0].unlearned != jobs[0] || streams[0].learning != 0 {
+		t.Fatal("a stream was learned from while another waited")
+	}
+	if run(streams[0], jobs[0]); streams[0].learning == 0 || len(pool.unlearned) != 1 {
+		t.Error("a stream's next job came before what it had left to learn, or left nothing to learn")
+	}
+	pool.ready = nil
+	if run(streams[1], jobs[1]); streams[1].unlearned != nil || streams[1].learning == 0 {
+		t.Error("nothing waited, and the stream was not learned from")
+	}
+	if run(streams[0], nil); streams[0].unlearned != nil || len(pool.unlearned) != 0 {
+		t.Error("what was left to learn stays")
 	}
 }

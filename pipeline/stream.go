@@ -19,8 +19,8 @@ import (
 )
 
 // liveStream is one stream's queue. Any free worker does its jobs, one after the other; memory and labels
-// belong to the running job. The partition gets a job's answers before the job has learned from them; the
-// lock working is held until it has.
+// belong to the running job, which holds the lock working. The partition gets a job's answers before the
+// memory has learned from them.
 type liveStream struct {
 	working     sync.Mutex
 	key         record.Stream
@@ -36,8 +36,9 @@ type liveStream struct {
 	bytes, metricBytes atomic.Int64 // approximate size of its memory, and of the metric in it
 
 	// Of the pool, under its lock.
-	jobs    []*job
-	running bool
+	jobs      []*job
+	running   bool
+	unlearned *job // answered, but not learned from; nil: none
 
 	// Of the partition's owner.
 	unsaved  bool // has learned something that no snapshot holds or will hold
@@ -214,12 +215,22 @@ func streamItem(it *record.Item, id string) stream.Item {
 	}
 }
 
-// learn lets the memory learn from an answered episode. After a panic the answers stand.
-func (s *liveStream) learn() {
+// learn lets the memory, and first answers, learn from an answered job; nil: there is none. After a panic the
+// answers stand.
+func (s *liveStream) learn(j *job) {
+	if j == nil {
+		return
+	}
+	s.working.Lock()
 	begin := time.Now()
 	s.partition.guarded("an episode could not be learned from in full", s.key.Name, s.memory.Learn)
 	s.measure()
 	s.learning = time.Since(begin)
+	s.partition.guarded("first answers could not follow", s.key.Name, j.follow)
+	s.working.Unlock()
+	if s.first.Load() != nil {
+		s.partition.first.wakeUp() // items may wait for the stream
+	}
 }
 
 // snapshot encodes the stream's memory.

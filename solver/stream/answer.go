@@ -14,7 +14,7 @@ import (
 // e: the stream then has an engine of its own. A stream restored from an older state gets the same episodes
 // again; its answers to them are the same and may be discarded.
 //
-// The slow part of learning, such as the metric, is left to Learn.
+// The slow part of learning, such as the metric, is left to Learn, which needs no engine.
 func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *Labels) (
 	answers []Answer, report Report, err error,
 ) {
@@ -25,7 +25,6 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *La
 		e = s.own
 	}
 	s.Learn()
-	e.unlearned.Learn()
 	d, err := checkItems(items)
 	if err == nil && s.dimension != 0 && items[0].Model == s.model && d != s.dimension {
 		err = fmt.Errorf("%w: row 0: dimension %d, not the stream's %d", ErrItem, d, s.dimension)
@@ -54,7 +53,7 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *La
 		next.shape = shape
 	} else {
 		each(next.state, func(p observer) { p.observe(of) })
-		next.topic = of.problem.sum
+		next.topic, next.lesson = of.problem.sum, of.lesson()
 	}
 	next.notes = nil
 	next.episode++
@@ -64,19 +63,24 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *La
 		}
 	}
 	*s = *next
-	of.stream, s.unlearned, e.unlearned = s, of, s
 	return of.answers, *of.report, nil
 }
 
-// Learn completes the learning of the stream's last episode. The stream and the engine call it before any
-// other use; callers must call it before they hand either to another goroutine.
+// Learn completes the learning of the stream's last episode. The stream calls it before any other use.
 func (s *Stream) Learn() {
-	if s == nil || s.unlearned == nil {
-		return
+	of := s.lesson
+	if s.lesson = nil; of != nil {
+		each(s.state, func(p learner) { p.learn(s, of) })
+		lessons.Put(of)
 	}
-	of := s.unlearned
-	s.unlearned, of.engine.unlearned = nil, nil
-	each(s.state, func(p learner) { p.learn(of) })
+}
+
+// Unlearned returns the bytes that the stream keeps for Learn; 0: nothing is left to learn.
+func (s *Stream) Unlearned() int {
+	if s.lesson == nil {
+		return 0
+	}
+	return 4 * (len(s.lesson.rows.Z) + len(s.lesson.z))
 }
 
 // answer answers an episode with the labelled classes, or with clusters. It learns nothing yet.

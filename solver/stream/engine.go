@@ -8,8 +8,8 @@ import (
 )
 
 // Engine is the workspace in which streams are answered. Any number of streams can share one, but only one
-// goroutine may use it at a time. Of the streams it keeps only the last answer and an episode that is not
-// learned yet. The zero value is ready to use.
+// goroutine may use it at a time. Of the streams it keeps only the last answer. The zero value is ready to
+// use.
 type Engine struct {
 	solver   *solver.Solver
 	settings solver.Settings // that solver was made for
@@ -17,8 +17,6 @@ type Engine struct {
 	solved   *solver.Result
 
 	near, doubt []float32 // of review.ask
-
-	unlearned *Stream // whose last episode the engine has answered but not learned; nil: none
 }
 
 // set prepares the engine for a stream, or reports the faults of its settings.

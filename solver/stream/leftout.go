@@ -15,13 +15,12 @@ const leftOutMost = 128
 // learn leaves out labelled items that have another one of their class, each by itself, whenever the metric
 // is refreshed: it scores them against all others, and fits the confidence to whether they are answered
 // right. Items of class Nobody are not used.
-func (v *novelty) learn(e *episode) {
-	if e.solved == nil || !metric.Refreshes(e.number) {
+func (v *novelty) learn(s *Stream, of *lesson) {
+	if !metric.Refreshes(of.number) {
 		return
 	}
-	d := e.problem.D
-	z, classes := e.labelled()
-	nobody, count := e.problem.nobody(), make([]int, e.problem.K)
+	d, k := s.dimension, of.rows.K
+	z, classes, nobody, count := of.z, of.classes, of.nobody, make([]int, k)
 	for _, c := range classes {
 		count[c]++
 	}
@@ -35,9 +34,9 @@ func (v *novelty) learn(e *episode) {
 		return
 	}
 	spaces := [][]float32{z}
-	if m := e.stream.metric.current; m != nil {
+	if m := s.metric.current; m != nil {
 		u := slices.Clone(z)
-		m.About(e.solved.Mean).Apply(u, nil)
+		m.About(of.rows.Mean).Apply(u, nil)
 		spaces = append(spaces, u)
 	}
 	n := min(leftOutMost, len(chosen))
@@ -51,7 +50,7 @@ func (v *novelty) learn(e *episode) {
 		}
 	}
 	slices.Sort(v.leftOut)
-	v.fit = leftOutFit(spaces[len(spaces)-1], classes, chosen[:n], e.problem.K, d, &e.stream.settings.Solver)
+	v.fit = leftOutFit(spaces[len(spaces)-1], classes, chosen[:n], k, d, &s.settings.Solver)
 }
 
 // leftOutFit answers each chosen row by the prototypes of all other rows, and fits the confidence, z of

@@ -30,38 +30,30 @@ func (m *learnedMetric) contribute(_ context.Context, e *episode) error {
 // learn learns from a solved episode. Labelled items teach the metric best: each refresh takes the residuals
 // of all of them anew, so that a corrected label leaves no trace. While they are few, residuals of answered
 // items stand in.
-func (m *learnedMetric) learn(e *episode) {
-	s, p, r := e.stream, e.problem, e.solved
-	if r == nil || s.settings.Solver.MetricRank == 0 || !metric.Folds(e.number) && !metric.Refreshes(e.number) {
+func (m *learnedMetric) learn(s *Stream, of *lesson) {
+	if s.settings.Solver.MetricRank == 0 {
 		return
 	}
-	release, ok := s.settings.room(p.D)
+	release, ok := s.settings.room(s.dimension)
 	if !ok {
 		return
 	}
 	defer release()
 	shared := s.settings.SharedMetric
-	if metric.Folds(e.number) {
-		freedom := p.examples - len(p.names)
-		for _, c := range p.labels {
-			if c >= 0 {
-				freedom++
-			}
-		}
-		few := float64(freedom) < .4*float64(p.D)
-		m.seen = m.seen.With(e.number, metric.Rows{Z: r.Z, Mean: r.Mean, Inverse: r.Inverse, S: r.S, K: p.K}, few)
-		if few {
-			shared.Add(s.feed(), r.Z, r.S, p.K)
+	if len(of.rows.Z) > 0 {
+		m.seen = m.seen.With(of.number, of.rows, of.few)
+		if of.few {
+			shared.Add(s.feed(), of.rows.Z, of.rows.S, of.rows.K)
 		}
 	}
-	if !metric.Refreshes(e.number) {
+	if !metric.Refreshes(of.number) {
 		return
 	}
 	from := &metric.Material{
-		Seen: m.seen, Shared: shared.Points(s.feed()), Variety: s.proportions.variety(), Classes: p.K,
+		Seen: m.seen, Shared: shared.Points(s.feed()), Variety: s.proportions.variety(),
+		Z: of.z, Labels: of.classes, Classes: of.rows.K,
 		Rank: s.settings.Solver.MetricRank, Shrink: s.settings.Solver.MetricShrink,
 	}
-	from.Z, from.Labels = e.labelled()
 	if made, err := from.Metric(); err == nil && made != nil { // otherwise the data do not determine one yet
 		m.current = made
 		s.prepared.Release() // or the metric before would stay in memory until the next episode

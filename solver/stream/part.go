@@ -3,8 +3,10 @@ package stream
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // part is one thing that a stream learns, with its state, its rules and its bytes in one file. A new one
@@ -29,7 +31,7 @@ type (
 	// observer learns from an answered episode. It cannot fail, and changes only what the stream keeps.
 	observer interface{ observe(e *episode) }
 	// learner learns what takes too long to be done before the answers are handed over.
-	learner interface{ learn(e *episode) }
+	learner interface{ learn(s *Stream, of *lesson) }
 	// resetter forgets a class, and reports whether there was anything to forget.
 	resetter interface{ reset(class string) bool }
 )
@@ -83,14 +85,48 @@ func (e *episode) taughtLater() bool {
 	return false
 }
 
-// labelled returns the labelled items in the episode and outside of it, in z-space, and their classes.
-func (e *episode) labelled() (z []float32, classes []int32) {
+// lesson is what learners learn from an episode: copies, as the engine goes on to other streams.
+type lesson struct {
+	number  int64
+	rows    metric.Rows // of all items; without Z if the metric does not learn from them
+	few     bool        // too few items are labelled for a metric: the residuals of all items stand in
+	z       []float32   // labelled items, in the episode and beside it, if the metric is made anew
+	classes []int32     // theirs
+	nobody  int32
+}
+
+var lessons = sync.Pool{New: func() any { return new(lesson) }}
+
+// lesson copies what is left to learn; nil: nothing.
+func (e *episode) lesson() *lesson {
 	p, r := e.problem, e.solved
+	folds := metric.Folds(e.number) && e.stream.settings.Solver.MetricRank > 0
+	refreshes := metric.Refreshes(e.number)
+	if r == nil || !folds && !refreshes {
+		return nil
+	}
+	l := lessons.Get().(*lesson)
+	l.number, l.nobody = e.number, p.nobody()
+	l.rows.K, l.rows.Mean = p.K, append(l.rows.Mean[:0], r.Mean...)
+	freedom := p.examples - len(p.names)
+	l.rows.Z, l.rows.Inverse, l.rows.S = l.rows.Z[:0], l.rows.Inverse[:0], l.rows.S[:0]
+	l.z, l.classes = l.z[:0], l.classes[:0]
 	for i, c := range p.labels {
-		if c >= 0 {
-			z, classes = append(z, r.Z[i*p.D:i*p.D+p.D]...), append(classes, c)
+		if c < 0 {
+			continue
+		}
+		freedom++
+		if refreshes {
+			l.z, l.classes = append(l.z, r.Z[i*p.D:i*p.D+p.D]...), append(l.classes, c)
 		}
 	}
-	beside, of := r.Labelled()
-	return append(z, beside...), append(classes, of...)
+	if refreshes {
+		beside, of := r.Labelled()
+		l.z, l.classes = append(l.z, beside...), append(l.classes, of...)
+	}
+	if l.few = float64(freedom) < .4*float64(p.D); folds {
+		l.rows.Z, l.rows.Inverse = append(l.rows.Z, r.Z...), append(l.rows.Inverse, r.Inverse...)
+		l.rows.S = append(l.rows.S, r.S...)
+	}
+	return l
 }

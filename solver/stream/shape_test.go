@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -364,4 +365,31 @@ func evenNetwork(seed uint64, d, things int) *network {
 	}
 	n.move(things)
 	return n
+}
+
+// Items of another embedder teach the metric of the one before nothing.
+func TestAnotherEmbedderTeachesNoMetric(t *testing.T) {
+	n := newNetwork(1, 128, 5)
+	other := newNetwork(2, 128, 5)
+	s, labels := stream.New("cam"), &stream.Labels{Everyone: n.labels()}
+	metric := func() (pieces []stream.Piece) {
+		for _, p := range s.State() {
+			if p.Name == "scatter" || p.Name == "metric" {
+				pieces = append(pieces, p)
+			}
+		}
+		return pieces
+	}
+	for number := range 25 {
+		from, before := n, metric()
+		if number >= 15 {
+			from = other
+		}
+		if _, _, err := s.Answer(t.Context(), nil, from.episode(number, 20), labels); err != nil {
+			t.Fatal(err)
+		}
+		if changed := !reflect.DeepEqual(metric(), before); changed != (number < 15) {
+			t.Errorf("episode %d: the metric changed: %t", number+1, changed)
+		}
+	}
 }

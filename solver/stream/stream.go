@@ -14,8 +14,8 @@ type Stream struct {
 	settings Settings
 	valid    bool // settings were checked
 
-	*state             // replaced as a whole once an episode is answered: an error leaves it as it was
-	unlearned *episode // for Learn; nil: nothing
+	*state         // replaced as a whole once an episode is answered: an error leaves it as it was
+	lesson *lesson // for Learn; nil: nothing
 
 	// Kept from episode to episode while labels stay the same. Nothing that is learned depends on these.
 	force    *inForce
