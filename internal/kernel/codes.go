@@ -26,11 +26,15 @@ const codeStep = 16
 func ToCodes(codes []byte, values []float32, scale float32, scales, dither []float32) {
 	n := len(codes)
 	values, scales, dither = values[:n], scales[:n], dither[:n]
-	whole := n &^ (codeStep - 1)
-	if whole > 0 {
-		active.toCodes(codes[:whole], values[:whole], scale, scales[:whole], dither[:whole])
+	if n < codeStep {
+		portableToCodes(codes, values, scale, scales, dither)
+		return
 	}
-	portableToCodes(codes[whole:], values[whole:], scale, scales[whole:], dither[whole:])
+	some := func(from, to int) {
+		active.toCodes(codes[from:to], values[from:to], scale, scales[from:to], dither[from:to])
+	}
+	some(0, n&^(codeStep-1))
+	some(n-codeStep, n) // again some of those before, rather than one by one
 }
 
 // FromCodes fills out with the numbers of codes, times scale scales[i]. codes and scales are at least as
@@ -38,11 +42,13 @@ func ToCodes(codes []byte, values []float32, scale float32, scales, dither []flo
 func FromCodes(out []float32, codes []byte, scale float32, scales []float32) {
 	n := len(out)
 	codes, scales = codes[:n], scales[:n]
-	whole := n &^ (codeStep - 1)
-	if whole > 0 {
-		active.fromCodes(out[:whole], codes[:whole], scale, scales[:whole])
+	if n < codeStep {
+		portableFromCodes(out, codes, scale, scales)
+		return
 	}
-	portableFromCodes(out[whole:], codes[whole:], scale, scales[whole:])
+	whole := n &^ (codeStep - 1)
+	active.fromCodes(out[:whole], codes[:whole], scale, scales[:whole])
+	active.fromCodes(out[n-codeStep:], codes[n-codeStep:], scale, scales[n-codeStep:])
 }
 
 func portableToCodes(codes []byte, values []float32, scale float32, scales, dither []float32) {

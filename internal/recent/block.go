@@ -55,11 +55,17 @@ func NewBlock(items []Item, vector func(i int) []float32) *Block {
 // encode quantises the direction of x to whole numbers up to 127 and returns the length of the code.
 func encode(code []int8, x []float32) float32 {
 	code = code[:len(x)]
-	var bits uint32 // of the largest value; without their signs, floats sort as their bits
-	for _, v := range x {
-		bits = max(bits, math.Float32bits(v)&^(1<<31))
+	// Without their signs, floats sort as their bits. Two chains, as each step waits for the one before.
+	var a, b uint32
+	i := 0
+	for ; i+2 <= len(x); i += 2 {
+		a = max(a, math.Float32bits(x[i])<<1)
+		b = max(b, math.Float32bits(x[i+1])<<1)
 	}
-	largest := math.Float32frombits(bits)
+	if i < len(x) {
+		a = max(a, math.Float32bits(x[i])<<1)
+	}
+	largest := math.Float32frombits(max(a, b) >> 1)
 	if largest == 0 {
 		return 1
 	}
