@@ -75,14 +75,6 @@ func (s *Stream) Learn() {
 	}
 }
 
-// Unlearned returns the bytes that the stream keeps for Learn; 0: nothing is left to learn.
-func (s *Stream) Unlearned() int {
-	if s.lesson == nil {
-		return 0
-	}
-	return 4 * (len(s.lesson.rows.Z) + len(s.lesson.z))
-}
-
 // answer answers an episode with the labelled classes, or with clusters. It learns nothing yet.
 func (s *Stream) answer(ctx context.Context, of *episode, labels *followedLabels) error {
 	p, items := of.problem, of.items
