@@ -29,8 +29,12 @@ type busy struct {
 	since time.Time
 }
 
-// unlearnedMost bounds the streams that have something left to learn: each keeps a copy of its last episode.
-const unlearnedMost = 32
+// A stream that has something left to learn keeps a copy of its last episode: no more than unlearnedMost
+// streams wait, of no more than unlearnedBytes each.
+const (
+	unlearnedMost  = 32
+	unlearnedBytes = 1 << 20
+)
 
 func newPool(workers int) *pool {
 	p := &pool{busy: make([]busy, workers)}
@@ -102,10 +106,8 @@ func (p *pool) do(worker int, engine *stream.Engine, s *liveStream, j *job) {
 	runtime.Gosched()
 
 	p.mutex.Lock()
-	if len(p.ready) > 0 && len(p.unlearned) < unlearnedMost {
-		if s.unlearned = j; j != nil {
-			p.unlearned = append(p.unlearned, s)
-		}
+	if j != nil && j.episodeBytes() <= unlearnedBytes && len(p.ready) > 0 && len(p.unlearned) < unlearnedMost {
+		s.unlearned, p.unlearned = j, append(p.unlearned, s)
 	} else {
 		p.mutex.Unlock()
 		s.learn(j)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -53,6 +55,11 @@ func TestAnswersComeBeforeLearning(t *testing.T) {
 	}
 	if run(streams[0], jobs[0]); streams[0].learning == 0 || len(pool.unlearned) != 1 {
 		t.Error("a stream's next job came before what it had left to learn, or left nothing to learn")
+	}
+	large := &consumer.Episode{Bytes: 2 << 20, Items: make([]record.Item, 1)}
+	run(streams[1], &job{stream: streams[1], episode: large, relearn: new(view), poison: jobs[1].poison})
+	if streams[1].unlearned != nil {
+		t.Error("a copy of a large episode waits")
 	}
 	pool.ready = nil
 	if run(streams[1], jobs[1]); streams[1].unlearned != nil || streams[1].learning == 0 {

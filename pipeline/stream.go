@@ -215,6 +215,14 @@ func streamItem(it *record.Item, id string) stream.Item {
 	}
 }
 
+// episodeBytes returns the size of the job's episode; 0: it has none.
+func (j *job) episodeBytes() int64 {
+	if j.episode == nil {
+		return 0
+	}
+	return j.episode.Bytes
+}
+
 // learn lets the memory, and first answers, learn from an answered job; nil: there is none. After a panic the
 // answers stand.
 func (s *liveStream) learn(j *job) {
