@@ -33,6 +33,7 @@ type kafkaBench struct {
 	runs     int
 	out      int     // bytes per result
 	now      bool    // with first answers
+	asRun    bool    // with what slkstream run does beside answering: reviews and recent items
 	spent    float64 // CPU seconds per record of the whole process in the last run, once settled
 	spentNew float64 // the same in its first third
 	profile  string  // folder for CPU profiles; "": none

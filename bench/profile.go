@@ -22,6 +22,7 @@ func profileStage(ctx context.Context, k *kafkaBench, folder string, rounds int)
 			{"passthrough", func() error { _, err := k.passThrough(ctx, nil, 0, false); return err }},
 			{"at-least-once", func() error { _, err := k.stage(ctx, false, 0); return err }},
 			{"exactly-once", func() error { _, err := k.stage(ctx, true, 0); return err }},
+			{"as-run", func() error { _, err := k.stageAsRun(ctx); return err }},
 		} {
 			k.profileAs(folder, run.name, round+1)
 			if err := run.do(); err != nil {

@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
@@ -52,7 +54,7 @@ func benchStream(ctx context.Context, b *bench) error {
 		return profileStage(ctx, k, b.Profile, b.Rounds())
 	}
 	var first, spentNew []float64
-	var spent [3][]float64 // CPU seconds per record
+	var spent [4][]float64 // CPU seconds per record
 	medians, err := b.Alternate(
 		func() (float64, error) {
 			rate, err := k.passThrough(ctx, nil, 0, false)
@@ -68,6 +70,11 @@ func benchStream(ctx context.Context, b *bench) error {
 		func() (float64, error) {
 			r, err := k.stage(ctx, true, 0)
 			spent[2] = append(spent[2], k.spent)
+			return r.rate, err
+		},
+		func() (float64, error) {
+			r, err := k.stageAsRun(ctx)
+			spent[3] = append(spent[3], k.spent)
 			return r.rate, err
 		},
 	)
@@ -97,6 +104,10 @@ func benchStream(ctx context.Context, b *bench) error {
 		{"passthrough", fmt.Sprintf("%.0f", medians[0]), "100 %", cost(0)},
 		{"at least once", fmt.Sprintf("%.0f", medians[1]), percent(medians[1] / medians[0]), cost(1)},
 		{"exactly once", fmt.Sprintf("%.0f", medians[2]), percent(medians[2] / medians[0]), cost(2)},
+		{
+			"at least once, with reviews and recent items as `run` has them", fmt.Sprintf("%.0f", medians[3]),
+			percent(medians[3] / medians[0]), cost(3),
+		},
 	})
 	b.Text("Rates and CPU times are of the last two fifths of those records, when each stream has seen %d "+
 		"episodes. %d more lie behind them in the input, more than a stage reads ahead of what it answers, so "+
@@ -183,6 +194,10 @@ func (k *kafkaBench) options(in string, exactly bool) (pipeline.Options, error) 
 	if exactly {
 		o.Delivery = &producer.ExactlyOnce{Client: k.client, Log: k.log}
 	}
+	if k.asRun {
+		run := config.Default("run").Memory
+		o.Memory.ReviewRate, o.Recent = run.ReviewRate, recent.New(int64(run.Recent))
+	}
 	return o, nil
 }
 
@@ -253,6 +268,13 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (sta
 		return staged{}, err
 	}
 	return shown, k.drop(ctx, append(append(paced(in, k.in), made...), o.Out+"-dead", o.Group+"-state")...)
+}
+
+// stageAsRun is the stage on the input with what `slkstream run` does by default beside answering.
+func (k *kafkaBench) stageAsRun(ctx context.Context) (staged, error) {
+	k.asRun = true
+	defer func() { k.asRun = false }()
+	return k.stage(ctx, false, 0)
 }
 
 // measureResults measures the size of the stage's results.
