@@ -272,13 +272,20 @@ func TestOnlyCommittedTransactionsAreRead(t *testing.T) {
 			want = append(want, fmt.Sprint("A", i))
 		}
 	}
+	// Kafka marks the end of a transaction in a partition after it has said that the transaction has ended.
+	var stable int64
+	var err error
+	for stable < 4*(4+2) {
+		if stable, err = client.Offset(ctx, name, 0, topic.Latest, true); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := a.BeginTransaction(); err != nil {
 		t.Fatal(err)
 	}
 	write(a, "open")
 	write(plain, "behind it")
-	stable, err := client.Offset(ctx, name, 0, topic.Latest, true)
-	if err != nil {
+	if stable, err = client.Offset(ctx, name, 0, topic.Latest, true); err != nil {
 		t.Fatal(err)
 	}
 	end, err := client.Offset(ctx, name, 0, topic.Latest, false)
