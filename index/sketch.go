@@ -15,7 +15,6 @@ const (
 	sketched       = 96  // dimensions of a sketch
 	sketchLists    = 3.5 // length of its lists for each neighbour wanted
 	sketchSample   = 2048
-	sketchSteps    = 5   // of the iteration for its directions
 	sketchFaithful = .93 // share of the nearest in a sample that must be among twice as many by sketches
 )
 
@@ -27,7 +26,11 @@ func (w *Workspace) sketch(ctx context.Context, o Options, s *points) (bool, err
 	if p.d < sketchFrom {
 		return false, nil
 	}
-	directions := p.directions(o.Seed)
+	_, axes, err := vector.Principal(p.sample(o.Seed, 0x5e7c), sketched)
+	if err != nil {
+		return false, err
+	}
+	directions := axes.Values
 	if p.faithful(directions, o) < sketchFaithful {
 		return false, nil
 	}
@@ -41,60 +44,24 @@ func (w *Workspace) sketch(ctx context.Context, o Options, s *points) (bool, err
 	})
 }
 
-// directions returns an orthonormal basis that approximates the directions in which a sample of the rows
-// varies most: a few steps of subspace iteration.
-func (p *points) directions(seed uint64) (basis []float32) {
-	random := rand.New(rand.NewPCG(seed, 0x5e7c))
-	count := min(sketchSample, p.n)
-	columns := make([]float32, p.d*count) // of the sample, one per dimension; centred below
-	for i := range count {
-		for j, v := range p.row(random.IntN(p.n)) {
-			columns[j*count+i] = v
-		}
+// sample returns copies of rows drawn at random.
+func (p *points) sample(seed, stream uint64) vector.Matrix {
+	random := rand.New(rand.NewPCG(seed, stream))
+	rows := vector.New(min(sketchSample, p.n), p.d)
+	for i := range rows.N {
+		copy(rows.Row(i), p.row(random.IntN(p.n)))
 	}
-	for j := range p.d {
-		column := columns[j*count : j*count+count]
-		var mean float64
-		for _, v := range column {
-			mean += float64(v)
-		}
-		for i := range column {
-			column[i] -= float32(mean / float64(count))
-		}
-	}
-	scatter := make([]float32, p.d*p.d)
-	kernel.Gram(scatter, columns, p.d, count)
-	basis, next := make([]float32, sketched*p.d), make([]float32, sketched*p.d)
-	for i := range basis {
-		basis[i] = float32(random.NormFloat64())
-	}
-	for range sketchSteps {
-		kernel.Products(next, basis, scatter, sketched, p.d, p.d)
-		basis, next = next, basis
-		for a := range sketched {
-			row := basis[a*p.d : a*p.d+p.d]
-			for range 2 { // the second time for rounding errors
-				for b := range a {
-					other := basis[b*p.d : b*p.d+p.d]
-					kernel.Axpy(-kernel.Dot(row, other), other, row)
-				}
-				vector.Unit(row, row)
-			}
-		}
-	}
-	return basis
+	return rows
 }
 
 // faithful returns, for some rows of a sample, the share of the nearest that are among twice as many
 // nearest by sketches.
 func (p *points) faithful(directions []float32, o Options) float64 {
-	random := rand.New(rand.NewPCG(o.Seed, 0xfa17))
-	count, wanted := min(sketchSample, p.n), max(o.Rho, 5)
-	rows, norms := vector.New(count, p.d), make([]float32, count)
-	for i := range count {
-		row := random.IntN(p.n)
-		copy(rows.Row(i), p.row(row))
-		norms[i] = p.norms[row]
+	rows, wanted := p.sample(o.Seed, 0xfa17), max(o.Rho, 5)
+	count := rows.N
+	norms := make([]float32, count)
+	for i := range norms {
+		norms[i] = kernel.Dot(rows.Row(i), rows.Row(i))
 	}
 	some := min(block/2, count)
 	sketches := make([]float32, count*sketched)

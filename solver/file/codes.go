@@ -10,7 +10,6 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
-	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // coder maps embedded rows to their products with the first principal directions of a sample, as float32
@@ -38,25 +37,15 @@ const (
 
 // newCoder computes the principal directions of a sample of embedded rows: the fewest that keep the floor
 // of a row's neighbours, at most most. It also returns the share that they keep, which is below the floor
-// if most do not suffice. It centres the sample in place: a copy would take a third of the memory that
-// some files take.
+// if most do not suffice. It centres the sample in place.
 func newCoder(sample vector.Matrix, most int, floor float64) (*coder, float64, error) {
 	d := sample.D
-	c := &coder{centre: make([]float32, d)}
-	for i := range sample.N {
-		kernel.Axpy(1/float32(sample.N), sample.Row(i), c.centre)
-	}
-	for i := range sample.N {
-		kernel.Axpy(-1, c.centre, sample.Row(i))
-	}
-	scatter := make([]float32, d*d)
-	kernel.AddOuter(scatter, sample.Values, sample.N, d)
-	kernel.Mirror(scatter, d)
 	most = min(most, d)
-	all, err := metric.Principal(scatter, d, most)
+	centre, all, err := vector.Principal(sample, most)
 	if err != nil {
 		return nil, 0, fmt.Errorf("codes: %w", err)
 	}
+	c := &coder{centre: centre}
 	truth := probe(sample)
 	var values []float32
 	var codes []int8

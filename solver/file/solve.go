@@ -165,8 +165,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	r.Confidence, r.Second = solved.Doubt(reach)
 	r.Labels, r.Confidence, r.Second = solved.Labels[:l.n], r.Confidence[:l.n], r.Second[:l.n]
 	r.UnknownScore = l.unknownScores(graph)[:l.n]
-	l.project(r)
-	return nil
+	return l.project(r)
 }
 
 // A file is solved from communities too if it has fewer than fewLabelled labelled rows (with as many, most
@@ -291,6 +290,5 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	}
 	r.Confidence, r.Second = solved.Doubt(nil) // clusters are defined by their means
 	r.Labels, r.UnknownLimit = solved.Labels, math.Inf(1)
-	l.project(r)
-	return nil
+	return l.project(r)
 }

@@ -99,7 +99,7 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 	top := min(d, n, mostDirections)
 	// Less its noise the matrix may have negative eigenvalues, none below minus the noise's largest. That is
 	// added during the search.
-	noise, _, err := topEigenpairs(within, d, 1)
+	noise, _, err := vector.TopEigenpairs(within, d, 1)
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
 	}
@@ -107,7 +107,7 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 	for i := range d {
 		between[i*d+i] += float32(most)
 	}
-	values, vectors, err := topEigenpairs(between, d, top)
+	values, vectors, err := vector.TopEigenpairs(between, d, top)
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
 	}

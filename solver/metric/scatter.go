@@ -190,7 +190,7 @@ func (s *Scatter) Refresh(rank int, shrink float64) (*Metric, error) {
 	if !(t > 0) {
 		return nil, nil
 	}
-	values, vectors, err := topEigenpairs(full, d, min(rank, d))
+	values, vectors, err := vector.TopEigenpairs(full, d, min(rank, d))
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
 	}

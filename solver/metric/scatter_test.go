@@ -111,7 +111,7 @@ func TestTopEigenpairs(t *testing.T) {
 		full[i*d+i] = float32(1)
 	}
 	full[7*d+7], full[3*d+3], full[7*d+3], full[3*d+7] = 50, 20, 5, 5
-	values, vectors, err := topEigenpairs(full, d, 2)
+	values, vectors, err := vector.TopEigenpairs(full, d, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestTopEigenpairsAreExact(t *testing.T) {
 			full.Add(row, d, 1)
 		}
 		kernel.Mirror(full.Values, d)
-		values, vectors, err := topEigenpairs(full.Values, d, rank)
+		values, vectors, err := vector.TopEigenpairs(full.Values, d, rank)
 		if err != nil {
 			t.Fatal(name, err)
 		}

@@ -1,4 +1,4 @@
-package metric
+package vector
 
 import (
 	"fmt"
@@ -7,21 +7,31 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/slkstream/slkstream/internal/kernel"
-	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Principal returns the eigenvectors of a symmetric d x d matrix without negative eigenvalues, those of the
-// rank largest, as rows, the largest first.
-func Principal(full []float32, d, rank int) (vector.Matrix, error) {
-	_, rows, err := topEigenpairs(full, d, rank)
-	return vector.Rows(rows, d), err
+// Principal centres rows in place, as some callers have no room for a copy. It returns their mean and the
+// directions in which they vary most, at most rank, the first one first.
+func Principal(rows Matrix, rank int) (mean []float32, directions Matrix, err error) {
+	d := rows.D
+	mean = make([]float32, d)
+	for i := range rows.N {
+		kernel.Axpy(1/float32(rows.N), rows.Row(i), mean)
+	}
+	for i := range rows.N {
+		kernel.Axpy(-1, mean, rows.Row(i))
+	}
+	scatter := make([]float32, d*d)
+	kernel.AddOuter(scatter, rows.Values, rows.N, d)
+	kernel.Mirror(scatter, d)
+	_, vectors, err := TopEigenpairs(scatter, d, min(rank, d))
+	return mean, Rows(vectors, d), err
 }
 
-// topEigenpairs returns the top eigenpairs of a symmetric d x d matrix without negative eigenvalues, the
+// TopEigenpairs returns the top eigenpairs of a symmetric d x d matrix without negative eigenvalues, the
 // largest first, by subspace iteration with Chebyshev polynomials. This is hundreds of times cheaper than all
 // pairs, and errors in the lowest pairs hardly change the metric's scales. It starts at random, not from the
 // previous pairs: these hold back new directions and cost more rounds for the same precision.
-func topEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
+func TopEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
 	width := min(d, rank+16)
 	basis, next := make([]float32, width*d), make([]float32, width*d) // rows
 	state := uint64(1)
@@ -31,7 +41,7 @@ func topEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
 		basis[i] = float32(int32(state>>32)) / (1 << 31)
 	}
 	kernel.Products(next, basis, full, width, d, d)
-	vector.Orthonormal(basis, next, d, 1)
+	Orthonormal(basis, next, d, 1)
 	kernel.Products(next, basis, full, width, d, d)
 	last := make([]float32, width*d)
 	for gained := 1.; gained < enough; {
@@ -46,7 +56,7 @@ func topEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
 		if gained >= enough {
 			passes = 2
 		}
-		vector.Orthonormal(last, next, d, passes)
+		Orthonormal(last, next, d, passes)
 		basis, last = last, basis
 		kernel.Products(next, basis, full, width, d, d)
 	}
