@@ -32,10 +32,10 @@ func (b *Neighbours) SymmetricInto(a *Affinity) { b.LabelledInto(a, b.N, nil, ni
 // LabelledInto fills a with the graph of an episode in which some rows are labelled: between unlabelled rows
 // (A + A')/2, as in Symmetric, and from an unlabelled row to each labelled neighbour its weight in A. label
 // has the class of every row of the lists, or a number below zero for an unlabelled one; nil: all are
-// unlabelled. ranked has the weights in A of the first, second and further neighbour of a row; nil: all are
-// 1. a gets n rows, which may leave out labelled rows at the end of the lists; those of labelled rows are
-// empty. The memory of a is reused if it is large enough.
-func (b *Neighbours) LabelledInto(a *Affinity, n int, label []int32, ranked []float32) {
+// unlabelled. weights has the weights in A: of the first, second and further neighbour of any row, or of those
+// of each row, one row after the other; nil: all are 1. a gets n rows, which may leave out labelled rows at the
+// end of the lists; those of labelled rows are empty. The memory of a is reused if it is large enough.
+func (b *Neighbours) LabelledInto(a *Affinity, n int, label []int32, weights []float32) {
 	labelled := func(p int32) bool { return label != nil && label[p] >= 0 }
 	// A pair of unlabelled rows is entered at both ends by each row that lists the other: in sorted rows, a
 	// mutual pair appears twice.
@@ -65,14 +65,18 @@ func (b *Neighbours) LabelledInto(a *Affinity, n int, label []int32, ranked []fl
 		a.Columns[at], a.Weights[at] = q, weight
 		a.Offsets[p]++
 	}
+	own := weights // of a row
 	for p := range int32(n) {
 		if labelled(p) {
 			continue
 		}
+		if len(weights) > b.Rho {
+			own = weights[int(p)*b.Rho:]
+		}
 		for r, q := range b.IDs[int(p)*b.Rho : int(p+1)*b.Rho] {
 			weight := float32(1)
-			if ranked != nil {
-				weight = ranked[r]
+			if own != nil {
+				weight = own[r]
 			}
 			switch {
 			case q < 0:

@@ -65,40 +65,25 @@ type candidate struct {
 }
 
 // affinity returns the graph of R: the rho nearest of each unlabelled row among all rows. A labelled
-// neighbour weighs 1, an unlabelled pair (A + A')/2. The rows of labelled rows must not be read. c
-// is the coherence.
+// neighbour weighs 1, an unlabelled pair (A + A')/2. c is the coherence.
 func (l *loaded) affinity(lists *index.Neighbours, class []int32, rho int, c float64) *index.Affinity {
-	rho = min(rho, l.all-1)
-	pick := func(p, j int) (int32, float32) {
-		if class[p] >= 0 {
-			return -1, 0
-		}
-		q := lists.IDs[p*lists.Rho+j]
-		return q, pairWeight(class, q)
-	}
+	rho = min(rho, lists.Rho)
+	near := index.Neighbours{N: l.all, Rho: rho, IDs: make([]int32, l.all*rho)}
 	if c > 0 {
-		chosen := l.inOrder(lists, class, rho, c)
-		pick = func(p, j int) (int32, float32) {
-			if q := chosen[p*rho+j]; q >= 0 && class[p] < 0 {
-				return q, pairWeight(class, q)
-			}
-			return -1, 0
+		l.inOrder(near.IDs, lists, class, rho, c)
+	} else {
+		for p := range l.all {
+			copy(near.IDs[p*rho:(p+1)*rho], lists.IDs[p*lists.Rho:])
 		}
 	}
-	return symmetric(l.all, min(rho, lists.Rho), pick)
-}
-
-// pairWeight returns 1 for an unlabelled neighbour and 2 for a labelled one, of which symmetric takes half.
-func pairWeight(class []int32, q int32) float32 {
-	if q >= 0 && class[q] >= 0 {
-		return 2
-	}
-	return 1
+	graph := new(index.Affinity)
+	near.LabelledInto(graph, l.all, class, nil)
+	return graph
 }
 
 // inOrder chooses the rho nearest of each unlabelled row by distance and by how far apart rows are
 // in the file.
-func (l *loaded) inOrder(lists *index.Neighbours, class []int32, rho int, c float64) []int32 {
+func (l *loaded) inOrder(chosen []int32, lists *index.Neighbours, class []int32, rho int, c float64) {
 	first := make([]float32, l.all)
 	for p := range first {
 		first[p] = lists.Distances[p*lists.Rho] * lists.Distances[p*lists.Rho]
@@ -110,13 +95,8 @@ func (l *loaded) inOrder(lists *index.Neighbours, class []int32, rho int, c floa
 			labelled = append(labelled, int32(q))
 		}
 	}
-	chosen := make([]int32, l.all*rho)
 	for i := range chosen {
 		chosen[i] = -1
-	}
-	for p := l.n; p < l.all; p++ { // support has no order
-		ids, _ := lists.Row(p)
-		copy(chosen[p*rho:(p+1)*rho], ids)
 	}
 	d := l.points.D
 	eachChunk(l.n, func(_, from, to int) {
@@ -171,5 +151,4 @@ func (l *loaded) inOrder(lists *index.Neighbours, class []int32, rho int, c floa
 			}
 		}
 	})
-	return chosen
 }
