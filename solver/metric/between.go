@@ -26,19 +26,10 @@ const mostMeans = 512
 // AddMeans adds the class means of an episode, from its z-rows and their S, k values a row.
 func (s *Scatter) AddMeans(z, soft []float32, k int) {
 	d := s.Dimension
-	n := len(z) / d
-	s.mean, s.mass = vector.Zeroed(s.mean, k*d), vector.Zeroed(s.mass, k)
-	kernel.Accumulate(s.mean, soft, z, n, k, d)
-	for p := range n {
-		kernel.Axpy(1, soft[p*k:p*k+k], s.mass)
-	}
+	s.weigh(z, soft, k)
 	all := make([]float32, d)
 	for c, m := range s.mass {
-		row := s.mean[c*d : c*d+d]
-		kernel.Axpy(1/float32(n), row, all)
-		if m > 0 {
-			kernel.Scale(1/m, row)
-		}
+		kernel.Axpy(m/float32(len(z)/d), s.mean[c*d:c*d+d], all)
 	}
 	for c, m := range s.mass {
 		if m < .5 { // too little mass for a mean

@@ -3,7 +3,6 @@ package metric
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -23,7 +22,6 @@ type Scatter struct {
 	Points   Residuals // all points from the S-weighted means of their own episode
 
 	rows, full, mean, mass, ones []float32 // workspace
-	labels                       []int32
 }
 
 // NewScatter returns a Scatter for rows of dimension d.
@@ -90,17 +88,10 @@ func (s *Scatter) AddPoints(z, soft []float32, k int) {
 func (s *Scatter) PointResiduals(z, soft []float32, k int) ([]float32, float64) {
 	d := s.Dimension
 	n := len(z) / d
-	s.mean, s.mass = vector.Zeroed(s.mean, k*d), vector.Zeroed(s.mass, k)
-	kernel.Accumulate(s.mean, soft, z, n, k, d)
-	for p := range n {
-		kernel.Axpy(1, soft[p*k:p*k+k], s.mass)
-	}
+	s.weigh(z, soft, k)
 	freedom := float64(n)
-	for c, m := range s.mass {
+	for _, m := range s.mass {
 		freedom -= min(1, float64(m))
-		if m > 0 {
-			kernel.Scale(1/m, s.mean[c*d:c*d+d])
-		}
 	}
 	freedom = max(0, freedom)          // the values of a row sum to 1 up to rounding
 	less := vector.Resize(s.ones, k*n) // -S, a column for each point
@@ -115,40 +106,37 @@ func (s *Scatter) PointResiduals(z, soft []float32, k int) ([]float32, float64) 
 	return s.rows, freedom
 }
 
+// weigh fills in the S-weighted mean and the mass of each class of an episode.
+func (s *Scatter) weigh(z, soft []float32, k int) {
+	d := s.Dimension
+	n := len(z) / d
+	s.mean, s.mass = vector.Zeroed(s.mean, k*d), vector.Zeroed(s.mass, k)
+	kernel.Accumulate(s.mean, soft, z, n, k, d)
+	for p := range n {
+		kernel.Axpy(1, soft[p*k:p*k+k], s.mass)
+	}
+	for c, m := range s.mass {
+		if m > 0 {
+			kernel.Scale(1/m, s.mean[c*d:c*d+d])
+		}
+	}
+}
+
 // Episode is a solved episode to learn from, in z-space.
 type Episode struct {
 	Z      []float32 // N x d
 	S      []float32 // N x K, each row summing to 1
 	Labels []int32   // N: the class of a labelled row, below 0 for others; nil: none is labelled
 	K      int
-
-	AnchorZ      []float32 // M x d: labelled rows outside the episode; nil: none
-	AnchorLabels []int32   // M
 }
 
-// Update learns from an independent episode, such as a task: its labelled rows and anchors, all its points,
-// its mean. A stream, whose anchors recur in each episode, calls AddLabelled, AddPoints and Observe itself,
-// each item once.
+// Update learns from an independent episode, such as a task: its labelled rows, all its points, its mean. A
+// stream, whose labelled rows recur in each episode, calls AddLabelled, AddPoints and Observe itself, each
+// item once.
 func (s *Scatter) Update(e Episode) {
-	z, soft, labels := e.Z, e.S, e.Labels
-	if labels == nil {
-		s.labels = vector.Resize(s.labels, len(z)/s.Dimension)
-		labels = s.labels
-		for i := range labels {
-			labels[i] = -1
-		}
-	}
-	if len(e.AnchorLabels) > 0 {
-		z = slices.Concat(e.Z, e.AnchorZ)
-		labels = slices.Concat(labels, e.AnchorLabels)
-		soft = append(make([]float32, 0, len(labels)*e.K), e.S...)[:len(labels)*e.K]
-		for i, y := range e.AnchorLabels {
-			soft[len(e.S)+i*e.K+int(y)] = 1
-		}
-	}
-	s.Observe(z)
-	s.AddLabelled(z, labels, e.K)
-	s.AddPoints(z, soft, e.K)
+	s.Observe(e.Z)
+	s.AddLabelled(e.Z, e.Labels, e.K)
+	s.AddPoints(e.Z, e.S, e.K)
 }
 
 func (s *Scatter) wantsPoints() bool { return s.Labelled.Freedom < .4*float64(s.Dimension) }

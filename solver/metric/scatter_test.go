@@ -200,21 +200,6 @@ func TestResetForgetsResidualsWithoutFreedom(t *testing.T) {
 	}
 }
 
-// Anchors count like labelled rows of the episode.
-func TestAnchorsTeachLikeRows(t *testing.T) {
-	z := []float32{1, 0, .8, .6, 0, 1, .6, .8}
-	rows, anchors := NewScatter(2), NewScatter(2)
-	rows.Update(Episode{Z: z, S: []float32{.5, .5, 1, 0, 0, 1, 1, 0}, Labels: []int32{-1, 0, 1, 0}, K: 2})
-	anchors.Update(Episode{
-		Z: z[:4], S: []float32{.5, .5, 1, 0}, Labels: []int32{-1, 0}, K: 2,
-		AnchorZ: z[4:], AnchorLabels: []int32{1, 0},
-	})
-	if rows.Labelled.Freedom != anchors.Labelled.Freedom || rows.Points.Freedom != anchors.Points.Freedom ||
-		!slices.Equal(rows.Points.Values, anchors.Points.Values) || !slices.Equal(rows.Sum, anchors.Sum) {
-		t.Errorf("rows %+v, anchors %+v", rows, anchors)
-	}
-}
-
 // If only some of the axes along which points spread separate classes, the metric keeps those and shrinks the
 // others. Too few means change nothing.
 func TestSeparatingShrinksWhatTellsNothing(t *testing.T) {
