@@ -3,7 +3,6 @@ package solver
 import (
 	"math"
 
-	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
@@ -18,10 +17,8 @@ type besides struct {
 	own      Prepared
 	preparing
 
-	rho     int
-	ids     []int32   // n x rho: the nearest labelled rows, nearest first; -1: none
-	squares []float32 // n x rho: their squared distances
-	limits  []float32 // n: the last of squares, less |u|^2; -Inf for a labelled item
+	nearest []float32 // n: squared distance to the nearest of them in u-space
+	limits  []float32 // n: the last of an item's listed distances; -Inf for a labelled item
 	plain   []float32 // k x n: squared distance to the nearest of each class in z-space
 	signed  []float32 // n x directions: signed products with them, see compare
 	centre  []float32 // n: product with the metric's centre
@@ -139,79 +136,6 @@ func (b *Beside) addMean(sums []float32, counts []float64, own int) {
 	}
 }
 
-// join lists the rho nearest of each unlabelled row among the episode's rows and the labelled rows beside it.
-// g holds the inner products of the episode's rows in u-space, its rows stride apart. lag adds to squared
-// distances between the episode's rows.
-func (e *episode) join(g []float32, stride, rho int, lag []float32) *index.Neighbours {
-	b, out := &e.beside, &e.graph.near
-	out.N, out.Rho = e.n, rho
-	out.IDs = vector.Resize(out.IDs, e.n*rho)
-	e.graph.squares = vector.Resize(e.graph.squares, rho)
-	e.graph.norms = vector.Resize(e.graph.norms, e.n)
-	e.graph.positions = vector.Resize(e.graph.positions, e.n)
-	squares, norms, infinite := e.graph.squares, e.graph.norms, float32(math.Inf(1))
-	apart := e.graph.lags(lag, e.n)
-	for p := range e.n {
-		ids := out.IDs[p*rho : p*rho+rho]
-		for i := range ids {
-			ids[i], squares[i] = -1, infinite
-		}
-		if e.label[p] >= 0 {
-			continue
-		}
-		worst, row := infinite, g[p*stride:p*stride+e.n]
-		for q, v := range apart[e.n-1-p:][:len(norms)] {
-			norms[q] = e.own[q] + v
-		}
-		norms[p] = infinite
-		below := kernel.Below(e.graph.positions, norms, row, e.graph.ceiling(norms, row, rho))
-		for _, q := range e.graph.positions[:below] {
-			if squared := norms[q] - 2*row[q]; squared < worst {
-				insertNear(ids, squares, q, squared)
-				worst = squares[rho-1]
-			}
-		}
-		for j, id := range b.ids[p*b.rho : p*b.rho+rho] {
-			if id < 0 {
-				break
-			}
-			if squared := b.squares[p*b.rho+j] - e.own[p]; squared < worst {
-				insertNear(ids, squares, int32(e.n)+id, squared)
-				worst = squares[rho-1]
-			}
-		}
-	}
-	return out
-}
-
-// ceiling returns an upper bound of the rho-th smallest of norms - 2 products.
-func (g *graph) ceiling(norms, products []float32, rho int) float32 {
-	if rho > kernel.Groups {
-		return float32(math.Inf(1))
-	}
-	minima := &g.minima
-	infinite(minima[:])
-	kernel.GroupMinima(minima, norms, products)
-	for i, v := range minima[1:] { // insertion sort of the first rho
-		at := min(i+1, rho)
-		for ; at > 0 && minima[at-1] > v; at-- {
-			minima[at] = minima[at-1]
-		}
-		minima[at] = v
-	}
-	return minima[rho-1]
-}
-
-// lags returns the lag of rows -(n-1) to n-1 positions apart.
-func (g *graph) lags(lag []float32, n int) []float32 {
-	g.apart = vector.Zeroed(g.apart, 2*n-1)
-	for i := 1; i < n && len(lag) > 0; i++ {
-		v := lag[min(i, len(lag))-1]
-		g.apart[n-1+i], g.apart[n-1-i] = v, v
-	}
-	return g.apart
-}
-
 // assessDistances fills the distances of unlabelled rows to the nearest labelled rows, the episode's
 // own among them.
 func (e *episode) assessDistances(r *Result) {
@@ -225,10 +149,7 @@ func (e *episode) assessDistances(r *Result) {
 		if e.label[p] >= 0 {
 			continue
 		}
-		nearest := float32(math.Inf(1))
-		if b.rho > 0 {
-			nearest = b.squares[p*b.rho]
-		}
+		nearest := max(0, b.nearest[p])
 		for _, q := range e.assessment.supports {
 			nearest = min(nearest, e.space.squaredDistance(p, int(q)))
 			at := int(e.label[q])*e.n + p

@@ -10,32 +10,23 @@ import (
 // anchorTile is how many labelled rows are compared with a tile of items at once.
 const anchorTile = 256
 
-// compare finds the rho nearest labelled rows in force of each item, at least the nearest, and
-// the distance to the nearest of each class in z-space. An inner product in u-space is the product of the two
-// by (z - centre) plus the signed product of what scaleAlong makes of their products with the metric's
-// directions.
-func (e *episode) compare(rho int) {
+// compare compares the items with all labelled rows in force beside them: the nearest, the nearest of each
+// class in z-space, and those that are nearer than the last of an item's list, into which they go; lists may
+// be nil. An inner product in u-space is the product of the two by (z - centre) plus the signed product of
+// what scaleAlong makes of their products with the metric's directions.
+func (e *episode) compare(lists *nearLists) {
 	b, l, n, d := &e.beside, e.beside.prepared, e.n, e.d
-	if b.plain, b.rho = b.plain[:0], 0; rho == 0 && len(l.label) == 0 {
-		return
-	}
-	rho = max(1, rho)
-	b.rho = rho
-	b.ids, b.squares = vector.Resize(b.ids, n*rho), vector.Resize(b.squares, n*rho)
-	b.limits = vector.Resize(b.limits, n)
-	for i := range b.ids {
-		b.ids[i] = -1
-	}
-	infinite(b.squares)
-	infinite(b.limits)
+	b.nearest, b.plain = vector.Resize(b.nearest, n), b.plain[:0]
+	infinite(b.nearest)
 	if len(l.label) == 0 {
 		return
 	}
 	b.plain = vector.Resize(b.plain, n*e.k)
 	infinite(b.plain)
+	b.limits = vector.Resize(b.limits, n)
 	for i, y := range e.label[:n] {
-		if y >= 0 {
-			b.limits[i] = float32(math.Inf(-1))
+		if b.limits[i] = float32(math.Inf(-1)); y < 0 && lists != nil {
+			b.limits[i] = lists.last(i)
 		}
 	}
 	b.centre, b.back = vector.Zeroed(b.centre, n), vector.Zeroed(b.back, n)
@@ -66,11 +57,11 @@ func (e *episode) compare(rho int) {
 	tiles := (n + tile - 1) / tile
 	if len(e.pool.workers) == 1 { // no closure, so nothing is allocated
 		for t := range tiles {
-			e.compareItems(e.pool.workers[0], t*tile)
+			e.compareItems(e.pool.workers[0], lists, t*tile)
 		}
 		return
 	}
-	e.pool.run(tiles, func(w *worker, t int) { e.compareItems(w, t*tile) })
+	e.pool.run(tiles, func(w *worker, t int) { e.compareItems(w, lists, t*tile) })
 }
 
 func infinite(x []float32) {
@@ -80,7 +71,7 @@ func infinite(x []float32) {
 }
 
 // compareItems compares a tile of items with all labelled rows.
-func (e *episode) compareItems(w *worker, lo int) {
+func (e *episode) compareItems(w *worker, lists *nearLists, lo int) {
 	l := e.beside.prepared
 	count, first := min(tile, e.n-lo), 0
 	w.products, w.moved = vector.Resize(w.products, tile*anchorTile), vector.Resize(w.moved, tile*anchorTile)
@@ -96,7 +87,7 @@ func (e *episode) compareItems(w *worker, lo int) {
 			for to < min(from+anchorTile, len(label)) && label[to] >= 0 {
 				to++
 			}
-			e.compareTile(w, s, lo, count, first, from, to-from)
+			e.compareTile(w, lists, s, lo, count, first, from, to-from)
 			from = to
 		}
 		first += set.Len()
@@ -125,8 +116,8 @@ func (b *besides) twist(e *episode) {
 
 // compareTile compares items lo to lo+count-1 with rows from to from+rows-1 of set s. first is the number of
 // the set's first row among the rows of all sets.
-func (e *episode) compareTile(w *worker, s, lo, count, first, from, rows int) {
-	b, l, d, n, rho := &e.beside, e.beside.prepared, e.d, e.n, e.beside.rho
+func (e *episode) compareTile(w *worker, lists *nearLists, s, lo, count, first, from, rows int) {
+	b, l, d, n := &e.beside, e.beside.prepared, e.d, e.n
 	at, items := first+from, s*n+lo
 	anchors := b.list[s].rows[from*d : (from+rows)*d]
 	plain, moved := w.products[:count*rows], w.moved[:count*rows] // count values for each labelled row
@@ -139,6 +130,7 @@ func (e *episode) compareTile(w *worker, s, lo, count, first, from, rows int) {
 		clear(moved)
 	}
 	limits, lengths := b.limits[lo:lo+count], e.square[lo:lo+count]
+	nearest, own := b.nearest[lo:lo+count], e.own[lo:lo+count]
 	centre, delta, back := b.centre[lo:lo+count], b.delta[items:items+count], b.back[lo:lo+count]
 	for j := range rows {
 		products, dots := plain[j*count:j*count+count], moved[j*count:j*count+count]
@@ -156,32 +148,27 @@ func (e *episode) compareTile(w *worker, s, lo, count, first, from, rows int) {
 		} else {
 			kernel.Axpy(by, products, dots)
 		}
-		if len(b.plain) > 0 {
-			class := int(e.number[l.label[at+j]]) * n
-			nearest, square := b.plain[class+lo:class+lo+count], l.square[at+j]
-			for i, v := range products {
-				// Non-negative numbers compare like their bits: without a branch.
-				apart := int32(math.Float32bits(lengths[i] + square - back[i]*v))
-				nearest[i] = math.Float32frombits(uint32(min(int32(math.Float32bits(nearest[i])), apart)))
-			}
+		class := int(e.number[l.label[at+j]]) * n
+		plainest, square := b.plain[class+lo:class+lo+count], l.square[at+j]
+		for i, v := range products {
+			lower(&plainest[i], lengths[i]+square-back[i]*v)
+		}
+		for i, v := range dots {
+			lower(&nearest[i], own[i]+one-2*v)
+		}
+		if lists == nil {
+			continue
 		}
 		near := kernel.BelowEach(w.near[:count], one, dots, limits)
 		for _, i := range w.near[:near] {
-			p := lo + int(i)
-			ids, squares := b.ids[p*rho:p*rho+rho], b.squares[p*rho:p*rho+rho]
-			if squared := max(0, e.own[p]+one-2*dots[i]); squared < squares[rho-1] {
-				insertNear(ids, squares, int32(at+j), squared)
-				limits[i] = squares[rho-1] - e.own[p]
-			}
+			limits[i] = lists.insert(lo+int(i), int32(n+at+j), one-2*dots[i])
 		}
 	}
 }
 
-// insertNear inserts an entry into an ascending list, after equal ones, and drops the last entry.
-func insertNear(ids []int32, squares []float32, id int32, squared float32) {
-	at := len(ids) - 1
-	for ; at > 0 && squares[at-1] > squared; at-- {
-		ids[at], squares[at] = ids[at-1], squares[at-1]
-	}
-	ids[at], squares[at] = id, squared
+// lower lowers a squared distance to another without a branch: non-negative numbers compare like their bits.
+// What rounding makes negative counts as zero in the end, whichever of it is kept.
+func lower(least *float32, v float32) {
+	a, b := int32(math.Float32bits(*least)), int32(math.Float32bits(v))
+	*least = math.Float32frombits(uint32(min(a, b)))
 }

@@ -1,12 +1,8 @@
 package solver
 
 import (
-	"context"
-	"fmt"
 	"runtime"
 
-	"github.com/slkstream/slkstream/index"
-	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
@@ -70,25 +66,6 @@ type episode struct {
 
 // weights are the weights of R's terms that an annealed start scales.
 type weights struct{ lambda, tau, kappa float64 }
-
-// graph is W and b of an episode, and the workspace to build them.
-type graph struct {
-	*index.Affinity // in force: given, built, or summed
-	search          index.Report
-	built, summed   index.Affinity
-	lists           index.Workspace
-	entries         []entry   // of Problem.Edges, row by row
-	ends            []int     // of each row's entries
-	evidence        []float32 // n x K: Problem.Evidence
-	near            index.Neighbours
-	squares         []float32 // rho
-	norms           []float32 // n: squared lengths, with the lag from a row
-	apart           []float32 // 2n-1: see lags
-	positions       []int32   // n
-	minima          [kernel.Groups]float32
-	products        []float32 // n x n, if the engine has none
-	ranked          []float32 // rho: weight of the r-th nearest
-}
 
 func (e *episode) layOut(p *Problem, everyAnchor bool) {
 	s := e.settings
@@ -223,71 +200,6 @@ func (e *episode) setProportions(p *Problem) {
 		}
 	}
 	copy(e.pi, e.pi0)
-}
-
-// neighbours fills the graph: the rho nearest, unlabelled or labelled, of each unlabelled row.
-func (e *episode) neighbours(ctx context.Context, p *Problem) error {
-	g := &e.graph
-	g.search, g.Affinity = index.Report{}, &g.built
-	all := e.n + e.anchors
-	if p.Affinity != nil || e.settings.Rho == 0 || all < 2 {
-		e.compare(0)
-		e.shrinkRows()
-		if g.Affinity = p.Affinity; g.Affinity == nil {
-			g.Affinity = &g.built
-			g.built = index.Affinity{Offsets: vector.Zeroed(g.built.Offsets, e.n+1), Columns: g.built.Columns[:0], Weights: g.built.Weights[:0]}
-		}
-		return nil
-	}
-	rho := min(e.settings.Rho, all-1)
-	if e.n <= mostGram {
-		e.compare(rho)
-		products, stride := e.gram.g, e.rows
-		if !e.usesGram {
-			e.shrinkRows()
-			g.products, stride = vector.Resize(g.products, e.n*e.n), e.n
-			kernel.Gram(g.products, e.u[:e.n*e.d], e.n, e.d)
-			products = g.products
-		}
-		e.link(e.join(products, stride, rho, p.Lag))
-		g.search = index.Report{Chosen: "exact", Recall: 1, Floor: 1}
-		return nil
-	}
-	e.compare(0)
-	e.shrinkRows()
-	lists, err := g.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{
-		Rho: rho, Method: e.settings.Index, RecallFloor: e.settings.RecallFloor, Seed: e.settings.Seed, Workers: e.settings.Workers,
-	})
-	if err != nil {
-		return fmt.Errorf("graph: %w", err)
-	}
-	for i, q := range lists.IDs {
-		if int(q) >= e.n && e.label[q] < 0 { // a labelled row that is not in force
-			lists.IDs[i] = -1
-		}
-	}
-	e.link(lists)
-	g.search = lists.Report
-	return nil
-}
-
-// link builds the graph from the lists. With EdgeDecay the r-th nearest weighs EdgeDecay^r, scaled to a mean
-// weight of 1; it is symmetrised as without.
-func (e *episode) link(lists *index.Neighbours) {
-	if e.settings.EdgeDecay == 0 || e.settings.EdgeDecay == 1 {
-		lists.LabelledInto(&e.graph.built, e.n, e.label, nil)
-		return
-	}
-	width := lists.Rho
-	e.graph.ranked = vector.Resize(e.graph.ranked, width)
-	sum, weight := 0., 1.
-	for r := range e.graph.ranked {
-		e.graph.ranked[r] = float32(weight)
-		sum += weight
-		weight *= e.settings.EdgeDecay
-	}
-	kernel.Scale(float32(float64(width)/sum), e.graph.ranked)
-	lists.LabelledInto(&e.graph.built, e.n, e.label, e.graph.ranked)
 }
 
 // estimateSigma sets sigma^2, if Settings.Sigma is 0, to the mean squared distance of neighbours.

@@ -10,7 +10,7 @@ func sparseWidthLargest(values []float32) float32 {
 		for i := n; i < len(keys); i++ {
 			keys[i] = math.MinInt32
 		}
-		return unkeyed(upperHalf(&keys))
+		return unkeyed(smallestKey(&keys, sparseWidth+1))
 	}
 	var top [sparseWidth]float32 // descending
 	for i, v := range values {
@@ -38,14 +38,26 @@ func copyKeys(keys *[2 * sparseWidth]int32, values []float32) int {
 // unkeyed returns the value of a key.
 func unkeyed(key int32) float32 { return math.Float32frombits(uint32(key ^ key>>31&math.MaxInt32)) }
 
-// upperHalf returns the least of the 8 largest of 16 keys. It sorts both halves by a sorting network, which
-// has no branches to mispredict.
-func upperHalf(keys *[2 * sparseWidth]int32) int32 {
-	sort8((*[8]int32)(keys[:8]))
-	sort8((*[8]int32)(keys[8:]))
+// smallest returns the r-th smallest of 16 values, counted from 1.
+func smallest(values *[2 * sparseWidth]float32, r int) float32 {
+	var keys [2 * sparseWidth]int32
+	copyKeys(&keys, values[:])
+	return unkeyed(smallestKey(&keys, r))
+}
+
+// smallestKey returns the r-th smallest of 16 keys, which it reorders. It sorts both halves by a sorting
+// network, which has no branches to mispredict. i of one half and r - i of the other are the r smallest where
+// the larger of their last is least.
+func smallestKey(keys *[2 * sparseWidth]int32, r int) int32 {
+	low, high := (*[8]int32)(keys[:8]), (*[8]int32)(keys[8:])
+	sort8(low)
+	sort8(high)
 	least := int32(math.MaxInt32)
-	for i := range 8 { // both halves ascend: these are the 8 largest
-		least = min(least, max(keys[i], keys[15-i]))
+	for i := max(1, r-8); i <= min(8, r-1); i++ {
+		least = min(least, max(low[i-1], high[r-i-1]))
+	}
+	if r <= 8 {
+		least = min(least, low[r-1], high[r-1])
 	}
 	return least
 }
