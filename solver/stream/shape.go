@@ -2,7 +2,6 @@ package stream
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -22,11 +21,8 @@ const (
 	shapeClasses    = 3   // that must be labelled: one class has a shape of its own
 	shapeLikeness   = .3  // a shape is broken if means and spreads both correlate less than this
 	shapeTold       = 2   // consecutive judgements after which the embedder counts as changed
-	shapeTaught     = .6  // cosine from which an item resembles a labelled one
+	shapeNear       = .6  // correlation of two vectors that only one embedder gives
 	shapeSearched   = 5000
-	shapeOrders     = 31 // orders of the coordinates with which the right one is compared
-	shapeCompared   = 32 // items of an episode that are compared, at most
-	shapeChance     = 3  // standard deviations by which the right order must stand out
 )
 
 // shape is the mean and the spread of a stream's unit rows, coordinate by coordinate.
@@ -40,8 +36,8 @@ type shape struct {
 }
 
 // judge adds an episode's rows and reports whether the shape is broken. Rows are judged shapeItems or more at
-// a time. Where embeddings have little in common, other objects alone change the shape: rows that are nearer
-// to the labelled classes than chance are of the embedder of before.
+// a time. Where embeddings have little in common, other objects alone change the shape: items that resemble
+// labelled ones are of the embedder of before.
 func (h *shape) judge(p *problem, items []Item) (broken bool) {
 	d := len(items[0].Vector)
 	if d < shapeDimensions {
@@ -61,7 +57,7 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 	n := float64(h.count)
 	h.sum, h.squares, h.count = nil, nil, 0
 	if h.mass >= shapeKnown && len(p.names) >= shapeClasses &&
-		shapesAlike(h.mean, h.spread, mean, spread) < shapeLikeness && !p.nearClasses(items) {
+		shapesAlike(h.mean, h.spread, mean, spread) < shapeLikeness && !p.resembled(items) {
 		h.breaks++
 		return true
 	}
@@ -121,116 +117,56 @@ func shapesAlike(mean, spread, otherMean, otherSpread []float32) float64 {
 }
 
 func correlation(a, b []float32) float64 {
-	var ma, mb, ab, aa, bb float64
-	for i := range a {
-		ma, mb = ma+float64(a[i]), mb+float64(b[i])
-	}
-	ma, mb = ma/float64(len(a)), mb/float64(len(a))
-	for i := range a {
-		x, y := float64(a[i])-ma, float64(b[i])-mb
-		ab, aa, bb = ab+x*y, aa+x*x, bb+y*y
-	}
-	return ab / max(math.Sqrt(aa*bb), math.SmallestNonzeroFloat64)
+	x, y := make([]float32, len(a)), make([]float32, len(b))
+	level(x, a)
+	level(y, b)
+	return float64(kernel.Dot(x, y))
 }
 
-// examplesOf calls each with the labelled examples in force of dimension d, for most of them at most.
-func (p *problem) examplesOf(d, most int, each func(*labelled)) {
+// level fills out with a vector less the mean of its coordinates, at length 1: products are then correlations.
+func level(out, v []float32) {
+	var sum float64
+	for _, x := range v {
+		sum += float64(x)
+	}
+	mean := float32(sum / float64(len(v)))
+	for i, x := range v {
+		out[i] = x - mean
+	}
+	vector.Unit(out, out)
+}
+
+// resembled reports whether any item is so near to any of the labelled examples, of shapeSearched at most,
+// that one embedder has made both.
+func (p *problem) resembled(items []Item) bool {
+	d := len(items[0].Vector)
+	rows, row := make([]float32, len(items)*d), make([]float32, d)
+	for i := range items {
+		level(rows[i*d:i*d+d], items[i].Vector)
+	}
+	searched, products := 0, make([]float32, len(items))
 	for _, set := range []*exampleSet{p.own, p.everyone, p.force.taught} {
 		for x := range set.all() {
 			if len(x.Vector) != d {
 				continue
 			}
-			if most--; most < 0 {
-				return
+			if searched++; searched > shapeSearched {
+				return false
 			}
-			each(x)
-		}
-	}
-}
-
-// nearClasses reports whether items are nearer to the labelled classes than items whose coordinates are in
-// another order would be. To the vectors of another embedder all orders are alike.
-func (p *problem) nearClasses(items []Item) bool {
-	d := len(items[0].Vector)
-	numbers, means, row := make(map[string]int), []float32(nil), make([]float32, d)
-	p.examplesOf(d, shapeSearched, func(x *labelled) {
-		c, ok := numbers[x.Label]
-		if !ok {
-			c = len(numbers)
-			numbers[x.Label] = c
-			means = append(means, make([]float32, d)...)
-		}
-		vector.Unit(row, x.Vector)
-		kernel.Axpy(1, row, means[c*d:][:d])
-	})
-	classes := len(numbers)
-	if classes < shapeClasses {
-		return false
-	}
-	for c := range classes {
-		vector.Unit(means[c*d:][:d], means[c*d:][:d])
-	}
-	count := min(len(items), shapeCompared)
-	units, rows, products := make([]float32, count*d), make([]float32, count*d), make([]float32, count*classes)
-	for i := range count {
-		vector.Unit(units[i*d:][:d], items[i*len(items)/count].Vector)
-	}
-	random := rand.New(rand.NewPCG(uint64(d), 0))
-	order := make([]int, d)
-	for i := range order {
-		order[i] = i
-	}
-	likeness := func() (mean float64) {
-		for i := range count {
-			for to, from := range order {
-				rows[i*d+to] = units[i*d+from]
+			level(row, x.Vector)
+			kernel.Products(products, rows, row, len(items), 1, d)
+			if slices.Max(products) > shapeNear {
+				return true
 			}
 		}
-		kernel.Products(products, rows, means, count, classes, d)
-		for i := range count {
-			mean += float64(slices.Max(products[i*classes:][:classes])) / float64(count)
-		}
-		return mean
 	}
-	right, sum, squares := likeness(), 0., 0.
-	for range shapeOrders {
-		random.Shuffle(d, func(i, j int) { order[i], order[j] = order[j], order[i] })
-		v := likeness()
-		sum, squares = sum+v, squares+v*v
-	}
-	chance := sum / shapeOrders
-	return right > chance+shapeChance*math.Sqrt(max(0, squares/shapeOrders-chance*chance))
+	return false
 }
 
 // taughtNow reports whether an episode of a broken stream carries labels, or whether labels have changed and
-// some resemble its items: these are of the new embedder.
+// resemble its items: these are of the new embedder.
 func (p *problem) taughtNow(items []Item, relabels bool) bool {
-	if teaches(items) || !relabels {
-		return teaches(items)
-	}
-	d := len(items[0].Vector)
-	sum, squares := make([]float32, d), make([]float32, d)
-	mean, _ := shapeOf(sum, squares, addShape(sum, squares, items))
-	from := func(x []float32) []float32 {
-		out := make([]float32, d)
-		vector.Unit(out, x)
-		for i := range out {
-			out[i] -= mean[i]
-		}
-		return out
-	}
-	rows := make([][]float32, len(items))
-	for i := range items {
-		rows[i] = from(items[i].Vector)
-	}
-	found := false
-	p.examplesOf(d, shapeSearched, func(x *labelled) {
-		e := from(x.Vector)
-		for _, r := range rows {
-			found = found || cosine(e, r) > shapeTaught
-		}
-	})
-	return found
+	return teaches(items) || relabels && p.resembled(items)
 }
 
 // answer makes answers to unlabelled items of another embedder unknown, with at most the
