@@ -211,7 +211,7 @@ func alternatives(out []Alternative, names []string, row []float32, answer int32
 		copy(best[at+1:count], best[at:])
 		best[at] = c
 	}
-	rest := 1 - float64(row[answer])
+	rest, out := 1-float64(row[answer]), slices.Grow(out, count)
 	for _, c := range best[:count] {
 		part := float64(row[c]) / max(rest, float64(row[c]))
 		out = append(out, Alternative{Label: names[c], Confidence: min(confidence, part*(1-confidence))})

@@ -17,7 +17,8 @@ type Now struct {
 	rows   []nowRow
 	raised []float32 // rows x d, see Knowledge.raise
 	u      []float32 // rows x d, in the space of knows
-	middle float64   // about the median squared distance of an item to the nearest before it
+	soft   []float32 // rows x classes: S
+	middle float64   // median squared distance of a row to the nearest before it
 
 	sums    []float32 // of each class: those of knows, and rows that items labelled since
 	summed  bool      // sums is a copy
@@ -35,85 +36,21 @@ type Now struct {
 }
 
 const (
-	nowRows     = 48   // rows that came before an item count for it, and up to nowAtOnce more
-	nowAtOnce   = 32   // items in one tile of products
-	nowClasses  = 8    // of a row: the likeliest
-	nowFollowed = 1.03 // by how much middle changes with an item
+	nowRows   = 48 // rows that came before an item count for it, and up to nowAtOnce more
+	nowAtOnce = 32 // items in one tile of products
 )
 
 // nowRow is an item that came before.
 type nowRow struct {
-	id           string
-	position     Position
-	frame, track string
-	given        bool // it carries its label
-	settled      bool // its episode is over
-	s            classWeights
-	said         float32 // the confidence of its first answer before calibration; 0: it had none
-	first        string  // the class of its first answer
-	far          float64 // unknown score before it is smoothed; below 0: not known
-}
-
-// classWeights are the largest weights of classes by their numbers.
-type classWeights struct {
-	count int
-	of    [nowClasses]struct {
-		class  int32
-		weight float32
-	}
-}
-
-func (w *classWeights) add(class int32, weight float32) {
-	at := w.count
-	if at == nowClasses {
-		at = 0
-		for i := range w.of {
-			if w.of[i].weight < w.of[at].weight {
-				at = i
-			}
-		}
-		if w.of[at].weight >= weight {
-			return
-		}
-	} else {
-		w.count++
-	}
-	w.of[at].class, w.of[at].weight = class, weight
-}
-
-func (w *classWeights) weight(class int32) float32 {
-	for _, x := range w.of[:w.count] {
-		if x.class == class {
-			return x.weight
-		}
-	}
-	return 0
-}
-
-// addTo adds the weights, times by, to a row of one value a class.
-func (w *classWeights) addTo(row []float32, by float32) {
-	for _, x := range w.of[:w.count] {
-		row[x.class] += by * x.weight
-	}
-}
-
-// leastWeight is the least weight of a class that counts.
-const leastWeight = .01
-
-// largest are the weights of a row that count.
-func largest(row []float32) (out classWeights) {
-	for c, v := range row {
-		if v >= leastWeight {
-			out.add(int32(c), v)
-		}
-	}
-	return out
-}
-
-// certain is all the weight on one class.
-func certain(class int32) (out classWeights) {
-	out.add(class, 1)
-	return out
+	id       string
+	position Position
+	frame    string
+	given    bool    // it carries its label
+	settled  bool    // its episode is over
+	said     float32 // the confidence of its first answer before calibration; 0: it had none
+	first    string  // the class of its first answer
+	far      float64 // unknown score before it is smoothed; below 0: not known
+	closest  float32 // squared distance to the nearest row before it; below 0: not known
 }
 
 // Follow takes over what the stream knows after an episode, with the episode's items and what they were answered; nil
@@ -121,7 +58,7 @@ func certain(class int32) (out classWeights) {
 func (n *Now) Follow(k *Knowledge, items []Item, answers []Answer) {
 	old := n.knows
 	if n.knows = k; old != nil && (old.model != k.model || old.dimension != k.dimension || old.clusters != k.clusters) {
-		n.rows, n.raised, n.u = n.rows[:0], n.raised[:0], n.u[:0]
+		n.rows, n.raised, n.u, n.soft = n.rows[:0], n.raised[:0], n.u[:0], n.soft[:0]
 	}
 	n.called = k.labels.calledClasses(k.names)
 	n.settle(old, items, answers)
@@ -137,11 +74,9 @@ func (n *Now) Follow(k *Knowledge, items []Item, answers []Answer) {
 func (n *Now) settle(old *Knowledge, items []Item, answers []Answer) {
 	k, d := n.knows, n.knows.dimension
 	if old != nil && !slices.Equal(old.names, k.names) {
-		for i := range n.rows {
-			n.rows[i].s = k.renumbered(old, &n.rows[i].s)
-		}
+		n.renumber(old)
 	}
-	at := 0
+	classes, at := len(k.names), 0
 	for i := range items {
 		if items[i].Model != k.model || len(items[i].Vector) != d {
 			continue
@@ -155,13 +90,15 @@ func (n *Now) settle(old *Knowledge, items []Item, answers []Answer) {
 			}
 			n.rows, n.u = slices.Insert(n.rows, at, newNowRow(&items[i])), n.u[:0]
 			n.raised = slices.Insert(n.raised, at*d, make([]float32, d)...)
+			n.soft = slices.Insert(n.soft, at*classes, make([]float32, classes)...)
 			k.raise(n.raised[at*d:at*d+d], items[i].Vector)
 		}
 		r := &n.rows[at]
 		if r.said > 0 && !r.given && !r.settled {
 			n.pairs.add(r.said, answers[i].of(r.first))
 		}
-		r.settled, r.s = true, k.weights(&answers[i])
+		r.settled = true
+		k.soft(n.row(at), &answers[i])
 		at++
 	}
 	n.trim()
@@ -169,24 +106,37 @@ func (n *Now) settle(old *Knowledge, items []Item, answers []Answer) {
 		r := &n.rows[i]
 		if label, ok := k.labels.label(r.id); ok && r.id != "" {
 			if c, ok := k.numbers[label]; ok {
-				r.given, r.s = true, certain(c)
+				r.given = true
+				certain(n.row(i), c)
 			}
 		}
 	}
 }
 
-// weights are those of the classes in an answer.
-func (k *Knowledge) weights(a *Answer) (out classWeights) {
-	add := func(label string, confidence float64) {
-		if c, ok := k.number(label); ok && confidence >= leastWeight {
-			out.add(c, float32(confidence))
+// row is S of a row.
+func (n *Now) row(i int) []float32 {
+	classes := len(n.knows.names)
+	return n.soft[i*classes : i*classes+classes]
+}
+
+// certain puts all the weight of a row on one class.
+func certain(row []float32, class int32) {
+	clear(row)
+	row[class] = 1
+}
+
+// soft fills a row with the confidences of an answer.
+func (k *Knowledge) soft(row []float32, a *Answer) {
+	clear(row)
+	set := func(label string, confidence float64) {
+		if c, ok := k.number(label); ok {
+			row[c] = float32(confidence)
 		}
 	}
-	add(a.Label, a.Confidence)
+	set(a.Label, a.Confidence)
 	for _, other := range a.Alternatives {
-		add(other.Label, other.Confidence)
+		set(other.Label, other.Confidence)
 	}
-	return out
 }
 
 // number is that of a class by what it is called.
@@ -200,18 +150,22 @@ func (k *Knowledge) number(called string) (int32, bool) {
 
 func newNowRow(item *Item) nowRow {
 	return nowRow{
-		id: item.ID, position: item.Position, frame: item.Frame, track: item.Track, given: item.Label != "", far: -1,
+		id: item.ID, position: item.Position, frame: item.Frame, given: item.Label != "", far: -1, closest: -1,
 	}
 }
 
-// renumbered are the weights of classes that are known today, by their numbers of today.
-func (k *Knowledge) renumbered(old *Knowledge, w *classWeights) (out classWeights) {
-	for _, x := range w.of[:w.count] {
-		if c, ok := k.numbers[old.names[x.class]]; ok {
-			out.add(c, x.weight)
+// renumber gives the classes of the rows that are known today their numbers of today.
+func (n *Now) renumber(old *Knowledge) {
+	from, to := len(old.names), len(n.knows.names)
+	soft := make([]float32, len(n.rows)*to)
+	for c, name := range old.names {
+		if at, ok := n.knows.numbers[name]; ok {
+			for i := range n.rows {
+				soft[i*to+int(at)] = n.soft[i*from+c]
+			}
 		}
 	}
-	return out
+	n.soft = soft
 }
 
 // trim drops the oldest rows once there are nowAtOnce too many, as it moves all others.
@@ -223,6 +177,7 @@ func (n *Now) trim() {
 	d := n.knows.dimension
 	n.rows = slices.Delete(n.rows, 0, over)
 	n.raised = slices.Delete(n.raised, 0, over*d)
+	n.soft = slices.Delete(n.soft, 0, over*len(n.knows.names))
 	n.u = slices.Delete(n.u, 0, min(len(n.u), over*d))
 }
 
@@ -249,17 +204,21 @@ func (n *Now) count() {
 		n.counts[c] = k.solve.CPI * expected
 		n.prototype(c)
 	}
+	closest := n.scratch.scores[:0]
 	for i := range n.rows {
-		r := &n.rows[i]
 		n.gather(i)
-		if !r.settled {
-			for _, x := range r.s.of[:r.s.count] {
-				n.counts[x.class] += float64(x.weight)
+		if n.rows[i].closest >= 0 {
+			closest = append(closest, n.rows[i].closest)
+		}
+		if !n.rows[i].settled {
+			for c, weight := range n.row(i) {
+				n.counts[c] += float64(weight)
 			}
 		}
 	}
+	n.middle, n.scratch.scores = float64(vector.Median(closest)), closest
 	for c := range n.counts {
-		n.come(c, 0)
+		n.logs[c] = logCount(n.counts[c])
 	}
 }
 
@@ -267,13 +226,13 @@ func (n *Now) count() {
 // episode will.
 func (n *Now) gather(i int) {
 	r, d := &n.rows[i], n.knows.dimension
-	if !r.given || r.settled || r.s.count != 1 {
+	c := slices.Index(n.row(i), 1)
+	if !r.given || r.settled || c < 0 {
 		return
 	}
 	if !n.summed {
 		n.sums, n.summed = slices.Clone(n.sums), true
 	}
-	c := int(r.s.of[0].class)
 	sum := n.sums[c*d : c*d+d]
 	kernel.Axpy(float32(n.knows.weight), n.u[i*d:i*d+d], sum)
 	n.masses[c] += n.knows.weight
@@ -281,18 +240,14 @@ func (n *Now) gather(i int) {
 	n.prototype(c)
 }
 
-// come counts so much of a class for pi.
-func (n *Now) come(class int, weight float64) {
-	n.counts[class] += weight
-	n.logs[class] = float32(math.Log(max(n.counts[class], 1e-30)))
-}
+func logCount(count float64) float32 { return float32(math.Log(max(count, 1e-30))) }
 
 // distance is that of two unit rows with this product.
 func distance(product float32) float64 { return math.Sqrt(max(0, float64(2-2*product))) }
 
 // Bytes is about what a Now and its knowledge hold in memory.
 func (n *Now) Bytes() int {
-	bytes := 4*(cap(n.raised)+cap(n.u)) + 256*cap(n.rows)
+	bytes := 4*(cap(n.raised)+cap(n.u)+cap(n.soft)) + 160*cap(n.rows)
 	if k := n.knows; k != nil {
 		bytes += 4 * (len(k.labelled) + len(k.labelledZ) + len(k.sums))
 	}

@@ -12,32 +12,17 @@ import (
 type nowScratch struct {
 	z                         []float32 // before the metric
 	labelled, classes, window []float32 // products of a tile of items with labelled rows, with the classes' sums, and with the rows
-	items                     []nowItem // of a record
-	pairs                     []nowPair
 	shrunk                    []float32 // of the metric
-	scores, against           []float32 // against: what rejections say
+	likely                    []float32 // softmax(-tau d2(u, C)) of an item
+	near                      []link    // of an item, with their squared distances; labelled rows come after all rows
+	scores                    []float32
 }
 
-// nowItem is an item of a record that is being answered.
-type nowItem struct {
-	row     int       // where it is among the rows
-	fixed   []float32 // its scores but for what the others of its record say
-	likely  []float32 // softmax(-tau d2(u, C))
-	nearest []link    // with their squared distances; labelled rows come after all rows
-	unknown float64
-}
-
-// nowPair is what one item of a record counts for another, or below zero against it.
-type nowPair struct {
-	to, from int
-	weight   float32
-}
-
-// Answer answers items that come next, in order, those of one record together, and keeps them among the rows. It
-// returns nil where nothing is known to answer by, and for items of another model or dimension.
+// Answer answers items that come next, in order, and keeps them among the rows: each knows the answers to those
+// before it. It returns nil where nothing is known to answer by, and for items of another model or dimension.
 func (n *Now) Answer(items []Item) []Answer { return n.answer(items, true) }
 
-// Ask is Answer for items that are no part of the stream; all of them are of one record.
+// Ask is Answer for items that are no part of the stream.
 func (n *Now) Ask(items []Item) []Answer { return n.answer(items, false) }
 
 func (n *Now) answer(items []Item, keep bool) []Answer {
@@ -49,29 +34,23 @@ func (n *Now) answer(items []Item, keep bool) []Answer {
 		return nil
 	}
 	answers := make([]Answer, 0, len(items))
-	for len(items) > 0 {
-		most := min(len(items), nowAtOnce)
+	for some := range slices.Chunk(items, nowAtOnce) {
 		if keep {
 			n.trim()
 		}
 		before := len(n.rows)
-		n.tile(items[:most])
-		for from := 0; from < most; {
-			to := from + 1
-			for to < most && (!keep || items[to].Position.Offset == items[from].Position.Offset) {
-				to++
-			}
-			answers = n.record(answers, items[:to], from, before, keep)
-			from = to
+		n.tile(some)
+		for i := range some {
+			answers = append(answers, n.item(before+i, i, &some[i], keep))
 		}
-		if keep {
-			for i := before; i < len(n.rows); i++ {
-				n.gather(i)
-			}
-		} else {
-			n.rows, n.raised, n.u = n.rows[:before], n.raised[:before*k.dimension], n.u[:before*k.dimension]
+		if !keep {
+			n.rows, n.soft = n.rows[:before], n.soft[:before*len(k.names)]
+			n.raised, n.u = n.raised[:before*k.dimension], n.u[:before*k.dimension]
+			continue
 		}
-		items = items[most:]
+		for i := before; i < len(n.rows); i++ {
+			n.gather(i)
+		}
 	}
 	return answers
 }
@@ -82,6 +61,7 @@ func (n *Now) tile(items []Item) {
 	d, m, classes, most, before := k.dimension, len(k.class), len(k.names), len(items), len(n.rows)
 	all := before + most
 	n.raised, n.u = slices.Grow(n.raised, most*d)[:all*d], slices.Grow(n.u, most*d)[:all*d]
+	n.soft = slices.Grow(n.soft, most*classes)[:all*classes]
 	u := n.u[before*d:]
 	z := u
 	if k.metric != nil {
@@ -103,76 +83,48 @@ func (n *Now) tile(items []Item) {
 	}
 }
 
-// record answers the last items of a tile from number first on, which are of one record. before is the number of rows
-// before the tile.
-func (n *Now) record(answers []Answer, items []Item, first, before int, keep bool) []Answer {
-	x, k := &n.scratch, n.knows
-	count := len(items) - first
-	for len(x.items) < count {
-		x.items = append(x.items, nowItem{})
+// item answers the item of row at, which is number tiled of its tile.
+func (n *Now) item(at, tiled int, item *Item, keep bool) Answer {
+	k, x := n.knows, &n.scratch
+	m, classes := len(k.class), len(k.names)
+	window, scores := x.window[tiled*len(n.rows):][:at], n.row(at)
+	n.costs(scores, x.classes[tiled*classes:][:classes])
+	x.likely = append(x.likely[:0], scores...)
+	kernel.Softmax(x.likely)
+	kernel.Axpy(float32(k.solve.Beta), n.logs, scores)
+	n.near(at, window, x.labelled[tiled*m:][:m])
+	unknown := n.neighbours(at, scores)
+	n.related(at, item, window, scores)
+	n.reject(item, scores)
+	kernel.Softmax(scores)
+	a := n.finish(at, unknown, keep)
+	if keep && item.Label != "" {
+		clear(scores)
+		if c, ok := k.numbers[item.Label]; ok {
+			certain(scores, c)
+		}
+		a = Answer{Label: k.labels.called(item.Label), Confidence: 1, Calibrated: a.Calibrated}
 	}
-	x.pairs = x.pairs[:0]
-	x.scores = vector.Resize(x.scores, len(k.names))
-	for i := range count {
-		it := &x.items[i]
-		it.row = before + first + i
-		n.score(it, first+i, before+first, keep)
-		n.reject(it, &items[first+i])
-		n.solve(i)
-	}
-	if len(x.pairs) > 0 {
-		for range 2 { // what comes first in a record has not heard the rest
-			for i := range count {
-				n.solve(i)
+	if keep {
+		for c, weight := range scores {
+			n.counts[c] += float64(weight)
+			if float64(weight) > 1e-3*n.counts[c] { // less hardly moves the log
+				n.logs[c] = logCount(n.counts[c])
 			}
 		}
 	}
-	for i := range count {
-		answers = append(answers, n.finish(&x.items[i], &items[first+i], keep))
-	}
-	return answers
-}
-
-// solve is the update of an item's block.
-func (n *Now) solve(i int) {
-	x := &n.scratch
-	it := &x.items[i]
-	copy(x.scores, it.fixed)
-	for _, p := range x.pairs {
-		if p.to == i {
-			n.rows[x.items[p.from].row].s.addTo(x.scores, p.weight)
-		}
-	}
-	kernel.Softmax(x.scores)
-	n.rows[it.row].s = largest(x.scores)
-}
-
-// score fills in an item's scores, by all that is fixed: what is before the row record. tiled is where the item is
-// in the tile.
-func (n *Now) score(it *nowItem, tiled, record int, keep bool) {
-	k, x := n.knows, &n.scratch
-	m, classes := len(k.class), len(k.names)
-	labelled, products := x.labelled[tiled*m:][:m], x.classes[tiled*classes:][:classes]
-	window := x.window[tiled*len(n.rows):][:it.row]
-	it.fixed, it.likely = vector.Resize(it.fixed, classes), vector.Resize(it.likely, classes)
-	n.costs(it.fixed, products)
-	copy(it.likely, it.fixed)
-	kernel.Softmax(it.likely)
-	kernel.Axpy(float32(k.solve.Beta), n.logs, it.fixed)
-	n.near(it, window, labelled, keep)
-	n.neighbours(it, record)
-	n.related(it, window, record)
+	return a
 }
 
 // reject adds what rejections say of an item.
-func (n *Now) reject(it *nowItem, item *Item) {
+func (n *Now) reject(item *Item, scores []float32) {
 	k, x := n.knows, &n.scratch
 	if len(k.not) == 0 {
 		return
 	}
-	x.z, x.against = vector.Resize(x.z, k.dimension), vector.Zeroed(x.against, len(k.names))
-	if speakAgainst(x.against, k.not, item, x.z) {
-		kernel.Axpy(float32(k.solve.Lambda), x.against, it.fixed)
+	x.z, x.scores = vector.Resize(x.z, k.dimension), vector.Zeroed(x.scores, len(k.names))
+	if speakAgainst(x.scores, k.not, item, x.z) {
+		kernel.Axpy(float32(k.solve.Lambda), x.scores, scores)
 	}
 }
 
@@ -189,8 +141,11 @@ type nowPrototype struct{ by, less float32 }
 // prototype works out a class's cost anew.
 func (n *Now) prototype(c int) {
 	s := &n.knows.solve
-	if n.masses[c] == 0 || n.squares[c] <= 0 {
-		n.prototypes[c] = nowPrototype{0, float32(math.Inf(1))}
+	if n.squares[c] <= 0 { // a mean of zero has no cost; without any mass a class takes no part
+		n.prototypes[c] = nowPrototype{}
+		if n.masses[c] == 0 {
+			n.prototypes[c].less = 1e30 // finite: where all are so, all are alike
+		}
 		return
 	}
 	length := n.squares[c] / (n.masses[c] * n.masses[c]) // |mean|^2
@@ -231,14 +186,14 @@ func (n *Now) far(z, labelled, products []float32) float64 {
 }
 
 // near finds the neighbours of an item among labelled rows and those before it.
-func (n *Now) near(it *nowItem, window, labelled []float32, keep bool) {
-	k, rho := n.knows, n.knows.solve.Rho
-	it.nearest = it.nearest[:0]
+func (n *Now) near(at int, window, labelled []float32) {
+	k, x, rho := n.knows, &n.scratch, n.knows.solve.Rho
+	x.near = x.near[:0]
 	limit := float32(math.MaxFloat32) // of what is among the nearest
-	add := func(at int, square float32) {
-		it.nearest = nearest(it.nearest, link{int32(at), square}, rho)
-		if len(it.nearest) == rho {
-			limit = it.nearest[rho-1].weight
+	add := func(node int, square float32) {
+		x.near = nearest(x.near, link{int32(node), square}, rho)
+		if len(x.near) == rho {
+			limit = x.near[rho-1].weight
 		}
 	}
 	for j, product := range labelled {
@@ -251,26 +206,16 @@ func (n *Now) near(it *nowItem, window, labelled []float32, keep bool) {
 		lag = float32(lagWeight * k.coherence * n.middle / lagUnit)
 	}
 	const middling = 100. / 3 // the mean of how far two of a hundred items are apart
-	id, closest := n.rows[it.row].id, float32(math.MaxFloat32)
+	row, closest := &n.rows[at], float32(math.MaxFloat32)
 	for j, product := range window {
 		square := max(0, 2-2*product)
-		timed := square + lag*(float32(min(it.row-j, lagMost))-middling)
-		if timed >= limit && square >= closest || id != "" && n.rows[j].id == id { // the item itself
+		timed := square + lag*(float32(min(at-j, lagMost))-middling)
+		if timed >= limit && square >= closest || row.id != "" && n.rows[j].id == row.id { // the item itself
 			continue
 		}
 		closest = min(closest, square)
+		row.closest = closest
 		add(j, timed)
-	}
-	if !keep || closest == math.MaxFloat32 {
-		return
-	}
-	switch at := float64(closest); {
-	case n.middle == 0:
-		n.middle = at
-	case at > n.middle:
-		n.middle *= nowFollowed
-	default:
-		n.middle /= nowFollowed
 	}
 }
 
@@ -289,115 +234,66 @@ func nearest(near []link, x link, most int) []link {
 	return near
 }
 
-// neighbours adds lambda (W S + b) and smooths the unknown score.
-func (n *Now) neighbours(it *nowItem, record int) {
-	k, x := n.knows, &n.scratch
-	degree, sum := 1., n.rows[it.row].far
-	for at, l := range it.nearest {
-		weight := float32(k.solve.Lambda) * k.ranked[at]
+// neighbours adds lambda (W S + b), and returns the unknown score, smoothed.
+func (n *Now) neighbours(at int, scores []float32) (unknown float64) {
+	k := n.knows
+	degree, sum := 1., n.rows[at].far
+	for rank, l := range n.scratch.near {
+		weight := float32(k.solve.Lambda) * k.ranked[rank]
 		if over := int(l.node) - len(n.rows); over >= 0 {
-			it.fixed[k.class[over]] += weight
+			scores[k.class[over]] += weight
 			continue
 		}
-		r := &n.rows[l.node]
-		if !r.given && r.far >= 0 {
+		if r := &n.rows[l.node]; !r.given && r.far >= 0 {
 			degree++
 			sum += r.far
 		}
-		if int(l.node) >= record {
-			x.pairs = append(x.pairs, nowPair{it.row - record, int(l.node) - record, weight})
-		} else {
-			r.s.addTo(it.fixed, weight)
-		}
+		kernel.Axpy(weight, n.row(int(l.node)), scores)
 	}
-	it.unknown = sum / degree
 	if k.clusters { // what is new is near nothing, and its neighbours are of known clusters
-		it.unknown = n.rows[it.row].far
+		return n.rows[at].far
 	}
+	return sum / degree
 }
 
 // related adds what frames and tracks say.
-func (n *Now) related(it *nowItem, window []float32, record int) {
-	k, x, row := n.knows, &n.scratch, &n.rows[it.row]
-	if row.frame == "" && row.track == "" {
-		return
-	}
-	tracked := 0
+func (n *Now) related(at int, item *Item, window, scores []float32) {
+	k := n.knows
 	for j := range window {
-		if row.track != "" && n.rows[j].track == row.track {
-			tracked++
-		}
-	}
-	lambda := float32(k.solve.Lambda)
-	for j := range window {
-		r := &n.rows[j]
-		weight, both := float32(0), false
-		switch {
-		case row.frame != "" && r.frame == row.frame:
+		if item.Frame != "" && n.rows[j].frame == item.Frame {
 			apart := min(1, float64(max(0, 2-2*window[j]))/max(n.middle, 1e-12))
-			weight, both = -float32(k.frames*apart), true
-		case row.track != "" && r.track == row.track:
-			weight = lambda * trackEdges * float32(k.solve.Rho) / float32(tracked)
-		default:
-			continue
-		}
-		if j < record {
-			r.s.addTo(it.fixed, weight)
-			continue
-		}
-		x.pairs = append(x.pairs, nowPair{it.row - record, j - record, weight})
-		if both {
-			x.pairs = append(x.pairs, nowPair{j - record, it.row - record, weight})
+			kernel.Axpy(-float32(k.frames*apart), n.row(j), scores)
 		}
 	}
-	if c, ok := k.numbers[k.tracks[row.track]]; ok {
-		it.fixed[c] += lambda * trackWeight
+	if c, ok := k.numbers[k.tracks[item.Track]]; ok {
+		scores[c] += float32(k.solve.Lambda) * trackWeight
 	}
 }
 
-// finish is the answer to an item whose block is solved; keep makes the item one of the rows.
-func (n *Now) finish(it *nowItem, item *Item, keep bool) Answer {
-	k, x, row := n.knows, &n.scratch, &n.rows[it.row]
-	label := int32(0)
-	for _, v := range row.s.of[:row.s.count] {
-		if v.weight > row.s.weight(label) {
-			label = v.class
-		}
-	}
-	z, degree := it.likely[label], float32(1)
-	for _, l := range it.nearest {
+// finish is the answer to an item whose block is solved.
+func (n *Now) finish(at int, unknown float64, keep bool) Answer {
+	k, x, soft := n.knows, &n.scratch, n.row(at)
+	label := int32(slices.Index(soft, slices.Max(soft)))
+	z, degree := x.likely[label], float32(1)
+	for _, l := range x.near {
 		if int(l.node) < len(n.rows) && !n.rows[l.node].given {
 			degree++
-			z += n.rows[l.node].s.weight(label)
+			z += n.row(int(l.node))[label]
 		}
 	}
-	z = k.limit.confidence(z/degree, it.unknown)
-	clear(x.scores)
-	row.s.addTo(x.scores, 1)
-	names, soft := k.names, x.scores
+	z = k.limit.confidence(z/degree, unknown)
+	names := k.names
 	if n.called != nil {
 		names = n.called.names
 		label, soft, z = n.called.answer(label, soft, z)
 	}
 	a := Answer{
-		Label: names[label], Confidence: n.fit.confidence(float64(z)), Calibrated: n.fit.fitted,
-		UnknownScore: it.unknown,
+		Label: names[label], Confidence: n.fit.confidence(float64(z)), Calibrated: n.fit.fitted, UnknownScore: unknown,
 	}
 	k.limit.judge(&a)
 	a.Alternatives = alternatives(nil, names, soft, label, a.Confidence)
-	if !keep {
-		return a
-	}
-	row.said, row.first = z, a.Label
-	if item.Label != "" {
-		row.s = classWeights{}
-		if c, ok := k.numbers[item.Label]; ok {
-			row.s = certain(c)
-		}
-		a = Answer{Label: k.labels.called(item.Label), Confidence: 1, Calibrated: a.Calibrated}
-	}
-	for _, v := range row.s.of[:row.s.count] {
-		n.come(int(v.class), float64(v.weight))
+	if keep {
+		n.rows[at].said, n.rows[at].first = z, a.Label
 	}
 	return a
 }
