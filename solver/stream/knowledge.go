@@ -132,9 +132,7 @@ func (k *Knowledge) rank() {
 func (k *Knowledge) fromClusters(s *Stream) {
 	c, d := &s.clusters, k.dimension
 	k.clusters, k.numbers, k.weight, k.fit = true, map[string]int32{}, 1, confidenceFit{a: 1}
-	k.solve.Method, k.solve.Power = solver.SLKMeans, 1
-	k.solve.Lambda, k.solve.Rho, k.solve.Tau, k.solve.U, k.solve.Beta, k.solve.CPI = 2, 8, 6, .75, .25, 10
-	k.solve.EdgeDecay = 1
+	k.solve.Method, k.solve.Power, k.solve.Tau = solver.SLKMeans, 1, clusterTau/2 // of distances, twice the cosine
 	if len(c.list) == 0 {
 		return
 	}
