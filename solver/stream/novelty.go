@@ -122,14 +122,10 @@ func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
 	return mostDistance, true
 }
 
-// scoresKept is the factor by which scores count less with each later episode: about the last ten show where
-// the stream is now.
-const scoresKept = .9
-
 // with returns the density decayed by one episode, plus the scores of its unlabelled items.
 func (s scoreDensity) with(items []Item, scores []float64) *scoreDensity {
 	for i := range s {
-		s[i] *= scoresKept
+		s[i] *= episodeKept
 	}
 	for i := range items {
 		if items[i].Label == "" {

@@ -266,7 +266,7 @@ func (n *Now) related(at int, item *Item, window, scores []float32) {
 		}
 	}
 	if c, ok := k.numbers[k.tracks[item.Track]]; ok {
-		scores[c] += float32(k.solve.Lambda) * trackWeight
+		scores[c] += float32(k.solve.Lambda) * evidenceWeight
 	}
 }
 

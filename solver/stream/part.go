@@ -45,6 +45,10 @@ func each[T any](s *state, do func(T)) {
 	}
 }
 
+// episodeKept is the factor by which what an episode shows of a stream's order, of what recurs and of its
+// unknown scores counts less with each later one: about the last ten show where the stream is now.
+const episodeKept = .9
+
 // episode is one episode on its way from items to answers and to what is learned from it.
 type episode struct {
 	stream  *Stream

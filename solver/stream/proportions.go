@@ -21,9 +21,6 @@ type recurrence struct {
 	all   float64 // mass of all
 }
 
-// recurrenceKept is the factor by which an episode counts less with each later one.
-const recurrenceKept = .9
-
 // fraction is again / all, with one item that recurred and one that did not added: 1/2 for a new stream.
 func (r recurrence) fraction() float64 { return (r.again + 1) / (r.all + 2) }
 
@@ -45,7 +42,7 @@ func (r recurrence) expected(k int, lately []float64) []float64 {
 // maximisation, in which a class's mass is shared between the two reasons for which it was expected.
 func (r recurrence) after(lately, masses []float64) recurrence {
 	w := r.fraction()
-	next := recurrence{again: recurrenceKept * r.again, all: recurrenceKept * r.all}
+	next := recurrence{again: episodeKept * r.again, all: episodeKept * r.all}
 	for c, mass := range masses {
 		again := w * lately[c]
 		next.again += mass * again / (again + (1-w)/float64(len(masses)))

@@ -15,11 +15,10 @@ import (
 // chosen by time as well as by distance, and a given label is evidence for the items around it. The stream's
 // own answers are not: mistakes would reinforce themselves.
 const (
-	coherenceKept  = .9  // factor by which an episode counts less with each later one
 	lagWeight      = .45 // of the order, in median distances of nearest neighbours ...
 	lagUnit        = 33  // ... for this many positions
 	lagMost        = 100 // items further apart than this many positions count as this far apart
-	evidenceWeight = 8   // of a certain label
+	evidenceWeight = 8   // of a certain label, or one given to the item's track
 	evidenceSweeps = 4
 	evidenceReach  = 30 // positions in the stream
 )
@@ -146,8 +145,8 @@ func (t *timeline) learnOrder(a *surroundings) {
 		sum += math.Abs(float64(int(j) - i))
 	}
 	apart := sum / float64(a.n) / (float64(a.n+1) / 3)
-	t.distance = coherenceKept*t.distance + apart
-	t.weight = coherenceKept*t.weight + 1
+	t.distance = episodeKept*t.distance + apart
+	t.weight = episodeKept*t.weight + 1
 }
 
 // lag returns what the order adds to the squared distance of items 1, 2, ... positions apart. Its mean over
@@ -184,7 +183,7 @@ func (t *timeline) evidence(p *problem, items []Item, rho int) []float32 {
 			out[i*p.K+int(p.numbers[class])] = float32(evidenceWeight*c) * values[i*k+j]
 		}
 		if class, ok := p.numbers[t.tracks[items[i].Track].label]; ok && items[i].Label == "" {
-			out[i*p.K+int(class)] += trackWeight
+			out[i*p.K+int(class)] += evidenceWeight
 		}
 	}
 	return out

@@ -218,7 +218,7 @@ func TestLeftOutItemsKeepTheirFrames(t *testing.T) {
 		if tested := s.calibration.answers; len(tested) != 1 || tested[0].predicted != want {
 			t.Errorf("frame %q: %+v, not answered %s", frame, tested, want)
 		}
-		if learned := s.timeline.weight - coherenceKept*weight; math.Abs(learned-1) > 1e-9 {
+		if learned := s.timeline.weight - episodeKept*weight; math.Abs(learned-1) > 1e-9 {
 			t.Errorf("the order weighs %g more, not one episode", learned)
 		}
 	}

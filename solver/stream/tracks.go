@@ -11,10 +11,7 @@ import (
 // Items of one frame are different objects, as far as they look different; items of one track are one object,
 // as far as the tracker is right. Both are edges of the graph. A label given to one item of a track is
 // evidence for the others.
-const (
-	trackEdges  = .5 // of rho: the weight of all edges of an item to the others of its track
-	trackWeight = 8  // of a label given to the track
-)
+const trackEdges = .5 // of rho: the weight of all edges of an item to the others of its track
 
 // edges appends the edges between items of one frame, with weights below zero, and between items of one
 // track, above zero.
