@@ -80,7 +80,6 @@ func (p *proportions) expected(names []string) []float64 {
 // among those tested. Without that, an object that is consistently misclassified would be expected under the
 // wrong class forever.
 func (p *proportions) corrected(names []string, numbers map[string]int32, tested []heldOut) []float64 {
-	const untested = .1 // items assumed besides, that no label tests
 	lately := p.lately(names)
 	if lately == nil {
 		return p.expected(names)
@@ -92,7 +91,7 @@ func (p *proportions) corrected(names []string, numbers map[string]int32, tested
 	seen := slices.Clone(lately)
 	for _, t := range tested {
 		from, to := numbers[t.predicted], numbers[t.label]
-		moved := seen[from] / (answers[t.predicted] + untested)
+		moved := seen[from] / answers[t.predicted]
 		lately[from] -= moved
 		lately[to] += moved
 	}
