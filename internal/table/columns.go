@@ -124,9 +124,10 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// bytesVector appends a vector stored in one value: little-endian float32, or a text of numbers.
+// bytesVector appends a vector stored in one value: little-endian float32, or a text of numbers. A float32 may
+// begin with the byte of "[", but one that ends with that of "]" is beyond 1e17.
 func bytesVector(vector []float32, value []byte) ([]float32, error) {
-	if text := strings.TrimSpace(string(value)); strings.HasPrefix(text, "[") {
+	if text := strings.TrimSpace(string(value)); strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
 		return textVector(vector, text)
 	}
 	if len(value) == 0 || len(value)%4 != 0 {

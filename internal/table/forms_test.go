@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -348,6 +349,23 @@ func TestForms(t *testing.T) {
 	}
 	if len(all) < 60 {
 		t.Errorf("only %d forms", len(all))
+	}
+}
+
+// Bytes of a vector are read as numbers, whatever its first byte; one in 256 begins like a list in text.
+func TestBytesOfAVectorAreNoText(t *testing.T) {
+	for first := range 256 {
+		want := []float32{math.Float32frombits(0x3e000000 | uint32(first)), -2, .5}
+		var value []byte
+		for _, x := range want {
+			value = binary.LittleEndian.AppendUint32(value, math.Float32bits(x))
+		}
+		if got, err := bytesVector(nil, value); err != nil || !slices.Equal(got, want) {
+			t.Errorf("first byte %#x: %v, %v", first, got, err)
+		}
+	}
+	if got, err := bytesVector(nil, []byte(" [1, -2, .5]\n")); err != nil || !slices.Equal(got, []float32{1, -2, .5}) {
+		t.Errorf("a text: %v, %v", got, err)
 	}
 }
 
