@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/segmentio/kafka-go"
+
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -212,6 +214,9 @@ func remedy(err error) string {
 		return fmt.Sprintf("if it lasts longer than its timeout, end it with "+
 			"kafka-transactions.sh abort --topic %s --partition %d --start-offset %d",
 			open.Topic, open.Partition, open.Offset)
+	}
+	if errors.Is(err, kafka.KafkaStorageError) {
+		return "make room on the brokers' disks, or replace them; it goes on by itself"
 	}
 	switch topic.CauseOf(err) {
 	case topic.Away:

@@ -72,6 +72,7 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 			cluster.Close()
 			return nil, err
 		}
+		startRoom(cluster, func() (int64, bool) { return freeBytes(dir) }, log)
 	}
 	startMaker(cluster, client.Kafka(), log)
 	s.sweeper = startSweeper(cluster, client.Kafka())

@@ -51,7 +51,7 @@ var elsewhere = map[pair]string{
 	{"TLS and SASL", "away"}:           "internal/topic.TestTokens",
 	{"embedded folder", "away"}:        "cmd/slkstream.TestFileInPlaceOfAFolder",
 	{"embedded folder", "denied"}:      "internal/broker.TestADirectoryThatCannotBeUsed",
-	{"embedded folder", "full"}:        "cmd/slkstream.TestFullDisk",
+	{"embedded folder", "full"}:        "internal/broker.TestAFullDiskRefusesRecords",
 	{"embedded folder", "forged"}:      "internal/broker.TestOneWriterWhateverLiesInTheFolder",
 	{"embedded folder", "hanging"}:     "internal/broker.TestATransactionCutShortByAKillIsGivenUp",
 	{"one visitor", "hanging"}:         "internal/web.TestSlowVisitorsAreNotWaitedFor",
