@@ -147,7 +147,8 @@ func (k *kafkaBench) ask(ctx context.Context, b *bench) ([]float64, error) {
 		list = append(list, record.Out{Topic: name, Key: []byte("door"), Value: k.vectors[i%len(k.vectors)]})
 	}
 	err = k.client.Write(ctx, list)
-	page := web.New(web.Options{Answer: s.Ask})
+	page := web.New(web.Options{})
+	page.Follow(s)
 	server := httptest.NewServer(page.Handler())
 	defer server.Close()
 	body, _ := json.Marshal(map[string]any{"vector": centres[:streamDimension]})

@@ -3,8 +3,8 @@
 // validates the result. It imports no other package of the project: each command interprets its own settings.
 //
 // To add a setting, add a field and its define line to the group it belongs to (general.go, kafka.go,
-// stage.go, solver.go, files.go, evaluate.go), then regenerate docs/settings.md: go test ./config
-// -run TestReference -update.
+// select.go, stage.go, solver.go, files.go, evaluate.go), then regenerate docs/settings.md: go test
+// ./config -run TestReference -update.
 package config
 
 import "slices"
@@ -24,12 +24,9 @@ type Config struct {
 	Backfill Backfill
 	Files    Files
 	Feed     Feed
-	Teach    Teach
-	Dead     Dead
-	State    State
-	Tail     Tail
-	Similar  Similar
-	Demo     Demo
+	Select   Select
+	Change   Change
+	Output   Output
 	Check    Check
 	Evaluate Evaluate
 
@@ -40,27 +37,40 @@ type Config struct {
 // section groups settings under one heading of help and of the reference page.
 type section struct {
 	title    string
-	settings []*definition
+	settings []definition
 }
 
-// group is a part of Config. One whose settings depend on each other has check(*Config, report) too.
-type group interface{ sections() []section }
-
-// groups lists every group, in the order of the reference page.
-func (c *Config) groups() []group {
-	return []group{
-		&c.Topics, &c.Stage, &c.Registry, &c.Memory, &c.Files, &c.Feed, &c.Teach, &c.Dead, &c.State, &c.Tail,
-		&c.Similar, &c.Demo, &c.Backfill, &c.Check, &c.Evaluate, &c.Solver, &c.Index, &c.Delivery, &c.Kafka,
-		&c.Listen, &c.General,
+// sections lists every definition, in the order of the reference page.
+func (c *Config) sections() []section {
+	return []section{
+		{"Topics", c.Topics.settings()},
+		{"Records in", c.Stage.records()},
+		{"Episodes", c.Stage.episodes()},
+		{"Schema registry", c.Registry.settings()},
+		{"Answers and memory", c.Memory.settings()},
+		{"Files", c.Files.settings()},
+		{"Feed and demo", c.Feed.settings()},
+		{"Which records", c.Select.settings()},
+		{"What is changed", c.Change.settings()},
+		{"What is printed", c.Output.settings()},
+		{"Backfill", c.Backfill.settings()},
+		{"Check", c.Check.settings()},
+		{"Measurement", c.Evaluate.settings()},
+		{"Solver", c.Solver.settings()},
+		{"Neighbours", c.Index.settings()},
+		{"Delivery", c.Delivery.settings()},
+		{"Kafka", c.Kafka.settings()},
+		{"Page, metrics and health", c.Listen.settings()},
+		{"Every command", c.General.settings()},
 	}
 }
 
-// sections lists every definition.
-func (c *Config) sections() (all []section) {
-	for _, g := range c.groups() {
-		all = append(all, g.sections()...)
+// checks lists the tests of settings that depend on each other.
+func (c *Config) checks() []func(*Config, report) {
+	return []func(*Config, report){
+		c.Topics.check, c.Stage.check, c.Registry.check, c.Files.check, c.Feed.check, c.Select.check,
+		c.Backfill.check, c.Evaluate.check, c.Solver.check, c.Kafka.check, c.Listen.check, c.General.check,
 	}
-	return all
 }
 
 // The commands that share settings. A setting belongs to every command that uses it.
@@ -74,6 +84,9 @@ var (
 		"labels history", "labels export", "tail", "audit", "state show", "state reset", "state discard",
 		"state export", "state import")
 	stage     = with(checked, "demo") // the stage, whatever its feed
+	measuring = []string{
+		"eval fewshot", "eval file", "eval cluster", "eval index", "tune", "eval stream", "eval paper",
+	}
 	searching = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper",
 		"eval file", "eval index")
 	every = with(with(with(with(searching, deadLetters...), labelTopic...), orders...), "feed", "teach",
@@ -150,7 +163,7 @@ func Names() []string {
 	var names []string
 	for _, section := range new(Config).sections() {
 		for _, d := range section.settings {
-			names = append(names, d.name)
+			names = append(names, d[0].Name)
 		}
 	}
 	slices.Sort(names)

@@ -9,7 +9,6 @@ import (
 // Evaluate holds the settings of the measurements.
 type Evaluate struct {
 	Data   []string
-	JSON   bool
 	Export string
 
 	Ways           int
@@ -41,17 +40,13 @@ type Evaluate struct {
 	Neighbours int
 }
 
-func (e *Evaluate) sections() []section {
+func (e *Evaluate) settings() []definition {
 	sets := []string{"eval fewshot", "eval file", "eval cluster", "eval index", "tune"}
-	measuring := with(sets, "eval stream", "eval paper")
 	tasks, paper := []string{"eval fewshot", "tune"}, []string{"eval paper"}
-	return []section{{"Measurement", slices.Concat([]*definition{
+	return slices.Concat([]definition{
 		define("data", &e.Data, sets, nil, "folders that hold X.npy and y.npy").example("DIR,...").
 			when("eval stream", nil, "folder that holds X.npy and y.npy").example("DIR").
 			when("eval paper", nil, "folder that holds the folders of the sets").example("ROOT").neededBy(measuring...),
-		define("json", &e.JSON, with(measuring, "audit", "correct", "forget", "labels list", "labels history",
-			"dead list", "dead show", "version"), false,
-			"print one JSON object a line instead of a table"),
 		define("export", &e.Export, []string{"eval fewshot", "eval stream", "eval file", "eval cluster"}, "",
 			"folder to write the very tasks or stream to as .npy, for other tools").example("DIR"),
 		define("shots", &e.Shots, tasks, []string{"1", "5"}, "labelled rows a class").example("N,...").
@@ -70,18 +65,18 @@ func (e *Evaluate) sections() []section {
 			"earlier tasks of other classes that the metric learns from; 0: none, every task is cold", atLeast(0),
 			atMost(1<<16)).
 			when("tune", 0, "with --for tasks: earlier tasks of other classes that the metric learns from; run has none"),
-	}, e.stream(), []*definition{
+	}, e.stream(), []definition{
 		define("neighbours", &e.Neighbours, []string{"eval index"}, 5, "neighbours of each row", atLeast(1),
 			atMost(1000)),
 		define("plots", &e.Plots, paper, "", "folder to write the plots to").example("DIR"),
-	})}}
+	})
 }
 
 // stream defines the settings of eval stream alone.
-func (e *Evaluate) stream() []*definition {
+func (e *Evaluate) stream() []definition {
 	stream := []string{"eval stream"}
 	fraction := []bound{atLeast(0.), atMost(1.)}
-	return []*definition{
+	return []definition{
 		define("order", &e.Order, stream, "rows", "order in which rows come: rows as they are, bursts (8 to 20 of "+
 			"a class, three classes at a time), class (one after the other), shuffled, dirichlet:A (the smaller A, "+
 			"the longer a class stays), or a file of row numbers").example("ORDER|FILE.npy").

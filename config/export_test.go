@@ -30,7 +30,7 @@ setting of any command is an error.
 }
 
 // referenceRows returns one row for each form in which commands take a setting.
-func referenceRows(d *definition) string {
+func referenceRows(d definition) string {
 	var rows []string
 	takenBy := map[string][]string{}
 	for _, command := range takers(d) {
@@ -64,8 +64,8 @@ func referenceRows(d *definition) string {
 }
 
 // takers returns the commands that take a setting.
-func takers(d *definition) (all []string) {
-	for _, v := range d.variants {
+func takers(d definition) (all []string) {
+	for _, v := range d {
 		all = append(all, v.commands...)
 	}
 	return all

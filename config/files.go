@@ -11,7 +11,6 @@ type Files struct {
 	Input  string
 	K      Clusters
 	Output string
-	Force  bool
 	Report string
 
 	ClassVectors string
@@ -21,9 +20,9 @@ type Files struct {
 	Ordered   string // whether the order of the rows is informative: auto, true, false
 }
 
-func (f *Files) sections() []section {
+func (f *Files) settings() []definition {
 	label := []string{"label"}
-	return []section{{"Files", []*definition{
+	return []definition{
 		define("input", &f.Input, []string{"label", "feed"}, "",
 			"file of embeddings: .npy, .npz, .csv, .jsonl, .parquet, .arrow").
 			example("FILE").neededBy("label", "feed"),
@@ -46,9 +45,7 @@ func (f *Files) sections() []section {
 			"label the file without rows that hold no vector, such as NaN or zeros: their label is empty, OUTPUT.bad.jsonl lists them"),
 		define("report", &f.Report, label, "", "file for a page of sizes, confidence, confused pairs, examples and a map").
 			example("FILE.html"),
-		define("force", &f.Force, label, false, "overwrite the output").
-			when("state import", false, "put what the file holds above memory that was saved since"),
-	}}}
+	}
 }
 
 func (f *Files) check(c *Config, fault report) {
@@ -99,18 +96,19 @@ func (f *Files) checkIdle(c *Config, fault report) {
 	}
 }
 
-// Feed says how a file is sent as a feed.
+// Feed says how a file or the demo's belt is sent as a feed.
 type Feed struct {
 	LabelsFile string
 	Key        string
 	Keys       string
 	Rate       float64
 	Loop       bool
+	For        time.Duration // 0: until stopped
 }
 
-func (f *Feed) sections() []section {
+func (f *Feed) settings() []definition {
 	feed := []string{"feed"}
-	return []section{{"Feed", []*definition{
+	return []definition{
 		define("labels-file", &f.LabelsFile, feed, "",
 			".npy file of integers, the classes, -1 none: sent as each record's label").
 			example("FILE"),
@@ -119,73 +117,13 @@ func (f *Feed) sections() []section {
 		define("rate", &f.Rate, feed, 0, "records a second; 0: as fast as the brokers take them", atLeast(0.)).
 			when("dead replay", 0, "records a second; 0: as fast as the brokers take them", atLeast(0.)).
 			when("demo", 40, "pictures a second", above(0.), atMost(10000.)),
+		define("for", &f.For, []string{"demo"}, 0, "how long to run; off: until stopped", atLeast[time.Duration](0)),
 		define("loop", &f.Loop, feed, false, "begin again at the end of the file, until stopped"),
-	}}}
+	}
 }
 
 func (f *Feed) check(_ *Config, fault report) {
 	if f.Key != "" && f.Keys != "" {
 		fault("keys", "is %s and key is %s: leave one out", f.Keys, f.Key)
-	}
-}
-
-// Teach says how the examples are sent.
-type Teach struct {
-	Forget bool
-	By     string // author of the labels
-	Name   string // the name to forget
-}
-
-func (t *Teach) sections() []section {
-	return []section{{"Teach", []*definition{
-		define("forget", &t.Forget, []string{"teach"}, false,
-			"forget the examples of the file, by their ids, instead of teaching them"),
-		define("by", &t.By, with(orders, "teach", "forget"), "", "who says so: kept with each record").
-			example("NAME"),
-		define("name", &t.Name, []string{"forget"}, "", "class, cluster or name to forget").example("NAME").
-			neededBy("forget"),
-	}}}
-}
-
-// Dead selects dead letters and says what to do with them.
-type Dead struct {
-	Reason string
-	Since  string // a duration before now, or RFC 3339
-	DryRun bool
-	Again  bool
-}
-
-func (d *Dead) sections() []section {
-	replay := []string{"dead replay"}
-	return []section{{"Dead letters", []*definition{
-		define("reason", &d.Reason, deadLetters, "", "only letters whose reason contains this, whatever its case"),
-		define("since", &d.Since, deadLetters, "", "only letters written since then: a duration such as 2h, or an RFC 3339 time").
-			example("TIME").when("similar", "", "only items of that time and later: a duration such as 2h, or an RFC 3339 time").
-			when("correct", "24h", "where the range begins: a duration before now, or an RFC 3339 time"),
-		define("dry-run", &d.DryRun, replay, false, "say what would be replayed, and replay nothing").
-			when("correct", false, "say what would be corrected, and correct nothing"),
-		define("again", &d.Again, replay, false, "replay those too that were replayed before"),
-	}}}
-}
-
-// SinceTime returns Since as a time; zero: from the start.
-func (d *Dead) SinceTime(now time.Time) time.Time {
-	at, _ := d.since(now) // check refuses others
-	return at
-}
-
-func (d *Dead) since(now time.Time) (time.Time, error) {
-	if d.Since == "" {
-		return time.Time{}, nil
-	}
-	if ago, err := time.ParseDuration(d.Since); err == nil {
-		return now.Add(-ago), nil
-	}
-	return time.Parse(time.RFC3339, d.Since)
-}
-
-func (d *Dead) check(_ *Config, fault report) {
-	if _, err := d.since(time.Now()); err != nil {
-		fault("since", "is %s: must be a duration such as 2h, or a time such as 2026-01-02T15:04:05Z", d.Since)
 	}
 }

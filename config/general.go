@@ -4,7 +4,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"time"
 )
 
 // General holds the settings of every command.
@@ -14,8 +13,8 @@ type General struct {
 	Kernel string
 }
 
-func (g *General) sections() []section {
-	return []section{{"Every command", []*definition{
+func (g *General) settings() []definition {
+	return []definition{
 		define("config", &g.File, every, "", "YAML file of settings, each under its own name").example("FILE"),
 		define("log", &g.Log, every, nil,
 			"least severe line of the log on stderr, and how it is written: debug,json; none: info, text. "+
@@ -26,7 +25,7 @@ func (g *General) sections() []section {
 			"eval paper", "eval file", "eval index",
 		}, "auto", "machine instructions for the numeric kernels",
 			oneOf("auto", "avx512", "avx2", "neon", "portable")),
-	}}}
+	}
 }
 
 var (
@@ -75,9 +74,9 @@ type Listen struct {
 	Images     []string
 }
 
-func (l *Listen) sections() []section {
+func (l *Listen) settings() []definition {
 	served := []string{"run", "backfill", "correct", "demo"}
-	return []section{{"Page, metrics and health", []*definition{
+	return []definition{
 		define("listen", &l.At, []string{"run", "demo", "health", "state show", "similar"},
 			[]string{"127.0.0.1:8070"},
 			"address of page, metrics and health; port 0 takes a free one; empty: none. Add advertise=HOST:PORT, or "+
@@ -96,7 +95,7 @@ func (l *Listen) sections() []section {
 			example("FILE,..."),
 		define("user-header", &l.UserHeader, []string{"run", "demo"}, "",
 			"header in which a proxy that signs people in names who teaches; none: nobody is named").example("NAME"),
-	}}}
+	}
 }
 
 const (
@@ -197,86 +196,6 @@ func (l *Listen) check(c *Config, fault report) {
 	}
 }
 
-// Demo holds the settings of the demo.
-type Demo struct {
-	For time.Duration
-}
-
-func (d *Demo) sections() []section {
-	return []section{{"Demo", []*definition{
-		define("for", &d.For, []string{"demo"}, 0, "how long to run; off: until stopped",
-			atLeast[time.Duration](0)),
-	}}}
-}
-
-// State selects the state to show or reset.
-type State struct {
-	Stream    string
-	Class     string
-	Partition int // of the input; -1: not given
-}
-
-func (s *State) sections() []section {
-	commands := with(labelTopic, "state show", "state reset", "audit")
-	return []section{{"State", []*definition{
-		define("stream", &s.Stream, with(with(commands, deadLetters...), "tail", "pause", "resume", "state export",
-			"state import"), "",
-			"only this stream; none: all of them"),
-		define("partition", &s.Partition, []string{"pause", "resume"}, -1,
-			"only this partition of the input; -1: all of them", atLeast(-1)),
-		define("class", &s.Class, commands, "", "only this class; none: all of them"),
-	}}}
-}
-
-func (s *State) check(c *Config, fault report) {
-	if !slices.Contains([]string{"pause", "resume"}, c.command) {
-		return
-	}
-	switch in := c.Topics.In; {
-	case s.Stream != "" && s.Partition >= 0:
-		fault("partition", "is %d, and stream is given too: a stream is paused wherever it is", s.Partition)
-	case len(in) > 1:
-		fault("in", "is given %d times: pause the partitions of one topic at a time", len(in))
-	case len(in) == 1 && s.Partition < 0:
-		fault("in", "is given without partition: which one of %s?", in[0])
-	}
-}
-
-// Tail selects the records of a topic to show.
-type Tail struct {
-	Unknown bool
-	Count   int
-	Full    bool
-	Raw     bool
-}
-
-func (t *Tail) sections() []section {
-	const newest = "only the newest of these, so many; 0: all"
-	tail := []string{"tail"}
-	return []section{{"Tail", []*definition{
-		define("unknown", &t.Unknown, tail, false, "only items that are like nothing that is labelled"),
-		define("raw", &t.Raw, []string{"tail", "state show", "dead show"}, false,
-			"print what senders wrote as it is, whole, with whatever steers a terminal"),
-		define("full", &t.Full, tail, false, "show attributes whole, however long"),
-		define("count", &t.Count, tail, 0, "records to show before it ends; 0: until stopped", atLeast(0)).
-			when("similar", 10, "items to show", atLeast(1), atMost(100)).
-			when("dead list", 0, newest).when("dead show", 0, newest).when("dead replay", 0, newest),
-	}}}
-}
-
-// Similar names the item of the query.
-type Similar struct {
-	ID string
-}
-
-func (s *Similar) sections() []section {
-	return []section{{"Similar", []*definition{
-		define("id", &s.ID, []string{"similar"}, "", "the item, by its own id or that of its result").
-			example("ID").neededBy("similar", "skip").
-			when("skip", "", "the record, by the id that its result would have: TOPIC/PARTITION/OFFSET"),
-	}}}
-}
-
 // Check says what check does beyond reading.
 type Check struct {
 	Create     bool
@@ -285,9 +204,9 @@ type Check struct {
 	Replicas   int
 }
 
-func (k *Check) sections() []section {
+func (k *Check) settings() []definition {
 	check := []string{"check"}
-	return []section{{"Check", []*definition{
+	return []definition{
 		define("create", &k.Create, check, false, "make the topics that are missing"),
 		define("compact", &k.Compact, check, false,
 			"have topics compacted that must be: a labels topic that a producer made is not"),
@@ -296,5 +215,5 @@ func (k *Check) sections() []section {
 			atLeast(1), atMost(10000)),
 		define("replicas", &k.Replicas, check, 0, "copies of a topic that is made; 0: as the brokers are set",
 			atLeast(0), atMost(32767)),
-	}}}
+	}
 }

@@ -23,8 +23,8 @@ type Kafka struct {
 	EmbeddedListen   string
 }
 
-func (k *Kafka) sections() []section {
-	return []section{{"Kafka", []*definition{
+func (k *Kafka) settings() []definition {
+	return []definition{
 		define("brokers", &k.Brokers, onKafka, nil, "Kafka brokers, HOST:PORT each; none: the embedded broker").
 			example("HOST:PORT,..."),
 		define("client-id", &k.ClientID, onKafka, "slkstream", "name by which brokers know this process"),
@@ -45,7 +45,7 @@ func (k *Kafka) sections() []section {
 			when("demo", "", "where the demo's broker keeps its data and its address; none: a temporary folder, removed at the end"),
 		define("embedded-listen", &k.EmbeddedListen, []string{"broker", "demo"}, "127.0.0.1:0",
 			"address of the embedded broker where this process starts it; port 0 takes the one it had, or a free one").example("HOST:PORT"),
-	}}}
+	}
 }
 
 // Token returns the source of the password or token: a file or a command.
@@ -113,10 +113,10 @@ type Topics struct {
 	OutFormat  string
 }
 
-func (t *Topics) sections() []section {
+func (t *Topics) settings() []definition {
 	holding := with(checked, "forget") // commands that use all topics that hold names
 	states := []string{"state show", "state reset", "state discard", "state export", "state import"}
-	return []section{{"Topics", []*definition{
+	return []definition{
 		define("in", &t.In, with(checked, "state reset"), nil,
 			"topic of embeddings; repeatable").example("TOPIC").
 			when("pause", nil, "topic of --partition; none: every input's").
@@ -158,7 +158,7 @@ func (t *Topics) sections() []section {
 		define("group", &t.Group, with(holding, states...), "slkstream",
 			"consumer group of the stage; without it a backfill has slkstream-backfill").
 			example("GROUP"),
-	}}}
+	}
 }
 
 // StateTopic returns the state topic: the one given, or the default.
@@ -255,8 +255,8 @@ type Delivery struct {
 	SessionTimeout time.Duration
 }
 
-func (d *Delivery) sections() []section {
-	return []section{{"Delivery", []*definition{
+func (d *Delivery) settings() []definition {
+	return []definition{
 		define("delivery", &d.Mode, checked, "at-least-once", "promise about repeats of a result",
 			oneOf("at-least-once", "exactly-once")),
 		define("isolation", &d.Isolation, with(checked, "tail"), "read-committed",
@@ -276,5 +276,5 @@ func (d *Delivery) sections() []section {
 			"silence after which the group gives a process's partitions to others", atLeast(time.Second)),
 		define("drain-open", &d.DrainOpen, stage, false,
 			"answer open episodes at a stop instead of leaving them to the next owner"),
-	}}}
+	}
 }

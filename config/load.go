@@ -226,7 +226,7 @@ func fromVariables(environ, known []string) (layer, Faults) {
 // names that resemble no setting are accepted: it returns "".
 func mistakenVariable(variable string, known []string) string {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, Prefix)), "_", "-")
-	if old := removed(name); old != "" {
+	if old := Replaced("", name); old != "" {
 		return "variable " + variable + ": " + old
 	}
 	for _, other := range []string{"service-", "port", "test-"} {

@@ -25,14 +25,14 @@ func (r *Registry) SecretFile() string {
 	return last(files)
 }
 
-func (r *Registry) sections() []section {
-	return []section{{"Schema registry", []*definition{
+func (r *Registry) settings() []definition {
+	return []definition{
 		define("schema-registry", &r.At, checked, nil,
 			"Confluent schema registry that knows the schemas of framed records, Avro among them: https://USER@HOST; none: framed "+
 				"JSON and nv.Frame alone. secret=FILE beside it, or --schema-registry-secret-file FILE, holds the password of the "+
 				"URL's user, or a bearer token where it names none; read again each time").
 			example("URL,..."),
-	}}}
+	}
 }
 
 func (r *Registry) check(_ *Config, fault report) {

@@ -19,6 +19,8 @@ type Setting struct {
 	Example string // placeholder of the value in help: TOPIC, FILE; "": the kind
 	Needed  bool   // the command requires it
 
+	commands  []string      // that take it in this form
+	neededBy  []string      // those that require it
 	field     reflect.Value // of Config; a pointer is nil until the setting is given
 	byDefault reflect.Value
 	bounds    []bound
@@ -119,69 +121,56 @@ func (s Setting) names() string {
 	return "--" + s.Name + ", " + s.Variable() + ", " + s.Name + " in the file"
 }
 
-// definition is a setting for all commands that take it.
-type definition struct {
-	name     string
-	field    reflect.Value
-	needed   []string
-	variants []variant // each command is in one of them
-}
-
-// variant is a setting's form for some of the commands that take it.
-type variant struct {
-	commands      []string
-	byDefault     reflect.Value
-	help, example string
-	bounds        []bound
-}
+// definition is a setting in each form in which commands take it. No command takes two of them.
+type definition []Setting
 
 // define makes a setting of a field of Config: the commands that take it, its default and its bounds. A field
 // that is a pointer has the default nil: whoever uses it decides what replaces a value that was not given.
 func define[T any](name string, field *T, commands []string, byDefault T, help string,
 	bounds ...bound,
-) *definition {
-	d := &definition{name: name, field: reflect.ValueOf(field).Elem()}
-	value := reflect.ValueOf(&byDefault).Elem()
-	d.variants = []variant{{commands: commands, byDefault: value, help: help, bounds: bounds}}
-	return d
+) definition {
+	return definition{{
+		Name: name, Help: help, commands: commands, bounds: bounds,
+		field: reflect.ValueOf(field).Elem(), byDefault: reflect.ValueOf(&byDefault).Elem(),
+	}}
 }
 
-// when adds a command that takes the setting with its own default. Empty help and no bounds mean those
-// given to define.
-func (d *definition) when(command string, byDefault any, help string, bounds ...bound) *definition {
-	value := reflect.Zero(d.field.Type())
+// when adds the form in which another command takes the setting: its default and, unless they are those given
+// to define, its help and bounds.
+func (d definition) when(command string, byDefault any, help string, bounds ...bound) definition {
+	form := d[0]
+	form.commands = []string{command}
+	form.byDefault = reflect.Zero(form.field.Type())
 	if byDefault != nil {
-		value = reflect.ValueOf(byDefault).Convert(d.field.Type())
+		form.byDefault = reflect.ValueOf(byDefault).Convert(form.field.Type())
 	}
-	if bounds == nil {
-		bounds = d.variants[0].bounds
+	form.Help = cmp.Or(help, form.Help)
+	if bounds != nil {
+		form.bounds = bounds
 	}
-	help = cmp.Or(help, d.variants[0].help)
-	d.variants = append(d.variants, variant{[]string{command}, value, help, "", bounds})
-	return d
+	return append(d, form)
 }
 
-// example sets the value's placeholder in the help of the last variant. A variant without one has that
-// of the first.
-func (d *definition) example(text string) *definition {
-	d.variants[len(d.variants)-1].example = text
-	return d
-}
+// example sets the value's placeholder in the help of the last form, and of those that follow the first.
+func (d definition) example(text string) definition { d[len(d)-1].Example = text; return d }
 
 // neededBy names the commands that require the setting.
-func (d *definition) neededBy(commands ...string) *definition { d.needed = commands; return d }
+func (d definition) neededBy(commands ...string) definition {
+	for i := range d {
+		d[i].neededBy = commands
+	}
+	return d
+}
 
 // of returns the setting as a command takes it.
-func (d *definition) of(command string) (s Setting, taken bool) {
-	at := slices.IndexFunc(d.variants, func(v variant) bool { return slices.Contains(v.commands, command) })
+func (d definition) of(command string) (s Setting, taken bool) {
+	at := slices.IndexFunc(d, func(s Setting) bool { return slices.Contains(s.commands, command) })
 	if at < 0 {
 		return s, false
 	}
-	v := d.variants[at]
-	return Setting{
-		Name: d.name, Help: v.help, Example: cmp.Or(v.example, d.variants[0].example),
-		Needed: slices.Contains(d.needed, command), field: d.field, byDefault: v.byDefault, bounds: v.bounds,
-	}, true
+	s = d[at]
+	s.Needed = slices.Contains(s.neededBy, command)
+	return s, true
 }
 
 // bound is one limit of a value: its description and its test.

@@ -46,14 +46,17 @@ var (
 	clusterMethods = []string{"slk-ms", "slk-means", "kmeans", "kmodes", "lk", "ncut", "kernel-kmeans"}
 )
 
-func (s *Solver) sections() []section {
+// solverTakers are the commands that take a solver file.
+var solverTakers = with(stage, "audit", "label", "eval fewshot", "eval stream", "eval file")
+
+func (s *Solver) settings() []definition {
 	measured := []string{"tune", "eval fewshot", "eval stream", "eval cluster", "eval paper"}
 	solving := with(measured, SolverFile)
 	labelling := with(solving, "label") // settings of label's own solve too
 	byDefault, several := []string{"default"}, eachOneOf(presets...)
 	const compared = "measured settings to start from; several are measured on the same tasks"
-	return []section{{"Solver", []*definition{
-		define("solver", &s.File, with(stage, "audit", "label", "eval fewshot", "eval stream", "eval file"), "",
+	return []definition{
+		define("solver", &s.File, solverTakers, "",
 			"file of every number of the solver, as tune writes it; none: the measured defaults").example("FILE"),
 		define("for", &s.For, []string{SolverFile}, "", "what the numbers are for", oneOf(purposes...)).
 			when("tune", "stream", "what to measure: a stream that learns, as run does; tasks on their own, as run does with "+
@@ -116,7 +119,7 @@ func (s *Solver) sections() []section {
 			"move the items by the difference of the means of labelled and unlabelled"),
 		define("seed", &s.Seed, with(measured, "label", SolverFile, "demo", "eval file", "eval index", "feed", "sample"), 1,
 			"start of every random choice"),
-	}}}
+	}
 }
 
 // Preset returns the preset of a command that takes one.
@@ -150,13 +153,13 @@ type Index struct {
 	RecallFloor float64
 }
 
-func (i *Index) sections() []section {
+func (i *Index) settings() []definition {
 	commands := []string{SolverFile, "label", "eval index", "eval cluster"}
-	return []section{{"Neighbours", []*definition{
+	return []definition{
 		define("index", &i.Method, commands, "auto", "how neighbours are searched for; small episodes always exactly; hnsw not on Windows",
 			oneOf("auto", "exact", "hnsw", "descent")),
 		define("recall-floor", &i.RecallFloor, commands, .95,
 			"share of true neighbours an approximate search must find, else the search is exact", above(0.),
 			atMost(1.)),
-	}}}
+	}
 }

@@ -24,9 +24,9 @@ type Stage struct {
 	SupportLabels string
 }
 
-func (s *Stage) sections() []section {
+func (s *Stage) records() []definition {
 	labelled := with(checked, "label", "audit")
-	records := []*definition{
+	return []definition{
 		define("support", &s.Support, labelled, nil,
 			"file of labelled examples, as label reads them, .npy with --support-labels; repeatable").example("FILE"),
 		define("support-labels", &s.SupportLabels, []string{"label", "audit"}, "",
@@ -48,7 +48,10 @@ func (s *Stage) sections() []section {
 		define("model", &s.Model, with(checked, "audit"), "",
 			"name of the embedder of records that do not name theirs"),
 	}
-	episodes := []*definition{
+}
+
+func (s *Stage) episodes() []definition {
+	return []definition{
 		define("episode-size", &s.EpisodeSize, with(checked, "eval stream", "tune"), 100, "items that close an episode",
 			atLeast(1), atMost(1<<20)).
 			when("demo", 40, "pictures that close an episode", atLeast(1), atMost(1000)),
@@ -61,7 +64,6 @@ func (s *Stage) sections() []section {
 			when("label", 0, "bytes that rows, their graph and answers may take; if rows do not fit, they are quantised; "+
 				"0: half of what is available", atLeast[Bytes](0)),
 	}
-	return []section{{"Records in", records}, {"Episodes", episodes}}
 }
 
 // fieldNames are the fields of an item whose path in JSON can be set.
@@ -111,9 +113,9 @@ type Memory struct {
 	Budget           Bytes // of the process; 0: from GOMEMLIMIT or the control group
 }
 
-func (m *Memory) sections() []section {
+func (m *Memory) settings() []definition {
 	answering := with(stage, "eval stream")
-	return []section{{"Answers and memory", []*definition{
+	return []definition{
 		define("warm", &m.Warm, answering, true, "learn from episode to episode"),
 		define("time", &m.Time, with(stage, "eval stream"), true,
 			"use the order of a stream's items: what comes one after the other is likely the same thing, as far as the stream shows it"),
@@ -150,7 +152,7 @@ func (m *Memory) sections() []section {
 		define("recovery-target", &m.RecoveryTarget, stage, 30*time.Second,
 			"time that a new owner of a partition may need to catch up: where it would take longer, state is written more often",
 			atLeast(time.Second)),
-	}}}
+	}
 }
 
 // Backfill is the range that a backfill answers. Ends are RFC 3339, an offset, earliest or latest.
@@ -160,9 +162,9 @@ type Backfill struct {
 	FromState string
 }
 
-func (b *Backfill) sections() []section {
+func (b *Backfill) settings() []definition {
 	backfill := []string{"backfill"}
-	return []section{{"Backfill", []*definition{
+	return []definition{
 		define("job", &b.Job, backfill, "", "name of the job: its processes share one plan under it, and a rerun resumes").
 			example("NAME").neededBy("backfill").when("correct", "", "name of the job: its processes share one plan under "+
 			"it, and a rerun resumes; none: named after what the labels topic holds now"),
@@ -176,7 +178,7 @@ func (b *Backfill) sections() []section {
 		define("from-state", &b.FromState, backfill, "",
 			"group whose state to start from; none: cold").example("GROUP").
 			when("correct", "", "group whose state to start from; none: that of --group"),
-	}}}
+	}
 }
 
 func (b *Backfill) check(c *Config, fault report) {

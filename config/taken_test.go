@@ -12,7 +12,7 @@ func TestNoCommandTakesASettingTwice(t *testing.T) {
 			taken := takers(d)
 			slices.Sort(taken)
 			if n := len(taken); len(slices.Compact(taken)) != n {
-				t.Errorf("%s is taken twice by one of %v", d.name, takers(d))
+				t.Errorf("%s is taken twice by one of %v", d[0].Name, takers(d))
 			}
 		}
 	}

@@ -63,10 +63,8 @@ func (c *Config) validate(unreadable []string) Faults {
 	fault := func(setting, format string, args ...any) {
 		add(Fault{Setting: setting, Problem: fmt.Sprintf(format, args...)})
 	}
-	for _, g := range c.groups() {
-		if ruled, is := g.(interface{ check(*Config, report) }); is {
-			ruled.check(c, fault)
-		}
+	for _, check := range c.checks() {
+		check(c, fault)
 	}
 	return found
 }

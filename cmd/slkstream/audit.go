@@ -3,22 +3,19 @@ package main
 import (
 	"context"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-func newAuditCommand() *cobra.Command {
-	return withSettings("audit", &cobra.Command{
-		Use:   "audit",
-		Short: "list labelled examples that disagree with the others",
-		Long: "audit answers each labelled example of the labels topic and of the support by all the others, and lists those that get\n" +
-			"another label: by stream and class, worst first, with the id by which teach corrects or forgets them. An example that is\n" +
-			"alone in its class cannot be told wrong. Nothing is changed.",
-		Example: "  slkstream audit --labels labels\n  slkstream audit --support sample/support.jsonl --json",
-	}, audit)
+var auditCommand = command{
+	name:  "audit",
+	short: "list labelled examples that disagree with the others",
+	long: "audit answers each labelled example of the labels topic and of the support by all the others, and lists those that get\n" +
+		"another label: by stream and class, worst first, with the id by which teach corrects or forgets them. An example that is\n" +
+		"alone in its class cannot be told wrong. Nothing is changed.",
+	example: "  slkstream audit --labels labels\n  slkstream audit --support sample/support.jsonl --json",
+	run:     audit,
 }
 
 // auditRow is a printed doubtful example.
@@ -60,7 +57,7 @@ func audit(ctx context.Context, c *call) error {
 		return err
 	}
 	p := newList(c, "STREAM\tCLASS\tID\tCLASS BY THE OTHERS\tCONFIDENCE")
-	shown, chosen := 0, c.Config.State
+	shown, chosen := 0, c.Config.Select
 	for _, d := range doubts {
 		if chosen.Stream != "" && chosen.Stream != d.Stream || chosen.Class != "" && chosen.Class != d.Label {
 			continue

@@ -6,20 +6,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
 )
 
-func newBackfillCommand() *cobra.Command {
-	return withSettings("backfill", &cobra.Command{
-		Use:   "backfill",
-		Short: "label a bounded range of a topic, resumable, then exit",
-		Long: "backfill answers what lies between --from and --to in the input topics. Any number of processes with the same --job share\n" +
-			"the work by one plan, which the first of them writes; a job that was killed goes on where it was, and one that is\n" +
-			"finished says so. It starts cold unless --from-state names a group whose memory it is to start with.",
-	}, onKafka(backfill))
+var backfillCommand = command{
+	name:  "backfill",
+	short: "label a bounded range of a topic, resumable, then exit",
+	long: "backfill answers what lies between --from and --to in the input topics. Any number of processes with the same --job share\n" +
+		"the work by one plan, which the first of them writes; a job that was killed goes on where it was, and one that is\n" +
+		"finished says so. It starts cold unless --from-state names a group whose memory it is to start with.",
+	run: onKafka(backfill),
 }
 
 func backfill(ctx context.Context, c *call, client *topic.Client) error {
@@ -44,39 +41,25 @@ func answerRange(
 	if from := c.Config.Backfill.FromState; from != "" {
 		options.FromState = from + "-state"
 	}
-	if err := checkStart(ctx, c, client, options.Support); err != nil {
-		return err
-	}
-	out := &progressReport{call: c, support: options.Support}
-	options.Observer = out
-	stage, err := pipeline.New(client, options)
-	if err != nil {
-		return usageError{err}
-	}
-	out.metrics = stage.Metrics()
 	finished, began := false, time.Now()
 	var read, of atomic.Int64
 	figures := func() []figure {
 		done, all := read.Load(), of.Load()
-		return append([]figure{
+		return []figure{
 			{"job", b.Job, progressLine("job "+b.Job, done, all, time.Since(began))},
 			{"records", done, ""},
 			{"of", all, ""},
-		}, out.figures()...)
+		}
 	}
 	b.Progress = func(done, all int64) {
 		read.Store(done)
 		of.Store(all)
 	}
-	defer collectBelow(options.Budget)()
-	err = serveWhile(ctx, c, stage, nil, func(ctx context.Context) error {
-		return c.report(ctx, figures, func(ctx context.Context) error {
-			var err error
-			finished, err = stage.Backfill(ctx, b)
-			return err
-		})
-	})
-	out.totals(began)
+	work := func(ctx context.Context, stage *pipeline.Stage) (err error) {
+		finished, err = stage.Backfill(ctx, b)
+		return err
+	}
+	err = runStage(ctx, c, client, options, nil, figures, work)
 	switch {
 	case errors.Is(err, pipeline.ErrOtherSettings):
 		return usageError{err}

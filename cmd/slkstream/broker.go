@@ -3,17 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-
-	"github.com/spf13/cobra"
 )
 
-func newBrokerCommand() *cobra.Command {
-	return withSettings("broker", &cobra.Command{
-		Use:   "broker",
-		Short: "run the embedded broker alone until stopped",
-		Long: "broker runs the embedded broker on a loopback port that any Kafka client can use, and prints its address.\n" +
-			"Where another process serves the directory already, it stands by and takes over when that one ends.",
-	}, runBroker)
+var brokerCommand = command{
+	name:  "broker",
+	short: "run the embedded broker alone until stopped",
+	long: "broker runs the embedded broker on a loopback port that any Kafka client can use, and prints its address.\n" +
+		"Where another process serves the directory already, it stands by and takes over when that one ends.",
+	run: runBroker,
 }
 
 func runBroker(ctx context.Context, c *call) error {

@@ -9,20 +9,17 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
 )
 
-func newCheckCommand() *cobra.Command {
-	return withSettings("check", &cobra.Command{
-		Use:   "check",
-		Short: "test the config, the brokers, the topics and the rights; --create makes missing topics",
-		Long: "check takes the settings of run and tests what they name: brokers, topics, rights, labels, state. It tells every fault at once,\n" +
-			"each with the setting to change, and exits with 1 if there is one. It writes nothing; with --create it makes the topics that are missing.",
-	}, onKafka(check))
+var checkCommand = command{
+	name:  "check",
+	short: "test the config, the brokers, the topics and the rights; --create makes missing topics",
+	long: "check takes the settings of run and tests what they name: brokers, topics, rights, labels, state. It tells every fault at once,\n" +
+		"each with the setting to change, and exits with 1 if there is one. It writes nothing; with --create it makes the topics that are missing.",
+	run: onKafka(check),
 }
 
 // patience bounds how long check waits for an answer from the brokers.

@@ -42,50 +42,62 @@ func (k *checker) labels(ctx context.Context) {
 	}
 }
 
-// latestRead is how many of a partition's latest records are read.
-const latestRead = 200
+// latest is what the latest records of an input hold.
+type latest struct {
+	read, good  int
+	why         error            // of the last record that cannot be read
+	partitionOf map[string]int32 // by stream
+	scattered   string           // a stream of several partitions; "": there is none
+	dimensions  map[int]bool
+}
+
+// latest reads the latest records of each partition of an input.
+func (k *checker) latest(ctx context.Context, in string, count int64) (s latest, err error) {
+	s = latest{partitionOf: map[string]int32{}, dimensions: map[int]bool{}}
+	decoder, err := k.decoder()
+	if err != nil {
+		return s, err
+	}
+	err = k.read(ctx, in, count, func(raw *record.Raw) {
+		s.read++
+		items, err := decoder.Decode(ctx, raw, nil)
+		var empty *record.Empty
+		if err != nil && !errors.As(err, &empty) {
+			s.why = err
+			return
+		}
+		s.good++
+		for i := range items {
+			if p, seen := s.partitionOf[items[i].Stream]; seen && p != raw.Partition {
+				s.scattered = items[i].Stream
+			}
+			s.partitionOf[items[i].Stream] = raw.Partition
+			s.dimensions[len(items[i].Vector)] = true
+		}
+	})
+	return s, err
+}
 
 // streams tests that the input can be read, and warns of a stream that is spread over partitions, as each
 // partition would learn it separately.
 func (k *checker) streams(ctx context.Context) {
+	const count = 200 // records of each partition
 	for _, in := range k.inputs {
-		decoder, err := k.decoder()
-		if err != nil {
-			k.fault("format stream-by", "%v", err)
-			return
-		}
-		partitionOf := map[string]int32{}
-		read, good, scattered := 0, 0, ""
-		var why error
-		err = k.read(ctx, in, latestRead, func(raw *record.Raw) {
-			read++
-			items, err := decoder.Decode(ctx, raw, nil)
-			var empty *record.Empty
-			if err != nil && !errors.As(err, &empty) {
-				why = err
-				return
-			}
-			good++
-			for _, item := range items {
-				if p, seen := partitionOf[item.Stream]; seen && p != raw.Partition {
-					scattered = item.Stream
-				}
-				partitionOf[item.Stream] = raw.Partition
-			}
-		})
+		s, err := k.latest(ctx, in, count)
 		switch {
 		case err != nil:
-			k.fault("in", "topic %s cannot be read: %v", in, err)
+			k.fault("in format stream-by", "topic %s cannot be read: %v", in, err)
 			continue
-		case read > 0 && good == 0:
-			k.fault("format dimension", "none of the latest %d records of %s can be read: %v", read, in, why)
-		case why != nil:
-			k.warn("%d of the latest %d records of %s cannot be read, the last: %v", read-good, read, in, why)
+		case s.read > 0 && s.good == 0:
+			k.fault("format dimension", "none of the latest %d records of %s can be read: %v", s.read, in, s.why)
+		case s.why != nil:
+			k.warn("%d of the latest %d records of %s cannot be read, the last: %v", s.read-s.good, s.read, in, s.why)
 		}
-		if scattered != "" {
-			k.warn("stream %q of %s is scattered over partitions: each part learns for itself; key the records by what tells streams apart (--stream-by %s)", scattered, in, k.config.Stage.StreamBy)
+		if s.scattered != "" {
+			k.warn("stream %q of %s is scattered over partitions: each part learns for itself; key the records by "+
+				"what tells streams apart (--stream-by %s)", s.scattered, in, k.config.Stage.StreamBy)
 		}
-		k.good("input %s: the latest %d records hold %d streams", in, read, len(partitionOf))
+		k.good("input %s: the latest %d records hold %d streams", in, s.read, len(s.partitionOf))
 	}
 }
 

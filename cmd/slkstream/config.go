@@ -18,15 +18,15 @@ func newConfigCommand() *cobra.Command {
 	root.Short = "print the effective configuration and where each value came from"
 	root.Long = "Print the effective configuration of a command (config run, config label, ...; config alone: of run), as a file that\n--config reads, and where each value came from. Secrets are masked."
 	parents := map[string]*cobra.Command{"": root}
-	for _, command := range config.Commands() {
-		of, name, nested := strings.Cut(command, " ")
+	for _, taker := range config.Commands() {
+		of, name, nested := strings.Cut(taker, " ")
 		if !nested {
-			of, name = "", command
+			of, name = "", taker
 		} else if parents[of] == nil {
-			parents[of] = family(of, "print the effective configuration of a command of "+of)
+			parents[of] = command{name: of, short: "print the effective configuration of a command of " + of}.build()
 			root.AddCommand(parents[of])
 		}
-		parents[of].AddCommand(printConfigOf(command, name))
+		parents[of].AddCommand(printConfigOf(taker, name))
 	}
 	root.AddCommand(newSolverConfigCommand())
 	return root
@@ -37,7 +37,7 @@ func printConfigOf(command, name string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name,
 		Short: "print the effective configuration of " + command,
-		Args:  noArguments(""),
+		Args:  noArguments,
 	}
 	addSettings(command, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -84,7 +84,7 @@ func presetValue(command string, given config.Solver) func(string) string {
 func newSolverConfigCommand() *cobra.Command {
 	purpose := "stream"
 	cmd := &cobra.Command{
-		Use: "solver", Short: "print the solver's measured defaults, as a file that --solver takes", Args: noArguments(""),
+		Use: "solver", Short: "print the solver's measured defaults, as a file that --solver takes", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(config.Purposes(), purpose) {
 				return usagef("for is %s: must be one of %s", purpose, strings.Join(config.Purposes(), ", "))

@@ -181,22 +181,3 @@ func thousands(n int64) string {
 	}
 	return out.String()
 }
-
-// rate measures the growth of a count over the last seconds.
-type rate struct {
-	at    []time.Time
-	count []int64
-}
-
-// add takes the count at time now and returns its growth per second.
-func (r *rate) add(now time.Time, count int64) float64 {
-	const over = 5 * time.Second
-	r.at, r.count = append(r.at, now), append(r.count, count)
-	for len(r.at) > 2 && now.Sub(r.at[0]) > over {
-		r.at, r.count = r.at[1:], r.count[1:]
-	}
-	if spent := now.Sub(r.at[0]).Seconds(); spent > 0 {
-		return float64(count-r.count[0]) / spent
-	}
-	return 0
-}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"testing"
-	"time"
 )
 
 func TestThousands(t *testing.T) {
@@ -26,19 +25,5 @@ func TestMessagesStandAboveTheLine(t *testing.T) {
 	}
 	if got := out.String(); got != "\r\x1b[Ka message\n50 %" {
 		t.Errorf("%q", got)
-	}
-}
-
-func TestRate(t *testing.T) {
-	var r rate
-	now := time.Unix(100, 0)
-	if got := r.add(now, 10); got != 0 {
-		t.Error(got)
-	}
-	for i := range 20 {
-		now = now.Add(time.Second)
-		if got := r.add(now, 10+50*int64(i+1)); got != 50 {
-			t.Errorf("after %d s: %g", i+1, got)
-		}
 	}
 }

@@ -11,23 +11,20 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
 )
 
-func newCorrectCommand() *cobra.Command {
-	return withSettings("correct", &cobra.Command{
-		Use:   "correct",
-		Short: "answer a range again with the labels of now, and write what is called something else",
-		Long: "correct answers the range from --since to --to again, with the labels of now and what streams\n" +
-			"have learned, compares with the results and the corrections that are there, by id, and writes\n" +
-			"only the differences to the corrections topic. Any number of processes share the work, as those\n" +
-			"of a backfill do, and a job that was killed goes on where it was. It ends with a summary: what\n" +
-			"was called what, how often.",
-		Example: "  slkstream correct --in in --out results --labels labels --corrections corrections --dry-run",
-	}, onKafka(correct))
+var correctCommand = command{
+	name:  "correct",
+	short: "answer a range again with the labels of now, and write what is called something else",
+	long: "correct answers the range from --since to --to again, with the labels of now and what streams\n" +
+		"have learned, compares with the results and the corrections that are there, by id, and writes\n" +
+		"only the differences to the corrections topic. Any number of processes share the work, as those\n" +
+		"of a backfill do, and a job that was killed goes on where it was. It ends with a summary: what\n" +
+		"was called what, how often.",
+	example: "  slkstream correct --in in --out results --labels labels --corrections corrections --dry-run",
+	run:     onKafka(correct),
 }
 
 // correctionRow is one row of the summary.
@@ -42,7 +39,7 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 	if t.OutFormat != "json" && t.OutFormat != "cloudevents" {
 		return usagef("out-format is %s: results are compared as json or cloudevents", t.OutFormat)
 	}
-	from := c.Config.Dead.SinceTime(time.Now()).UTC().Format(time.RFC3339)
+	from := c.Config.Select.SinceTime(time.Now()).UTC().Format(time.RFC3339)
 	if b.FromState == "" {
 		if n, err := client.Partitions(ctx, t.Group+"-state"); err == nil && n > 0 {
 			b.FromState = t.Group
@@ -55,12 +52,12 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 		}
 		b.Job = "labels-" + strconv.FormatInt(offsets, 10)
 	}
-	dry := c.Config.Dead.DryRun
+	dry := c.Config.Change.DryRun
 	if dry { // a dry run is not continued
 		b.Job += "-dry-" + strconv.FormatUint(rand.Uint64(), 36)
 	}
 	t.Group += "-correct"
-	job := pipeline.Backfill{Job: b.Job, From: from, To: b.To, Asked: c.Config.Dead.Since}
+	job := pipeline.Backfill{Job: b.Job, From: from, To: b.To, Asked: c.Config.Select.Since}
 	compare := &pipeline.Comparison{DryRun: dry}
 	err := answerRange(ctx, c, client, job, compare)
 	if errors.Is(err, pipeline.ErrTooLong) {

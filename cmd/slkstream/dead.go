@@ -10,36 +10,38 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-func newDeadCommand() *cobra.Command {
-	return family("dead", "list, explain or replay dead letters",
-		withSettings("dead list", &cobra.Command{
-			Use:   "list",
-			Short: "list dead letters",
-			Long: "list prints one line a dead letter, oldest first, and how many there are of each reason. With --json it prints one object a\n" +
+var deadCommand = command{
+	name: "dead", short: "list, explain or replay dead letters",
+	of: []command{
+		{
+			name:  "dead list",
+			short: "list dead letters",
+			long: "list prints one line a dead letter, oldest first, and how many there are of each reason. With --json it prints one object a\n" +
 				"line and no more.",
-			Example: "  slkstream dead list --out named --since 1h",
-		}, onKafka(listDead)),
-		withSettings("dead show", &cobra.Command{
-			Use:     "show",
-			Short:   "show dead letters with all that they hold, and what to do about them",
-			Long:    "show prints each dead letter with its headers and its value, why it is there and what can be done about it.",
-			Example: "  slkstream dead show --out named --count 3",
-		}, onKafka(showDead)),
-		withSettings("dead replay", &cobra.Command{
-			Use:   "replay",
-			Short: "send the records of dead letters to their topics again",
-			Long: "replay sends the records that dead letters keep to the partitions they came from. Their answers have ids of\n" +
+			example: "  slkstream dead list --out named --since 1h",
+			run:     onKafka(listDead),
+		},
+		{
+			name:    "dead show",
+			short:   "show dead letters with all that they hold, and what to do about them",
+			long:    "show prints each dead letter with its headers and its value, why it is there and what can be done about it.",
+			example: "  slkstream dead show --out named --count 3",
+			run:     onKafka(showDead),
+		},
+		{
+			name:  "dead replay",
+			short: "send the records of dead letters to their topics again",
+			long: "replay sends the records that dead letters keep to the partitions they came from. Their answers have ids of\n" +
 				"their own and name the first as replayOf. A letter that was replayed is marked in its topic and left out from then on, unless --again is given;\n" +
 				"one that was cut to fit its topic cannot be replayed.",
-			Example: "  slkstream dead replay --out named --reason dimension --dry-run\n  slkstream dead replay --out named --reason dimension",
-		}, onKafka(replayDead)),
-	)
+			example: "  slkstream dead replay --out named --reason dimension --dry-run\n  slkstream dead replay --out named --reason dimension",
+			run:     onKafka(replayDead),
+		},
+	},
 }
 
 // deadLetter is a printed dead letter.
@@ -110,7 +112,7 @@ func showDead(ctx context.Context, c *call, client *topic.Client) error {
 			l.Headers[h.Key] = c.text(string(h.Value), 1000)
 		}
 		l.Value, l.ToDo = c.text(string(letter.Raw.Value), 2000), advice(&letter)
-		if c.Config.Evaluate.JSON {
+		if c.Config.Output.JSON {
 			if err := lines.Encode(&l); err != nil {
 				return err
 			}
@@ -133,12 +135,12 @@ func replayDead(ctx context.Context, c *call, client *topic.Client) error {
 	if err != nil {
 		return err
 	}
-	replayed, before, cut, dry := 0, 0, 0, c.Config.Dead.DryRun
+	replayed, before, cut, dry := 0, 0, 0, c.Config.Change.DryRun
 	reader := &recordReader{client: client, committed: true}
 	speed := pace{c.Config.Feed.Rate, time.Now()}
 	for i := range letters {
 		l := &letters[i]
-		if l.Replayed && !c.Config.Dead.Again {
+		if l.Replayed && !c.Config.Change.Again {
 			before++
 			continue
 		}

@@ -16,16 +16,16 @@ import (
 
 // chosenLetters returns the dead letters that the settings select, oldest first and without their records.
 func chosenLetters(ctx context.Context, c *call, client *topic.Client) ([]deadLetter, error) {
-	d, name := &c.Config.Dead, c.Config.Topics.DeadTopic()
+	d, name := &c.Config.Select, c.Config.Topics.DeadTopic()
 	since := d.SinceTime(time.Now())
 	letters, err := readLetters(ctx, client, name, func(l *deadLetter) bool {
 		return !l.Written.Before(since) && strings.Contains(strings.ToLower(l.Reason), strings.ToLower(d.Reason)) &&
-			(c.Config.State.Stream == "" || l.Stream == c.Config.State.Stream)
+			(c.Config.Select.Stream == "" || l.Stream == c.Config.Select.Stream)
 	})
 	if topic.IsMissing(err) {
 		err = fmt.Errorf("no topic %s: nothing has gone to the dead letters yet, or --dead names another", name)
 	}
-	if n := c.Config.Tail.Count; n > 0 && len(letters) > n {
+	if n := c.Config.Select.Count; n > 0 && len(letters) > n {
 		letters = letters[len(letters)-n:]
 	}
 	return letters, err

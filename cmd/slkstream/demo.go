@@ -9,13 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/config"
-	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
 )
 
@@ -28,16 +24,15 @@ const (
 	demoNow    = "belt-now"
 )
 
-func newDemoCommand() *cobra.Command {
-	return withSettings("demo", &cobra.Command{
-		Use:   "demo",
-		Short: "broker, sample camera, stage and live page in one process",
-		Long: "demo is a belt at a lost-property office. Ten things come past a camera again and again, each taught by one\n" +
-			"picture, while the light falls and the camera tilts. After a while a thing comes that no picture showed: click it on\n" +
-			"the page, type its name, and it is found from then on. The page and the terminal show how well that goes beside the\n" +
-			"same stage with three labels in a hundred, without memory, and nearest prototype. Everything runs in this process, on\n" +
-			"an embedded broker. The stage is the one of run; what a picture truly shows is known to the score alone.",
-	}, runDemo)
+var demoCommand = command{
+	name:  "demo",
+	short: "broker, sample camera, stage and live page in one process",
+	long: "demo is a belt at a lost-property office. Ten things come past a camera again and again, each taught by one\n" +
+		"picture, while the light falls and the camera tilts. After a while a thing comes that no picture showed: click it on\n" +
+		"the page, type its name, and it is found from then on. The page and the terminal show how well that goes beside the\n" +
+		"same stage with three labels in a hundred, without memory, and nearest prototype. Everything runs in this process, on\n" +
+		"an embedded broker. The stage is the one of run; what a picture truly shows is known to the score alone.",
+	run: runDemo,
 }
 
 func runDemo(ctx context.Context, c *call) error {
@@ -55,75 +50,46 @@ func runDemo(ctx context.Context, c *call) error {
 		return usageError{err}
 	}
 	settings.Solver.Check = true // the page draws the objective step by step
-	judged := settings
-	judged.ReviewRate = 0 // the compared solvers get no answers to review questions
-	judge, err := demo.NewJudge(judged)
-	if err != nil {
-		return usageError{err}
-	}
 	belt := demo.NewBelt(c.Config.Solver.Seed)
-	if err := setUp(ctx, client, belt); errors.Is(err, context.Canceled) {
-		return nil // stopped before it began
-	} else if err != nil {
-		return err
+	if err := setUp(ctx, client, belt); err != nil {
+		return unlessStopped(ctx, err)
 	}
 
 	c.Config.Topics.Labels = demoLabels
-	var metrics *pipeline.Metrics
-	var stage *pipeline.Stage
-	kept := newRecent(c)
-	page := newPage(c, client, &stage, web.Options{
-		Title: "demo", Recent: kept, Status: func() pipeline.Summary { return metrics.Status() },
-		Note: fmt.Sprintf("Lost property: %d things come by again and again, one labelled picture of each. The light falls, the camera tilts, and after %d pictures something new comes: click it and name it %q.",
-			len(belt.Names()), demo.NewcomerAfter, demo.Newcomer),
-	})
-	score := newScore(judge, page, c)
+	kept, things := newRecent(c), len(belt.Names())
+	page := newPage(c, client, "demo", fmt.Sprintf("Lost property: %d things come by again and again, one labelled "+
+		"picture of each. The light falls, the camera tilts, and after %d pictures something new comes: click it and "+
+		"name it %q.", things, demo.NewcomerAfter, demo.Newcomer), kept)
+	score := newScore(demo.NewJudge(settings), page, c)
 	options := pipeline.Options{
-		Group: demoGroup, In: []string{demoIn}, Out: demoOut, Labels: demoLabels, Memory: settings, Log: c.Log, Recent: kept,
-		Observer: score, Now: demoNow, AnsweredFirst: watcher{page}.AnsweredFirst,
-		Limits: consumer.Limits{
-			Size: c.Config.Stage.EpisodeSize, Age: c.Config.Stage.EpisodeAge,
-			Idle: c.Config.Stage.EpisodeIdle, Memory: int64(c.Config.Stage.MaxMemory),
-		},
+		Group: demoGroup, In: []string{demoIn}, Out: demoOut, Labels: demoLabels, Now: demoNow,
+		Memory: settings, Log: c.Log, Recent: kept, Limits: limits(c.Config),
+		Observer: observers{score, page}, AnsweredFirst: page.AnsweredFirst,
 	}
 	if err := deliver(&options, &config.Delivery{Mode: "at-least-once"}, client); err != nil {
 		return err
 	}
-	stage, err = pipeline.New(client, options)
+	stage, err := pipeline.New(client, options)
 	if err != nil {
 		return usageError{err}
 	}
-	metrics = stage.Metrics()
-
-	server := "none: --listen is empty"
-	if c.Config.Listen.Address != "" {
-		socket, err := openSocket(c)
-		if err != nil {
+	return serveWhile(ctx, c, stage, page, func(ctx context.Context, at net.Addr) error {
+		if _, err := fmt.Fprintf(c.Out, "slkstream demo: a belt at a lost-property office, %g pictures a second of %d things, one labelled picture of each\n\n"+
+			"  page    %s\n  broker  %s, topics %s, %s, %s, %s\n"+
+			"  stop    Ctrl-C\n\nRight, of the last 500 pictures:\n%s",
+			c.Config.Feed.Rate, things, visitAt(c, at), c.broker.Address(), demoIn, demoNow, demoOut, demoLabels,
+			score.head()); err != nil {
 			return err
 		}
-		server = visitAt(c, socket.Addr())
-		listener := serve(c, socket, stage, page)
-		defer func() {
-			if err := listener.close(); err != nil {
-				c.Log.Error("closing the page", "error", err)
-			}
-		}()
-	}
-	// Start the timer after startup.
-	if limit := c.Config.Demo.For; limit > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithCancel(ctx)
-		defer stop()
-		defer time.AfterFunc(limit, stop).Stop()
-	}
-	if _, err := fmt.Fprintf(c.Out, "slkstream demo: a belt at a lost-property office, %g pictures a second of %d things, one labelled picture of each\n\n"+
-		"  page    %s\n  broker  %s, topics %s, %s, %s, %s\n"+
-		"  stop    Ctrl-C\n\nRight, of the last 500 pictures:\n%s",
-		c.Config.Feed.Rate, len(belt.Names()),
-		server, c.broker.Address(), demoIn, demoNow, demoOut, demoLabels, score.head()); err != nil {
-		return err
-	}
-	return runBelt(ctx, stage, score, camera{belt, client, c.Config.Feed.Rate})
+		// Start the timer after startup.
+		if limit := c.Config.Feed.For; limit > 0 {
+			var stop context.CancelFunc
+			ctx, stop = context.WithCancel(ctx)
+			defer stop()
+			defer time.AfterFunc(limit, stop).Stop()
+		}
+		return runBelt(ctx, stage, score, camera{belt, client, c.Config.Feed.Rate})
+	})
 }
 
 // runBelt runs the stage, the camera and the score until ctx ends or one of them fails.
@@ -172,6 +138,9 @@ func demoBroker(ctx context.Context, c *call) (*topic.Client, error) {
 
 // visitAt returns the page's URL as a person would type it. It never shows a token.
 func visitAt(c *call, address net.Addr) string {
+	if address == nil {
+		return "none: --listen is empty"
+	}
 	at := "http://" + address.String()
 	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		at = fmt.Sprintf("http://localhost:%d, and every address of this machine", tcp.Port)

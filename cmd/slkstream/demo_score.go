@@ -25,10 +25,11 @@ type score struct {
 
 // scored is an episode that waits for the judge.
 type scored struct {
-	shown   *web.Episode
-	judged  []demo.Judged
-	labels  *stream.Labels
-	unknown int
+	number, unknown int
+	before, after   float64 // of the objective
+	took            time.Duration
+	judged          []demo.Judged
+	labels          *stream.Labels
 }
 
 func newScore(judge *demo.Judge, page *web.Page, c *call) *score {
@@ -39,13 +40,15 @@ func newScore(judge *demo.Judge, page *web.Page, c *call) *score {
 // Answered implements pipeline.Observer. If too many episodes wait for the judge, the episode is scored for
 // none of the compared solvers.
 func (s *score) Answered(a *pipeline.Answered) {
-	s.page.Told(a.Results, a.Reviews, a.Report.Doubtful)
-	e := scored{shown: shown(a), labels: a.Labels, unknown: a.Unknown}
+	e := scored{
+		number: int(a.Report.Episode), unknown: a.Unknown, took: a.Took,
+		before: a.Report.Before, after: a.Report.After, labels: a.Labels,
+	}
 	for i := range a.Episode.Items {
 		item := &a.Episode.Items[i]
-		truth, stranger := demo.Truth(item.Attributes)
+		about := demo.About(item.Attributes)
 		e.judged = append(e.judged, demo.Judged{
-			Label: a.Results[i].Label, Unknown: a.Results[i].Unknown, Truth: truth, Stranger: stranger,
+			Label: a.Results[i].Label, Unknown: a.Results[i].Unknown, Truth: about.Truth, Stranger: about.Stranger,
 			Item: stream.Item{
 				ID: item.Name(), Vector: slices.Clone(item.Vector), Label: item.Label, Model: item.Model,
 				Position: stream.Position(item.Source.Position()),
@@ -75,13 +78,7 @@ func (s *score) run(ctx context.Context) error {
 			if _, err := fmt.Fprint(s.call.Out, s.line(&e, scores)); err != nil {
 				return err
 			}
-			for _, one := range scores {
-				e.shown.Scores = append(e.shown.Scores, web.Score{
-					Name: one.Name, Right: one.Right, All: one.All,
-					Late: one.Late, LateOf: one.LateOf,
-				})
-			}
-			s.page.Offer(e.shown)
+			s.page.Score(scores)
 			s.last = scores
 		}
 	}
@@ -105,13 +102,12 @@ func (s *score) line(e *scored, scores []demo.Score) string {
 		right -= s.last[0].Right
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%7d  %7s", e.shown.Number, fmt.Sprintf("%d/%d", right, len(e.judged)))
+	fmt.Fprintf(&b, "%7d  %7s", e.number, fmt.Sprintf("%d/%d", right, len(e.judged)))
 	for i := range scores {
 		fmt.Fprintf(&b, "  %*.1f %%", max(8, len(scores[i].Name))-2, 100*scores[i].LateShare())
 	}
-	trace := e.shown.Trace
-	fmt.Fprintf(&b, "  %7d  %16s  %6.1f ms\n", e.unknown, fmt.Sprintf("%.1f -> %.1f", trace[0],
-		trace[len(trace)-1]), e.shown.Solve.Seconds()*1000)
+	fmt.Fprintf(&b, "  %7d  %16s  %6.1f ms\n", e.unknown, fmt.Sprintf("%.1f -> %.1f", e.before, e.after),
+		e.took.Seconds()*1000)
 	return b.String()
 }
 

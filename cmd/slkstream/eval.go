@@ -3,17 +3,17 @@ package main
 import (
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver"
 )
 
-func newEvalCommand() *cobra.Command {
-	return family("eval", "measure on labelled data: fewshot, cluster, stream, file, index, paper",
-		newEvalFewShotCommand(), newEvalClusterCommand(), newEvalStreamCommand(), newEvalFileCommand(),
-		newEvalIndexCommand(), newEvalPaperCommand())
+var evalCommand = command{
+	name: "eval", short: "measure on labelled data: fewshot, cluster, stream, file, index, paper",
+	of: []command{
+		evalFewshotCommand, evalClusterCommand, evalStreamCommand, evalFileCommand, evalIndexCommand,
+		evalPaperCommand,
+	},
 }
 
 // candidates combines every preset named with every method named, or the preset's own if none is named. Given

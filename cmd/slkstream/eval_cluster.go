@@ -5,22 +5,19 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver"
 )
 
-func newEvalClusterCommand() *cobra.Command {
-	return withSettings("eval cluster", &cobra.Command{
-		Use:   "cluster --data DIR --k N",
-		Short: "agreement of clusters with the classes of labelled data",
-		Long: "Cluster the rows of labelled data without their labels, and score the clusters by them. Every method sees the same graph\n" +
-			"of unit rows. lk, ncut and kernel-kmeans are the paper's baselines. Energy is E of the answer with prototypes fitted to\n" +
-			"it, of modes for slk-ms, kmodes and lk, of means for the others: compare it within these two only. --preset paper starts\n" +
-			"from k-means++, takes hard prototype steps and restarts S, as the paper does; any other preset is clustering's own.",
-		Example: "  slkstream eval cluster --data ./mnist --k 10 --method slk-ms,slk-means,kmeans",
-	}, evalCluster)
+var evalClusterCommand = command{
+	name: "eval cluster", args: "--data DIR --k N",
+	short: "agreement of clusters with the classes of labelled data",
+	long: "Cluster the rows of labelled data without their labels, and score the clusters by them. Every method sees the same graph\n" +
+		"of unit rows. lk, ncut and kernel-kmeans are the paper's baselines. Energy is E of the answer with prototypes fitted to\n" +
+		"it, of modes for slk-ms, kmodes and lk, of means for the others: compare it within these two only. --preset paper starts\n" +
+		"from k-means++, takes hard prototype steps and restarts S, as the paper does; any other preset is clustering's own.",
+	example: "  slkstream eval cluster --data ./mnist --k 10 --method slk-ms,slk-means,kmeans",
+	run:     evalCluster,
 }
 
 func evalCluster(ctx context.Context, c *call) error {

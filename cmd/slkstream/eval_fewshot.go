@@ -4,21 +4,18 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/evaluate"
 )
 
-func newEvalFewShotCommand() *cobra.Command {
-	return withSettings("eval fewshot", &cobra.Command{
-		Use:   "fewshot --data DIR,...",
-		Short: "accuracy on few-shot tasks drawn from labelled data",
-		Long: "Draw few-shot tasks from labelled data and solve them: N labelled rows of each of K classes, and queries. Every method\n" +
-			"and preset sees the same tasks, and is compared with the first one task by task. The mean and the metric come from\n" +
-			"classes that no task draws.",
-		Example: "  slkstream eval fewshot --data ./features --shots 1,5 --mix balanced,dirichlet:2 --preset default,paper",
-	}, evalFewShot)
+var evalFewshotCommand = command{
+	name: "eval fewshot", args: "--data DIR,...",
+	short: "accuracy on few-shot tasks drawn from labelled data",
+	long: "Draw few-shot tasks from labelled data and solve them: N labelled rows of each of K classes, and queries. Every method\n" +
+		"and preset sees the same tasks, and is compared with the first one task by task. The mean and the metric come from\n" +
+		"classes that no task draws.",
+	example: "  slkstream eval fewshot --data ./features --shots 1,5 --mix balanced,dirichlet:2 --preset default,paper",
+	run:     evalFewShot,
 }
 
 func evalFewShot(ctx context.Context, c *call) error {
@@ -59,7 +56,7 @@ func evalFewShot(ctx context.Context, c *call) error {
 			summary.Add(r)
 		}
 	}
-	if err := p.close(); err != nil || c.Config.Evaluate.JSON {
+	if err := p.close(); err != nil || c.Config.Output.JSON {
 		return err
 	}
 	fmt.Fprintln(c.Out)

@@ -4,22 +4,19 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-func newEvalFileCommand() *cobra.Command {
-	return withSettings("eval file", &cobra.Command{
-		Use:   "file --data DIR",
-		Short: "accuracy of labelling a whole file from a few labels",
-		Long: "Draw a few labelled rows of each class, label all other rows of the set as one file, as the label command does, and " +
-			"score them. --method names known methods on the same rows, and episodes, which is the stage over the file as a stream. " +
-			"--export writes the very files for other tools.",
-		Example: "  slkstream eval file --data ./features --shots 1,3,5 --order bursts --trials 3\n" +
-			"  slkstream eval file --data ./features --method default,episodes,poisson,laplace",
-	}, evalFile)
+var evalFileCommand = command{
+	name: "eval file", args: "--data DIR",
+	short: "accuracy of labelling a whole file from a few labels",
+	long: "Draw a few labelled rows of each class, label all other rows of the set as one file, as the label command does, and " +
+		"score them. --method names known methods on the same rows, and episodes, which is the stage over the file as a stream. " +
+		"--export writes the very files for other tools.",
+	example: "  slkstream eval file --data ./features --shots 1,3,5 --order bursts --trials 3\n" +
+		"  slkstream eval file --data ./features --method default,episodes,poisson,laplace",
+	run: evalFile,
 }
 
 func evalFile(ctx context.Context, c *call) error {

@@ -3,20 +3,17 @@ package main
 import (
 	"context"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/evaluate"
 )
 
-func newEvalIndexCommand() *cobra.Command {
-	return withSettings("eval index", &cobra.Command{
-		Use:   "index --data DIR",
-		Short: "recall and time of the neighbour search",
-		Long: "Find the neighbours of every row, and check a sample of rows against a search of all. Recall is counted by distance, so\n" +
-			"that ties are right. Query time is one search among all rows held in memory.",
-		Example: "  slkstream eval index --data ./mnist --neighbours 5 --index auto",
-	}, evalIndex)
+var evalIndexCommand = command{
+	name: "eval index", args: "--data DIR",
+	short: "recall and time of the neighbour search",
+	long: "Find the neighbours of every row, and check a sample of rows against a search of all. Recall is counted by distance, so\n" +
+		"that ties are right. Query time is one search among all rows held in memory.",
+	example: "  slkstream eval index --data ./mnist --neighbours 5 --index auto",
+	run:     evalIndex,
 }
 
 func evalIndex(ctx context.Context, c *call) error {

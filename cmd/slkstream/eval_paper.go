@@ -6,21 +6,18 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver"
 )
 
-func newEvalPaperCommand() *cobra.Command {
-	return withSettings("eval paper", &cobra.Command{
-		Use:   "paper --data ROOT",
-		Short: "the clustering experiments of the paper, ours beside its figures",
-		Long: "Run the rows of the paper's clustering table whose data are folders under ROOT (mnist, shuttle), and the energies of SLK\n" +
-			"against LK over lambda; print them beside the paper's own figures, and say which rows cannot be run and why. Ours is the\n" +
-			"median of five seeds, each baseline one run.",
-		Example: "  slkstream eval paper --data ./sets --plots ./plots",
-	}, evalPaper)
+var evalPaperCommand = command{
+	name: "eval paper", args: "--data ROOT",
+	short: "the clustering experiments of the paper, ours beside its figures",
+	long: "Run the rows of the paper's clustering table whose data are folders under ROOT (mnist, shuttle), and the energies of SLK\n" +
+		"against LK over lambda; print them beside the paper's own figures, and say which rows cannot be run and why. Ours is the\n" +
+		"median of five seeds, each baseline one run.",
+	example: "  slkstream eval paper --data ./sets --plots ./plots",
+	run:     evalPaper,
 }
 
 func evalPaper(ctx context.Context, c *call) error {
@@ -47,7 +44,7 @@ func evalPaper(ctx context.Context, c *call) error {
 	if err := paperEnergies(ctx, c, &p); err != nil {
 		return err
 	}
-	if !e.JSON {
+	if !c.Config.Output.JSON {
 		fmt.Fprintln(c.Out, "\nNot run: the few-shot tables (mini-ImageNet, tiered-ImageNet and CUB features of the authors' networks are not published; eval fewshot\n"+
 			"runs the protocol on any features) and SpectralNet (a network that is trained on each set).")
 	}
@@ -85,7 +82,7 @@ func paperEnergies(ctx context.Context, c *call, p *evaluate.Paper) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	if !c.Config.Evaluate.JSON {
+	if !c.Config.Output.JSON {
 		fmt.Fprintf(c.Out, "\nDiscrete objective E at the end, %s, modes fitted to the labels (the paper, its own sample: LK 273.25, SLK-MS 67.09)\n", rows[0].Data)
 	}
 	if folder := c.Config.Evaluate.Plots; folder != "" {

@@ -4,23 +4,20 @@ import (
 	"context"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/evaluate"
 )
 
-func newEvalStreamCommand() *cobra.Command {
-	return withSettings("eval stream", &cobra.Command{
-		Use:   "stream --data DIR",
-		Short: "accuracy over a stream, as the stage learns from it",
-		Long: "Turn labelled data into a stream, answer it episode by episode as the stage does, and score every item\n" +
-			"that carries no label; first answers are those that items get before their episode closes. --shots 0 finds\n" +
-			"clusters with stable ids instead. --warm=false answers each episode from the labels alone. 1nn,\n" +
-			"running-mean, ridge, logistic, and the updates of TransCLIP, StatA, PADDLE and alpha-TIM as --method are\n" +
-			"rivals with the same labels.",
-		Example: "  slkstream eval stream --data ./features --order bursts --shots 1,5 --trials 5\n" +
-			"  slkstream eval stream --data ./features --teach 0.03 --method slk-means,1nn,ridge",
-	}, evalStream)
+var evalStreamCommand = command{
+	name: "eval stream", args: "--data DIR",
+	short: "accuracy over a stream, as the stage learns from it",
+	long: "Turn labelled data into a stream, answer it episode by episode as the stage does, and score every item\n" +
+		"that carries no label; first answers are those that items get before their episode closes. --shots 0 finds\n" +
+		"clusters with stable ids instead. --warm=false answers each episode from the labels alone. 1nn,\n" +
+		"running-mean, ridge, logistic, and the updates of TransCLIP, StatA, PADDLE and alpha-TIM as --method are\n" +
+		"rivals with the same labels.",
+	example: "  slkstream eval stream --data ./features --order bursts --shots 1,5 --trials 5\n" +
+		"  slkstream eval stream --data ./features --teach 0.03 --method slk-means,1nn,ridge",
+	run: evalStream,
 }
 
 func evalStream(ctx context.Context, c *call) error {

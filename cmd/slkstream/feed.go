@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,23 +10,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/table"
+	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-func newFeedCommand() *cobra.Command {
-	return withSettings("feed", &cobra.Command{
-		Use:   "feed",
-		Short: "send a file of vectors to a topic, at a rate",
-		Long: "feed sends each row of a file as one JSON record, its time the moment it is sent. The first SIGINT or SIGTERM sends what was begun and\n" +
-			"stops; a stop is no failure.",
-		Example: "  slkstream feed --input X.npy --key cam-7 --out embeddings --rate 50 --loop",
-		Args:    noArguments("input"),
-	}, feed)
+var feedCommand = command{
+	name:  "feed",
+	short: "send a file of vectors to a topic, at a rate",
+	long: "feed sends each row of a file as one JSON record, its time the moment it is sent. The first SIGINT or SIGTERM sends what was begun and\n" +
+		"stops; a stop is no failure.",
+	example: "  slkstream feed --input X.npy --key cam-7 --out embeddings --rate 50 --loop",
+	run:     feed,
 }
 
 // batchOfFeed bounds the records of one send.
@@ -36,7 +34,7 @@ func feed(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	keys, err := readColumn("keys", c.Config.Feed.Keys)
+	keys, err := readKeys("keys", c.Config.Feed.Keys)
 	if err != nil {
 		return err
 	}
@@ -50,7 +48,8 @@ func feed(ctx context.Context, c *call) error {
 		return err
 	}
 	f := &feeder{
-		client: client, topic: out, key: c.Config.Feed.Key, labels: labels, keys: keys,
+		client: client, topic: out, key: c.Config.Feed.Key,
+		labels: column{"labels-file", labels}, keys: column{"keys", keys},
 		pace: pace{c.Config.Feed.Rate, time.Now()},
 	}
 	err = c.report(ctx, f.figures, func(ctx context.Context) error {
@@ -72,16 +71,44 @@ func feed(ctx context.Context, c *call) error {
 	return nil
 }
 
-// readColumn reads a .npy file of one whole number per row; nil if path is empty.
-func readColumn(setting, path string) ([]int32, error) {
+// readKeys reads a setting's .npy file of one whole number a row; nil if path is empty.
+func readKeys(setting, path string) (keys []string, err error) {
 	if path == "" {
 		return nil, nil
 	}
-	column, err := array.ReadIntegers(path)
+	read, err := array.ReadIntegers(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
-	return column.Integers, nil
+	for _, n := range read.Integers {
+		keys = append(keys, strconv.Itoa(int(n)))
+	}
+	return keys, nil
+}
+
+// column is what a setting gives for each row of the input; without values it gives nothing.
+type column struct {
+	setting string
+	values  []string
+}
+
+// at returns the value for a row; "" if the setting gives nothing.
+func (c *column) at(row int64) (string, error) {
+	switch {
+	case c.values == nil:
+		return "", nil
+	case row >= int64(len(c.values)):
+		return "", fmt.Errorf("%s: has %d rows, the input has more", c.setting, len(c.values))
+	}
+	return c.values[row], nil
+}
+
+// fits returns an error if there are fewer or more values than rows.
+func (c *column) fits(rows int64) error {
+	if c.values != nil && int64(len(c.values)) != rows {
+		return fmt.Errorf("%s: has %d rows, the input has %d", c.setting, len(c.values), rows)
+	}
+	return nil
 }
 
 // defaultPartitions is the number of partitions of a topic that feed or teach creates on the embedded broker.
@@ -114,18 +141,18 @@ type feeder struct {
 	client *topic.Client
 	topic  string
 	key    string
-	labels []string
-	keys   []int32
+	labels column
+	keys   column
 	pace
 	sent  atomic.Int64
 	rows  atomic.Int64 // of the file, -1 if known only after reading it
-	speed rate
+	speed telemetry.Rate
 }
 
 // figures returns the values to report while sending.
 func (f *feeder) figures() []figure {
 	sent := f.sent.Load()
-	speed := f.speed.add(time.Now(), sent)
+	speed := f.speed.Add(time.Now(), sent)
 	return []figure{
 		{"sent", sent, progressLine(f.topic, sent, f.rows.Load(), 0)},
 		{"per_second", int64(speed), thousands(int64(speed)) + "/s"},
@@ -174,16 +201,7 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 	}
 }
 
-// fits returns an error if the labels or the keys are not as many as the input's rows.
-func (f *feeder) fits(rows int64) error {
-	if f.labels != nil && int64(len(f.labels)) != rows {
-		return fmt.Errorf("labels-file: has %d rows, the input has %d", len(f.labels), rows)
-	}
-	if f.keys != nil && int64(len(f.keys)) != rows {
-		return fmt.Errorf("keys: has %d rows, the input has %d", len(f.keys), rows)
-	}
-	return nil
-}
+func (f *feeder) fits(rows int64) error { return errors.Join(f.labels.fits(rows), f.keys.fits(rows)) }
 
 // pace limits the rate of records.
 type pace struct {
@@ -223,40 +241,18 @@ func (f *feeder) send(ctx context.Context, batch []record.Out) error {
 
 // record makes a row's record.
 func (f *feeder) record(row table.Row, number int64) (record.Out, error) {
+	label, noLabel := f.labels.at(number)
+	key, noKey := f.keys.at(number)
 	e := record.Example{
-		ID: row.ID, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector,
-		Time: time.Now(), Attributes: row.Attributes,
+		ID: cmp.Or(row.ID, strconv.FormatInt(number, 10)), Stream: row.Stream, Label: row.Label, Model: row.Model,
+		Vector: row.Vector, Time: time.Now(), Attributes: row.Attributes,
 	}
-	out := record.Out{Topic: f.topic, Partition: -1, Time: e.Time}
-	if f.labels != nil {
-		label, err := at(f.labels, number, "labels-file")
-		if err != nil {
-			return out, err
-		}
+	if f.labels.values != nil {
 		e.Label = label
 	}
-	switch {
-	case f.keys != nil:
-		key, err := at(f.keys, number, "keys")
-		if err != nil {
-			return out, err
-		}
-		out.Key = strconv.AppendInt(nil, int64(key), 10)
-	case f.key != "":
-		out.Key = []byte(f.key)
-	case row.Stream != "":
-		out.Key = []byte(row.Stream)
+	out := record.Out{Topic: f.topic, Partition: -1, Time: e.Time, Value: record.AppendExample(nil, &e)}
+	if key = cmp.Or(key, f.key, row.Stream); key != "" {
+		out.Key = []byte(key)
 	}
-	if e.ID == "" {
-		e.ID = strconv.FormatInt(number, 10)
-	}
-	out.Value = record.AppendExample(nil, &e)
-	return out, nil
-}
-
-func at[T any](column []T, row int64, setting string) (value T, err error) {
-	if row >= int64(len(column)) {
-		return value, fmt.Errorf("%s: has %d rows, the input has more", setting, len(column))
-	}
-	return column[row], nil
+	return out, errors.Join(noLabel, noKey)
 }

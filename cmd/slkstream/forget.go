@@ -4,30 +4,27 @@ import (
 	"context"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
 )
 
-func newForgetCommand() *cobra.Command {
-	return withSettings("forget", &cobra.Command{
-		Use:   "forget",
-		Short: "forget a name: its examples, rejections and names, and what streams learned of it",
-		Long: "forget takes a name out of the labels topic, with everything that is called by it, and has every\n" +
-			"stage forget what its streams learned of it: before each stream's next episode, and in its next\n" +
-			"snapshot. It prints a receipt: what was taken back, which streams' saved state holds the name, and\n" +
-			"which topics may still hold records with it, up to which offset and until when.\n" +
-			"A later example of the name brings it back. A cluster, cluster-17, goes in every stream that has one\n" +
-			"of this number.",
-		Example: "  slkstream forget --name anna --labels labels --out results --review review",
-	}, onKafka(forget))
+var forgetCommand = command{
+	name:  "forget",
+	short: "forget a name: its examples, rejections and names, and what streams learned of it",
+	long: "forget takes a name out of the labels topic, with everything that is called by it, and has every\n" +
+		"stage forget what its streams learned of it: before each stream's next episode, and in its next\n" +
+		"snapshot. It prints a receipt: what was taken back, which streams' saved state holds the name, and\n" +
+		"which topics may still hold records with it, up to which offset and until when.\n" +
+		"A later example of the name brings it back. A cluster, cluster-17, goes in every stream that has one\n" +
+		"of this number.",
+	example: "  slkstream forget --name anna --labels labels --out results --review review",
+	run:     onKafka(forget),
 }
 
 func forget(ctx context.Context, c *call, client *topic.Client) error {
 	receipt, err := forgetName(ctx, c, client, record.Name{
-		Name: c.Config.Teach.Name, By: c.Config.Teach.By, At: time.Now().UTC(),
+		Name: c.Config.Change.Name, By: c.Config.Change.By, At: time.Now().UTC(),
 	})
 	if err != nil {
 		return err

@@ -1,71 +1,68 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 )
 
-func newHealthCommand() *cobra.Command {
-	return withSettings("health", &cobra.Command{
-		Use:   "health",
-		Short: "ask a running stage whether it is alive; for containers without a shell",
-		Long:  "health asks the stage that listens on --listen of this machine, and exits with 0 if it is alive.",
-	}, askHealth)
+var healthCommand = command{
+	name:  "health",
+	short: "ask a running stage whether it is alive; for containers without a shell",
+	long:  "health asks the stage that listens on --listen of this machine, and exits with 0 if it is alive.",
+	run:   askHealth,
 }
 
 func askHealth(ctx context.Context, c *call) error {
-	answer, err := askStage(ctx, c, "/livez")
-	if err != nil {
-		return err
-	}
-	return answer.Body.Close()
+	return askStage(ctx, c, c.Config.Listen.Address, "/livez", nil, nil)
 }
 
-// askStage sends a GET to the stage that listens on --listen of this machine. The caller closes
-// the answer's body.
-func askStage(ctx context.Context, c *call, path string) (*http.Response, error) {
-	return callStage(ctx, c, c.Config.Listen.Address, path, nil)
-}
-
-// callStage sends a request to the stage at address: a POST with a JSON body, or a GET if body is nil.
-func callStage(ctx context.Context, c *call, address, path string, body io.Reader) (*http.Response, error) {
+// askStage asks the stage that listens at address: by a POST of the question as JSON, or a GET if it is
+// nil. It decodes the reply into answer, unless that is nil.
+func askStage(ctx context.Context, c *call, address, path string, question, answer any) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, usagef("listen %s: %w", address, err)
+		return usagef("listen %s: %w", address, err)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	method := http.MethodGet
-	if body != nil {
+	method, body := http.MethodGet, new(bytes.Buffer)
+	if question != nil {
 		method = http.MethodPost
+		if err := json.NewEncoder(body).Encode(question); err != nil {
+			return err
+		}
 	}
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+net.JoinHostPort(host, port)+path, body)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
+	request.Header.Set("Content-Type", "application/json")
 	if token := string(c.Config.Listen.Token); token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	client := http.Client{Timeout: 3 * time.Second}
-	answer, err := client.Do(request)
+	reply, err := client.Do(request)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if answer.StatusCode != http.StatusOK {
-		defer answer.Body.Close()
-		why, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
-		return nil, fmt.Errorf("%s answers %s: %s", request.URL, answer.Status, strings.TrimSpace(string(why)))
+	defer reply.Body.Close()
+	if reply.StatusCode != http.StatusOK {
+		why, _ := io.ReadAll(io.LimitReader(reply.Body, 1<<10))
+		return fmt.Errorf("%s answers %s: %s", request.URL, reply.Status, strings.TrimSpace(string(why)))
 	}
-	return answer, nil
+	if answer == nil {
+		return nil
+	}
+	if err := json.NewDecoder(reply.Body).Decode(answer); err != nil {
+		return fmt.Errorf("%s: %w", request.URL, err)
+	}
+	return nil
 }

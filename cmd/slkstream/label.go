@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,26 +16,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/file"
 )
 
-func newLabelCommand() *cobra.Command {
-	return withSettings("label", &cobra.Command{
-		Use:   "label",
-		Short: "label a file of vectors",
-		Long: "label gives every row of a file a label: one of those that its support or its own labelled rows name, or with --k a " +
-			"cluster from 0 on. The file is solved as one, however large: where its rows do not fit into --max-memory, a code of each " +
-			"is kept, and it is said how much of the neighbours that keeps. The order of the rows is used as far as it means " +
-			"something. The output appears whole, or not at all. --output - writes JSON Lines to stdout.",
-		Example: "  slkstream label --input X.npy --support S.npy --support-labels L.npy --output y.npy\n" +
-			"  slkstream label --input items.jsonl --k 10 --output clusters.jsonl",
-		Args: noArguments("input"),
-	}, label)
+var labelCommand = command{
+	name:  "label",
+	short: "label a file of vectors",
+	long: "label gives every row of a file a label: one of those that its support or its own labelled rows name, or with --k a " +
+		"cluster from 0 on. The file is solved as one, however large: where its rows do not fit into --max-memory, a code of each " +
+		"is kept, and it is said how much of the neighbours that keeps. The order of the rows is used as far as it means " +
+		"something. The output appears whole, or not at all. --output - writes JSON Lines to stdout.",
+	example: "  slkstream label --input X.npy --support S.npy --support-labels L.npy --output y.npy\n" +
+		"  slkstream label --input items.jsonl --k 10 --output clusters.jsonl",
+	run: label,
 }
 
 func label(ctx context.Context, c *call) error {
@@ -47,9 +46,6 @@ func label(ctx context.Context, c *call) error {
 	}
 	defer output.Discard()
 	problem, err := surveyFile(ctx, c)
-	if problem != nil {
-		defer problem.skipped.discard()
-	}
 	if err != nil {
 		return err
 	}
@@ -57,19 +53,13 @@ func label(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := writeAnswers(output, problem, r); err != nil {
+	if err := writeAnswers(c, output, problem, r); err != nil {
 		return err
 	}
 	if path := c.Config.Files.Report; path != "" {
-		if err := writeReport(path, c.Config.Files.Force, problem, r); err != nil {
+		if err := writeReport(path, c.Config.Change.Force, problem, r); err != nil {
 			return err
 		}
-	}
-	if n := len(problem.skipped.rows); n > 0 {
-		if err := problem.skipped.commit(); err != nil {
-			return err
-		}
-		c.Log.Warn("rows that are bad were left out: their label is empty", "rows", n, "list", problem.skipped.path)
 	}
 	if err := output.Commit(); err != nil {
 		return err
@@ -137,14 +127,31 @@ func giveFile(s *file.Settings, given config.Solver) {
 }
 
 // writeAnswers writes an answer for each row, with the file's id for it or else its number. A row that was
-// left out has no label.
-func writeAnswers(output *table.Output, f *labelledFile, r *file.Result) error {
-	row, i := int64(0), 0
-	skip := func(*table.BadRow) error {
-		row++
-		return output.Write(&table.Answer{Row: row - 1, ID: strconv.FormatInt(row-1, 10)})
+// left out has no label, and is listed with the reason in a file beside the output.
+func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result) (err error) {
+	list, path := json.NewEncoder(io.Discard), c.Config.Files.Output
+	if len(f.bad) > 0 && path != "-" {
+		part, err := table.CreateBeside(path + ".bad.jsonl")
+		if err != nil {
+			return fmt.Errorf("skip-bad: %w", err)
+		}
+		defer part.Discard()
+		lines := bufio.NewWriter(part)
+		list = json.NewEncoder(lines)
+		defer func() {
+			if err = errors.Join(err, lines.Flush()); err == nil {
+				err = part.Commit(0o644)
+			}
+		}()
+		c.Log.Warn("rows that are bad are left out: their label is empty", "rows", len(f.bad),
+			"list", path+".bad.jsonl")
 	}
-	write := func(of table.Row) error {
+	type badRow struct {
+		Row    int64  `json:"row"`
+		Reason string `json:"reason"`
+	}
+	row, i := int64(0), 0
+	return f.each(func(of table.Row) error {
 		if i == f.N {
 			return errors.New("input: it has changed since it was read")
 		}
@@ -161,23 +168,11 @@ func writeAnswers(output *table.Output, f *labelledFile, r *file.Result) error {
 		}
 		row, i = row+1, i+1
 		return output.Write(&a)
-	}
-	if !isNPY(f.path) {
-		return f.each(write, skip)
-	}
-	for total, bad := int64(f.N+len(f.skipped.rows)), f.skipped.rows; row < total; { // a row that was left out
-		var err error
-		if len(bad) > 0 && bad[0] == row {
-			bad = bad[1:]
-			err = skip(nil)
-		} else {
-			err = write(table.Row{})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	}, func(bad *table.BadRow) error {
+		row++
+		return errors.Join(list.Encode(badRow{bad.Row, bad.Err.Error()}),
+			output.Write(&table.Answer{Row: row - 1, ID: strconv.FormatInt(row-1, 10)}))
+	})
 }
 
 func isNPY(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npy") }
@@ -189,7 +184,7 @@ func createOutput(c *call) (*table.Output, error) {
 	if c.Config.Files.Output == "-" {
 		return table.Print(c.Out), nil
 	}
-	output, err := table.Create(c.Config.Files.Output, c.Config.Files.Force)
+	output, err := table.Create(c.Config.Files.Output, c.Config.Change.Force)
 	if errors.Is(err, os.ErrExist) {
 		err = fmt.Errorf("%w; --force overwrites it", err)
 	}

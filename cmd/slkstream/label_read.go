@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 
 	"github.com/slkstream/slkstream/internal/table"
@@ -19,16 +19,19 @@ type labelledFile struct {
 	columns table.Columns
 	names   []string // class names
 	skip    bool     // leave out bad rows
-	skipped *skippedRows
+	bad     []int64  // numbers of the rows that were left out, ascending
 }
 
-// surveyFile reads the support, and counts the file's rows and finds the labelled ones. Only a .npy file,
-// whose header has the count, is not read for that.
+// rowOf returns the file's row number of labelled row i.
+func (f *labelledFile) rowOf(i int) int64 {
+	before := sort.Search(len(f.bad), func(j int) bool { return f.bad[j]-int64(j) > int64(i) })
+	return int64(i + before)
+}
+
+// surveyFile reads the support, and counts the file's rows and finds the labelled ones.
 func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 	c := of.Config
-	f := &labelledFile{
-		path: c.Files.Input, columns: columns(c), skip: c.Files.SkipBad, skipped: newSkippedRows(c.Files.Output),
-	}
+	f := &labelledFile{path: c.Files.Input, columns: columns(c), skip: c.Files.SkipBad}
 	number := map[string]int32{}
 	class := func(label string) int32 {
 		y, known := number[label]
@@ -55,22 +58,22 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 	}
 	given, rows, err := f.survey(ctx, of, class)
 	if err != nil {
-		return f, err
+		return nil, err
 	}
 	f.N = rows
 	if err := f.giveClassVectors(vectors); err != nil {
-		return f, fmt.Errorf("class-vectors: %w", err)
+		return nil, fmt.Errorf("class-vectors: %w", err)
 	}
 	if f.Support.N > 0 && f.Support.D != f.D {
-		return f, fmt.Errorf("rows of %d numbers, but the support has %d (input, support)", f.D, f.Support.D)
+		return nil, fmt.Errorf("rows of %d numbers, but the support has %d (input, support)", f.D, f.Support.D)
 	}
 	switch f.K = len(f.names); {
 	case f.N < int(c.Files.K):
-		return f, fmt.Errorf("%d rows cannot be parted into %d clusters (k)", f.N, c.Files.K)
+		return nil, fmt.Errorf("%d rows cannot be parted into %d clusters (k)", f.N, c.Files.K)
 	case c.Files.K != 0:
 		f.K = max(0, int(c.Files.K)) // 0 is auto
 	case f.K == 0:
-		return f, fmt.Errorf("support: no labelled row in %v, nor in %s", c.Stage.Support, f.path)
+		return nil, fmt.Errorf("support: no labelled row in %v, nor in %s", c.Stage.Support, f.path)
 	}
 	f.Read = func(use func([]float32, int32) error) error {
 		i := 0
@@ -89,13 +92,13 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 // each reads the file. Bad rows go to skip if they may be left out; otherwise the error reports all of them.
 func (f *labelledFile) each(use func(table.Row) error, skip func(*table.BadRow) error) error {
 	if !f.skip {
-		return eachRow(f.path, f.columns, use)
+		skip = nil
 	}
 	source, err := table.Open(f.path, f.columns)
 	if err != nil {
 		return err
 	}
-	return eachGoodRow(source, use, skip)
+	return eachRowOf(source, use, skip)
 }
 
 // survey counts the rows and returns the class of each, -1 for a row without a label; nil if no row has one,
@@ -107,21 +110,18 @@ func (f *labelledFile) survey(ctx context.Context, c *call,
 	if err != nil {
 		return nil, 0, err
 	}
-	labelled, headerTells := false, errors.New("the header tells the rest")
-	var bad badRows
-	skip := bad.add
-	if f.skip {
-		skip = f.skipped.add
+	labelled, skip := false, func(bad *table.BadRow) error {
+		f.bad = append(f.bad, bad.Row)
+		return nil
 	}
-	err = eachGoodRow(source, func(row table.Row) error {
+	if !f.skip {
+		skip = nil
+	}
+	err = eachRowOf(source, func(row table.Row) error {
 		if rows%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		f.D = len(row.Vector)
-		if isNPY(f.path) && !f.skip {
-			rows = int(source.Rows())
-			return headerTells
-		}
 		y := int32(-1)
 		if c.Config.Files.K == 0 && row.Label != "" {
 			y, labelled = class(row.Label), true
@@ -131,15 +131,12 @@ func (f *labelledFile) survey(ctx context.Context, c *call,
 		return nil
 	}, skip)
 	switch {
-	case errors.Is(err, headerTells):
-		return nil, rows, nil
-	case err != nil || bad.count > 0:
-		return nil, 0, fmt.Errorf("input: %w", errors.Join(err, bad.err()))
+	case err != nil:
+		return nil, 0, fmt.Errorf("input: %w", err)
 	case rows == 0:
 		return nil, 0, fmt.Errorf("input: %s has no rows", f.path)
-	}
-	if !labelled {
-		given = nil
+	case !labelled:
+		return nil, rows, nil
 	}
 	return slices.Clip(given), rows, nil
 }

@@ -95,12 +95,12 @@ func newReport(f *labelledFile, r *file.Result) *report {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.Confidence[b], r.Confidence[a]) })
 	for _, i := range order {
 		if c := classes[r.Labels[i]]; len(c.Surest) < reportExamples {
-			c.Surest = append(c.Surest, int(f.skipped.rowOf(i)))
+			c.Surest = append(c.Surest, int(f.rowOf(i)))
 		}
 	}
 	for _, i := range slices.Backward(order) {
 		if c := classes[r.Labels[i]]; len(c.Least) < reportExamples {
-			c.Least = append(c.Least, int(f.skipped.rowOf(i)))
+			c.Least = append(c.Least, int(f.rowOf(i)))
 		}
 	}
 	for _, c := range classes {
@@ -132,7 +132,7 @@ func mapOf(f *labelledFile, r *file.Result, classes []*reportClass) []reportPoin
 		out = append(out, reportPoint{
 			X:      mapSize / 2 * (1 + .96*float64(r.Positions[i][0])/most),
 			Y:      mapSize / 2 * (1 - .96*float64(r.Positions[i][1])/most),
-			Colour: c.Colour, Title: fmt.Sprintf("row %d: %s, %.2f", f.skipped.rowOf(int(row)), c.Name, r.Confidence[row]),
+			Colour: c.Colour, Title: fmt.Sprintf("row %d: %s, %.2f", f.rowOf(int(row)), c.Name, r.Confidence[row]),
 		})
 	}
 	return out

@@ -394,7 +394,7 @@ func TestLabelSkipsBadRows(t *testing.T) {
 			}
 		}
 	}
-	skipped := &skippedRows{rows: bad}
+	skipped := &labelledFile{bad: bad}
 	for i, want := range []int64{0, 1, 3, 4, 6, 8} {
 		if got := skipped.rowOf(i); got != want {
 			t.Errorf("number %d is row %d, want %d", i, got, want)

@@ -7,30 +7,32 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
 )
 
-func newLabelsCommand() *cobra.Command {
-	return family("labels", "list or export the labels topic: examples, rejections, names",
-		withSettings("labels list", &cobra.Command{
-			Use:   "list",
-			Short: "list what holds: examples, rejections and names, with who said it and when",
-		}, onKafka(listLabels)),
-		withSettings("labels history", &cobra.Command{
-			Use:   "history",
-			Short: "list every record that the labels topic still has, oldest first",
-		}, onKafka(listLabels)),
-		withSettings("labels export", &cobra.Command{
-			Use:   "export",
-			Short: "write what holds as JSON lines: teach reads the examples back",
-			Long: "export writes what holds, a record a line. teach reads a file of examples back;\n" +
+var labelsCommand = command{
+	name: "labels", short: "list or export the labels topic: examples, rejections, names",
+	of: []command{
+		{
+			name:  "labels list",
+			short: "list what holds: examples, rejections and names, with who said it and when",
+			run:   onKafka(listLabels),
+		},
+		{
+			name:  "labels history",
+			short: "list every record that the labels topic still has, oldest first",
+			run:   onKafka(listLabels),
+		},
+		{
+			name:  "labels export",
+			short: "write what holds as JSON lines: teach reads the examples back",
+			long: "export writes what holds, a record a line. teach reads a file of examples back;\n" +
 				"a line of a rejection or a name is the value of its record, and goes back with its key.",
-		}, onKafka(exportLabels)),
-	)
+			run: onKafka(exportLabels),
+		},
+	},
 }
 
 // chosenLabels returns the entries of the labels topic that the settings select.
@@ -41,7 +43,7 @@ func chosenLabels(ctx context.Context, c *call, client *topic.Client) ([]pipelin
 	}
 	var chosen []pipeline.LabelEntry
 	for _, e := range all {
-		s := &c.Config.State
+		s := &c.Config.Select
 		if (s.Stream == "" || e.Stream() == s.Stream) && (s.Class == "" || speaksOf(&e, s.Class)) {
 			chosen = append(chosen, e)
 		}

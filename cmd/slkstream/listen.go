@@ -7,21 +7,13 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
 )
-
-// listener serves metrics, health and the page on one address.
-type listener struct {
-	server *http.Server
-	done   chan error
-	stop   context.CancelFunc // of the page
-	shown  chan struct{}      // the page has ended
-}
 
 // openSocket listens at the configured address. If the default address is in use, as by another stage, it
 // takes the next free port.
@@ -56,48 +48,66 @@ func nextSocket(address string) (socket net.Listener, err error) {
 		return nil, err
 	}
 	const tries = 100
-	for next := range tries {
-		socket, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port+1+next)))
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			break
+	for next := port + 1; ; next++ {
+		socket, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(next)))
+		if !errors.Is(err, syscall.EADDRINUSE) || next == port+tries {
+			return socket, err
 		}
 	}
-	return socket, err
 }
 
-// serve starts the listener on a socket. page may be nil. Health is open to everyone; the rest is guarded.
-func serve(c *call, socket net.Listener, stage *pipeline.Stage, page *web.Page) *listener {
+// serveWhile runs work. Meanwhile it serves metrics, health and the page, which may be nil, at the address
+// that work gets; nil if none is configured. Health is open to everyone; the rest is guarded.
+func serveWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *web.Page,
+	work func(context.Context, net.Addr) error,
+) error {
+	l := &c.Config.Listen
+	if l.Address == "" {
+		return work(ctx, nil)
+	}
+	socket, err := openSocket(c)
+	if err != nil {
+		return err
+	}
 	mux := http.NewServeMux()
 	health(mux, stage.Metrics())
+	showing, hide := context.WithCancel(context.Background())
+	defer hide()
+	var serving sync.WaitGroup
+	if page != nil {
+		page.Follow(stage)
+		mux.Handle("/", page.Handler())
+		serving.Go(func() { page.Run(showing) })
+	}
 	access := web.Access{
-		Loopback: c.Config.Listen.IsLoopback(), Token: string(c.Config.Listen.Token),
-		View: string(c.Config.Listen.ViewToken),
+		Loopback: l.IsLoopback(), Token: string(l.Token), View: string(l.ViewToken),
 		Open: []string{"/livez", "/readyz"},
 	}
-	l := &listener{done: make(chan error, 1), shown: make(chan struct{}), stop: func() {}}
-	if page == nil {
-		close(l.shown)
-	} else {
-		mux.Handle("/", page.Handler())
-		var showing context.Context
-		showing, l.stop = context.WithCancel(context.Background())
-		go func() {
-			defer close(l.shown)
-			page.Run(showing)
-		}()
+	if access.Token != "" && !access.Loopback {
+		c.Log.Warn("the page speaks no TLS: tokens cross the network in clear unless a proxy or a mesh "+
+			"in front of it encrypts", "listen", l.Address)
 	}
-	l.server = &http.Server{
+	server := &http.Server{
 		Handler:           access.Guard(mux),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
 		IdleTimeout: time.Minute,
 	}
-	go func() { l.done <- l.server.Serve(socket) }()
-	if access.Token != "" && !access.Loopback {
-		c.Log.Warn("the page speaks no TLS: tokens cross the network in clear unless a proxy or a mesh "+
-			"in front of it encrypts", "listen", c.Config.Listen.Address)
-	}
+	var failed error
+	serving.Go(func() {
+		if err := server.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
+			failed = err
+		}
+	})
 	c.Log.Info("listening", "address", "http://"+socket.Addr().String())
-	return l
+	err = work(ctx, socket.Addr())
+	hide() // ends the event streams, which would keep the server open
+	patience, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if server.Shutdown(patience) != nil {
+		_ = server.Close() // an open page does not delay the exit
+	}
+	serving.Wait()
+	return errors.Join(err, failed)
 }
 
 // health adds the endpoints for orchestrators and Prometheus.
@@ -111,21 +121,7 @@ func health(mux *http.ServeMux, metrics *pipeline.Metrics) {
 		}
 		fmt.Fprintln(w, "ready")
 		for _, t := range metrics.Paused() {
-			fmt.Fprintln(w, strings.Join([]string{t.What, t.Cause}, " "))
+			fmt.Fprintln(w, t.What, t.Cause)
 		}
 	})
-}
-
-func (l *listener) close() error {
-	l.stop() // ends the event streams, which would keep the server open
-	<-l.shown
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if err := l.server.Shutdown(ctx); err != nil {
-		_ = l.server.Close() // an open page does not delay the exit
-	}
-	if err := <-l.done; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
 }

@@ -1,20 +1,16 @@
 // Command slkstream labels feeds of embeddings.
 //
-// A command is one file of this folder. It has a constructor in the list below and takes its settings from
-// config:
+// A command is one file of this folder. It is a value in the list below, and takes its settings from config:
 //
-//	func newRunCommand() *cobra.Command {
-//		return withSettings("run", &cobra.Command{Use: "run", Short: "label a live feed until stopped"}, run)
-//	}
+//	var runCommand = command{name: "run", short: "label a live feed until stopped", run: run}
 //
 //	func run(ctx context.Context, c *call) error {
 //		... c.Config.Topics.In, c.Config.Stage.EpisodeSize, c.Log, c.Args, c.Out ...
 //	}
 //
-// withSettings adds a flag for every setting that config gives to the command of that name ("run", "eval
-// stream"), loads and validates them, and makes the logger. To add a setting, define it in its group in
-// config: flag, variable, YAML key, help, reference page and validation follow. A command that is only a
-// parent (eval, state) is a family. ctx ends at the first SIGINT or SIGTERM:
+// It has a flag for every setting that config gives to the command of that name ("run", "eval stream").
+// They are loaded and validated before it runs. To add a setting, define it in its group in config: flag,
+// variable, YAML key, help, reference page and validation follow. ctx ends at the first SIGINT or SIGTERM:
 // drain and return nil. Results go to c.Out, all else to c.Log or c.Err. Return an error to exit with 1, a
 // usageError to exit with 2.
 package main
@@ -37,16 +33,16 @@ var commands = []struct {
 	make  []func() *cobra.Command
 }{
 	{"Label:", []func() *cobra.Command{
-		newDemoCommand, newRunCommand, newBackfillCommand, newCorrectCommand, newLabelCommand,
+		demoCommand.build, runCommand.build, backfillCommand.build, correctCommand.build, labelCommand.build,
 	}},
 	{"Feed, teach and watch:", []func() *cobra.Command{
-		newSampleCommand, newFeedCommand, newTeachCommand, newLabelsCommand, newForgetCommand, newTailCommand,
-		newSimilarCommand, newAuditCommand, newStateCommand, newDeadCommand,
+		sampleCommand.build, feedCommand.build, teachCommand.build, labelsCommand.build, forgetCommand.build,
+		tailCommand.build, similarCommand.build, auditCommand.build, stateCommand.build, deadCommand.build,
 	}},
-	{"Measure and choose settings:", []func() *cobra.Command{newEvalCommand, newTuneCommand}},
+	{"Measure and choose settings:", []func() *cobra.Command{evalCommand.build, tuneCommand.build}},
 	{"Set up and operate:", []func() *cobra.Command{
-		newPauseCommand, newResumeCommand, newSkipCommand,
-		newCheckCommand, newConfigCommand, newHealthCommand, newBrokerCommand, newManCommand, newVersionCommand,
+		pauseCommand.build, resumeCommand.build, skipCommand.build, checkCommand.build, newConfigCommand,
+		healthCommand.build, brokerCommand.build, newManCommand, versionCommand.build,
 	}},
 }
 
@@ -130,25 +126,4 @@ func newRootCommand() *cobra.Command {
 	root.SetHelpCommandGroupID(last)
 	root.SetCompletionCommandGroupID(last)
 	return root
-}
-
-// family makes a command that is only the parent of others.
-func family(use, short string, of ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, RunE: refuseUnknown}
-	cmd.AddCommand(of...)
-	return cmd
-}
-
-// refuseUnknown runs a command that is only a parent: it shows help, or fails with the
-// nearest command's name.
-func refuseUnknown(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
-	}
-	hint := ""
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = fmt.Sprintf("; did you mean %q?", near[0])
-	}
-	return usagef("unknown command %q of %q%s", args[0], cmd.CommandPath(), hint)
 }

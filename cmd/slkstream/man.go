@@ -12,7 +12,7 @@ func newManCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "write the man pages to a folder",
-		Args:  oneArgument("DIR"),
+		Args:  command{args: "DIR"}.checkArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("man pages: %w", err)

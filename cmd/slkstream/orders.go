@@ -5,54 +5,49 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
 )
 
-func newPauseCommand() *cobra.Command {
-	return withSettings("pause", &cobra.Command{
-		Use:   "pause",
-		Short: "leave a stream, a partition or everything unanswered until resume",
-		Long: "pause has every stage that follows the labels topic leave a stream, a partition of the input,\n" +
-			"or with neither everything unanswered. What is read already is answered, open episodes of a paused\n" +
-			"partition too, so that processes can be stopped then with nothing left open. Nothing is lost: while\n" +
-			"a stream is paused, its partition's committed offset stays at the first of its records, and resume\n" +
-			"has them read again. Keep the pause shorter than the input's retention. Pauses outlive restarts;\n" +
-			"/readyz, the page and slkstream_paused show them.",
-		Example: "  slkstream pause --stream cam-7 --labels labels\n" +
-			"  slkstream pause --partition 3 --in embeddings --labels labels",
-	}, onKafka(pause))
+var pauseCommand = command{
+	name:  "pause",
+	short: "leave a stream, a partition or everything unanswered until resume",
+	long: "pause has every stage that follows the labels topic leave a stream, a partition of the input,\n" +
+		"or with neither everything unanswered. What is read already is answered, open episodes of a paused\n" +
+		"partition too, so that processes can be stopped then with nothing left open. Nothing is lost: while\n" +
+		"a stream is paused, its partition's committed offset stays at the first of its records, and resume\n" +
+		"has them read again. Keep the pause shorter than the input's retention. Pauses outlive restarts;\n" +
+		"/readyz, the page and slkstream_paused show them.",
+	example: "  slkstream pause --stream cam-7 --labels labels\n" +
+		"  slkstream pause --partition 3 --in embeddings --labels labels",
+	run: onKafka(pause),
 }
 
-func newResumeCommand() *cobra.Command {
-	return withSettings("resume", &cobra.Command{
-		Use:   "resume",
-		Short: "go on with what was paused",
-		Long: "resume takes a pause back: that of a stream, of a partition, or with neither every one. What was\n" +
-			"left unanswered is answered then.",
-		Example: "  slkstream resume --stream cam-7 --labels labels",
-	}, onKafka(resume))
+var resumeCommand = command{
+	name:  "resume",
+	short: "go on with what was paused",
+	long: "resume takes a pause back: that of a stream, of a partition, or with neither every one. What was\n" +
+		"left unanswered is answered then.",
+	example: "  slkstream resume --stream cam-7 --labels labels",
+	run:     onKafka(resume),
 }
 
-func newSkipCommand() *cobra.Command {
-	return withSettings("skip", &cobra.Command{
-		Use:   "skip",
-		Short: "leave one record unanswered for good: it goes to the dead letters",
-		Long: "skip has every stage leave one record unanswered, and keeps it in the dead letters, from where\n" +
-			"dead replay sends it again. The id is the one of its result: TOPIC/PARTITION/OFFSET, and /OBJECT\n" +
-			"for one object of a frame. A record that a stage has read is answered, unless the stage starts\n" +
-			"again before.",
-		Example: "  slkstream skip --id embeddings/0/4711 --labels labels --out results",
-	}, skip)
+var skipCommand = command{
+	name:  "skip",
+	short: "leave one record unanswered for good: it goes to the dead letters",
+	long: "skip has every stage leave one record unanswered, and keeps it in the dead letters, from where\n" +
+		"dead replay sends it again. The id is the one of its result: TOPIC/PARTITION/OFFSET, and /OBJECT\n" +
+		"for one object of a frame. A record that a stage has read is answered, unless the stage starts\n" +
+		"again before.",
+	example: "  slkstream skip --id embeddings/0/4711 --labels labels --out results",
+	run:     skip,
 }
 
 // ordered returns the pause that the settings describe.
 func ordered(c *call) record.Order {
-	s, in := &c.Config.State, c.Config.Topics.In
-	o := record.Order{Stream: s.Stream, By: c.Config.Teach.By, At: time.Now().UTC().Truncate(time.Second)}
+	s, in := &c.Config.Select, c.Config.Topics.In
+	o := record.Order{Stream: s.Stream, By: c.Config.Change.By, At: time.Now().UTC().Truncate(time.Second)}
 	if s.Partition >= 0 {
 		number := int32(s.Partition)
 		o.Partition = &number
@@ -112,7 +107,7 @@ func resume(ctx context.Context, c *call, client *topic.Client) error {
 func skip(ctx context.Context, c *call) error {
 	t := &c.Config.Topics
 	o := record.Order{
-		Skip: c.Config.Similar.ID, By: c.Config.Teach.By, At: time.Now().UTC().Truncate(time.Second),
+		Skip: c.Config.Select.ID, By: c.Config.Change.By, At: time.Now().UTC().Truncate(time.Second),
 	}
 	source, ok := record.ParseID(o.Skip)
 	if !ok {

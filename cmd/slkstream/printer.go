@@ -32,7 +32,7 @@ func newList(c *call, header string) *printer {
 }
 
 func newTable(c *call, header string, flags uint) *printer {
-	p := &printer{out: c.Out, json: c.Config.Evaluate.JSON}
+	p := &printer{out: c.Out, json: c.Config.Output.JSON}
 	if !p.json {
 		p.table = tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', flags)
 		fmt.Fprintln(p.table, header)
@@ -66,7 +66,7 @@ func (p *printer) close() error {
 
 // text returns a record's text, made printable unless raw is set.
 func (c *call) text(text string, most int) string {
-	if c.Config.Tail.Raw {
+	if c.Config.Output.Raw {
 		return text
 	}
 	return printable(text, most)

@@ -7,20 +7,10 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/demo"
-	"github.com/slkstream/slkstream/internal/web"
+	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/solver/stream"
 )
-
-// observers passes each episode to several observers.
-type observers []pipeline.Observer
-
-// Answered implements pipeline.Observer.
-func (o observers) Answered(a *pipeline.Answered) {
-	for _, one := range o {
-		one.Answered(a)
-	}
-}
 
 // progressReport collects the figures that are shown on a terminal or logged. It samples an episode every
 // sampleEvery, so that it costs little at full load.
@@ -28,13 +18,14 @@ type progressReport struct {
 	call    *call
 	metrics *pipeline.Metrics
 	support []stream.Example // at the start of the stage
+	more    func() []figure  // figures before these; nil: none
 
 	mu        sync.Mutex
 	at        time.Time // of the last sample
 	last      string    // the last sampled episode
 	confident []bool    // of the latest sampled items: confidence is confidentAt or more
 	right     []bool    // of those whose attributes contain the truth: the label is right
-	rate      rate
+	rate      telemetry.Rate
 	unfit     bool // already logged: no example fits
 }
 
@@ -60,7 +51,7 @@ func (o *progressReport) Answered(a *pipeline.Answered) {
 			continue
 		}
 		o.confident = append(o.confident, a.Results[i].Confidence >= confidentAt)
-		if thing, _ := demo.Truth(items[i].Attributes); thing != "" {
+		if thing := demo.About(items[i].Attributes).Truth; thing != "" {
 			o.right = append(o.right, a.Results[i].Label == thing)
 		}
 	}
@@ -84,24 +75,22 @@ func (o *progressReport) figures() []figure {
 	s := o.metrics.Summary()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	speed := o.rate.add(time.Now(), s.Answered)
-	all := []figure{
-		{"answered", s.Answered, thousands(s.Answered) + " answered"},
-		{"per_second", int64(speed), fmt.Sprintf("%s/s", thousands(int64(speed)))},
+	speed := o.rate.Add(time.Now(), s.Answered)
+	var all []figure
+	if o.more != nil {
+		all = o.more()
 	}
+	all = append(all, figure{"answered", s.Answered, thousands(s.Answered) + " answered"},
+		figure{"per_second", int64(speed), thousands(int64(speed)) + "/s"})
 	switch {
 	case s.CutOff > 0:
-		all = append(all, figure{
-			"cut_off", s.CutOff.Round(time.Second),
-			fmt.Sprintf("cut off from the brokers for %v", s.CutOff.Round(time.Second)),
-		})
+		past := s.CutOff.Round(time.Second)
+		all = append(all, figure{"cut_off", past, fmt.Sprintf("cut off from the brokers for %v", past)})
 	case s.Lag < 0:
 		all = append(all, figure{"lag_records", "unknown", "lag unknown"})
 	default:
-		all = append(all, figure{
-			"lag_records", s.Lag,
-			fmt.Sprintf("lag %s (%.1f s)", thousands(s.Lag), s.LagSeconds),
-		})
+		lag := fmt.Sprintf("lag %s (%.1f s)", thousands(s.Lag), s.LagSeconds)
+		all = append(all, figure{"lag_records", s.Lag, lag})
 	}
 	if len(o.right) > 0 {
 		all = append(all, figure{"right", percent(o.right), percent(o.right) + " right"})
@@ -130,32 +119,4 @@ func percent(values []bool) string {
 		}
 	}
 	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(max(len(values), 1)))
-}
-
-// watcher passes answers to a page, and episodes as often as the page can show them.
-type watcher struct{ page *web.Page }
-
-// Answered implements pipeline.Observer.
-func (w watcher) Answered(a *pipeline.Answered) {
-	w.page.Told(a.Results, a.Reviews, a.Report.Doubtful)
-	if w.page.Wants() {
-		w.page.Offer(shown(a))
-	}
-}
-
-// AnsweredFirst shows first answers, as many as an eye can follow.
-func (w watcher) AnsweredFirst(list []pipeline.FirstAnswer) {
-	for i := range list {
-		a := &list[i]
-		if a.Late {
-			continue
-		}
-		if !w.page.WantsFirst() {
-			return
-		}
-		item := a.Item()
-		w.page.OfferFirst(&web.Item{
-			Result: a.Result(), Example: item.Name(), Vector: slices.Clone(item.Vector), Taught: item.Label != "",
-		})
-	}
 }

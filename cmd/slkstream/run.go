@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/consumer"
@@ -17,13 +16,12 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-func newRunCommand() *cobra.Command {
-	return withSettings("run", &cobra.Command{
-		Use:   "run",
-		Short: "label a live feed until stopped",
-		Long: "run reads embeddings from its input topics, answers them episode by episode, and writes one result an embedding.\n" +
-			"Any number of processes with the same --group share the work. The first SIGINT or SIGTERM drains, a second one stops at once.",
-	}, run)
+var runCommand = command{
+	name:  "run",
+	short: "label a live feed until stopped",
+	long: "run reads embeddings from its input topics, answers them episode by episode, and writes one result an embedding.\n" +
+		"Any number of processes with the same --group share the work. The first SIGINT or SIGTERM drains, a second one stops at once.",
+	run: run,
 }
 
 func run(ctx context.Context, c *call) error {
@@ -35,50 +33,17 @@ func run(ctx context.Context, c *call) error {
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
-	if err := checkStart(ctx, c, client, options.Support); err != nil {
-		return unlessStopped(ctx, err)
-	}
-	out := &progressReport{call: c, support: options.Support}
-	watching := observers{out}
 	var page *web.Page
-	var stage *pipeline.Stage
 	if c.Config.Listen.Address != "" || options.Corrections != "" {
 		options.Recent = newRecent(c)
 	}
 	if c.Config.Listen.Address != "" {
-		page = newPage(c, client, &stage, web.Options{
-			Title: groupTitle(options.Group), Recent: options.Recent,
-			Answer: func(name, model string, vectors [][]float32) ([]stream.Answer, error) {
-				return stage.Ask(name, model, vectors)
-			},
-			Enter: func(ctx context.Context, stream, model string, vectors [][]float32) error {
-				return stage.Enter(ctx, stream, model, vectors)
-			},
-			Owner:  func(ctx context.Context, stream string) (string, error) { return stage.Owner(ctx, stream) },
-			Status: func() pipeline.Summary { return out.metrics.Status() },
-		})
-		watching = append(watching, watcher{page})
-		options.AnsweredFirst = watcher{page}.AnsweredFirst
+		page = newPage(c, client, groupTitle(options.Group), "", options.Recent)
 	}
-	options.Observer = watching
-	traced, flush, err := tracing(ctx, c.Log)
-	if err != nil {
-		return usageError{err}
-	}
-	defer flush()
-	options.Traced = traced
-	stage, err = pipeline.New(client, options)
-	if err != nil {
-		return usageError{err}
-	}
-	out.metrics = stage.Metrics()
-	began := time.Now()
-	defer func() { out.totals(began) }()
-	defer collectBelow(options.Budget)()
-	return serveWhile(ctx, c, stage, page, func(ctx context.Context) error {
-		return c.report(ctx,
-			out.figures, stage.Run)
+	err = runStage(ctx, c, client, options, page, nil, func(ctx context.Context, stage *pipeline.Stage) error {
+		return stage.Run(ctx)
 	})
+	return unlessStopped(ctx, err)
 }
 
 // unlessStopped returns nil if err only reports that ctx has ended: cancellation during startup is
@@ -90,9 +55,51 @@ func unlessStopped(ctx context.Context, err error) error {
 	return err
 }
 
+// runStage starts a stage, and reports its progress and serves its page, which may be nil, until work ends.
+// more returns figures to report before those of the stage; nil: none.
+func runStage(ctx context.Context, c *call, client *topic.Client, options pipeline.Options, page *web.Page,
+	more func() []figure, work func(context.Context, *pipeline.Stage) error,
+) error {
+	if err := checkStart(ctx, c, client, options.Support); err != nil {
+		return err
+	}
+	out := &progressReport{call: c, support: options.Support, more: more}
+	options.Observer = out
+	if page != nil {
+		options.Observer, options.AnsweredFirst = observers{out, page}, page.AnsweredFirst
+	}
+	traced, flush, err := tracing(ctx, c.Log)
+	if err != nil {
+		return usageError{err}
+	}
+	defer flush()
+	options.Traced = traced
+	stage, err := pipeline.New(client, options)
+	if err != nil {
+		return usageError{err}
+	}
+	out.metrics = stage.Metrics()
+	began := time.Now()
+	defer func() { out.totals(began) }()
+	defer collectBelow(options.Budget)()
+	return serveWhile(ctx, c, stage, page, func(ctx context.Context, _ net.Addr) error {
+		return c.report(ctx, out.figures, func(ctx context.Context) error { return work(ctx, stage) })
+	})
+}
+
+// observers passes each episode to several observers.
+type observers []pipeline.Observer
+
+// Answered implements pipeline.Observer.
+func (o observers) Answered(a *pipeline.Answered) {
+	for _, one := range o {
+		one.Answered(a)
+	}
+}
+
 // stageOptions returns the options of a stage on Kafka.
 func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.Options, error) {
-	t, d, s := &c.Config.Topics, &c.Config.Delivery, &c.Config.Stage
+	t, d := &c.Config.Topics, &c.Config.Delivery
 	settings, err := memorySettings(c.Config)
 	if err != nil {
 		return pipeline.Options{}, usageError{err}
@@ -115,11 +122,8 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 		StateTTL:       c.Config.Memory.StateTTL,
 		RecoveryTarget: c.Config.Memory.RecoveryTarget,
 		Budget:         int64(c.Config.Memory.Budget),
-		Limits: consumer.Limits{
-			Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle,
-			Memory: int64(s.MaxMemory),
-		},
-		Memory: settings, WithVector: t.WithVector, Log: c.Log,
+		Limits:         limits(c.Config),
+		Memory:         settings, WithVector: t.WithVector, Log: c.Log,
 	}
 	if o.Decode, err = decoding(c.Config, c.Log); err != nil {
 		return o, err
@@ -131,6 +135,14 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 		return o, err
 	}
 	return o, deliver(&o, d, client)
+}
+
+// limits returns what closes an episode.
+func limits(c *config.Config) consumer.Limits {
+	s := &c.Stage
+	return consumer.Limits{
+		Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle, Memory: int64(s.MaxMemory),
+	}
 }
 
 // deliver sets the delivery guarantee.
@@ -152,20 +164,4 @@ func deliver(o *pipeline.Options, d *config.Delivery, client *topic.Client) erro
 		return usageError{fmt.Errorf("delivery %q: not at-least-once or exactly-once", d.Mode)}
 	}
 	return nil
-}
-
-// serveWhile runs work and, if there is a listener, serves metrics, health and the page, which may be nil,
-// meanwhile.
-func serveWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *web.Page,
-	work func(context.Context) error,
-) error {
-	if c.Config.Listen.Address == "" {
-		return work(ctx)
-	}
-	socket, err := openSocket(c)
-	if err != nil {
-		return err
-	}
-	server := serve(c, socket, stage, page)
-	return errors.Join(work(ctx), server.close())
 }

@@ -4,20 +4,16 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/demo"
 )
 
-func newSampleCommand() *cobra.Command {
-	return withSettings("sample", &cobra.Command{
-		Use:   "sample DIR",
-		Short: "write the sample files of the recipes to a folder",
-		Long: "sample writes a minute of the demo's belt to a folder: ten things that come past a camera again and again, with\n" +
-			"their pictures, and one labelled example of each.",
-		Example: "  slkstream sample sample\n  slkstream label --input sample/items.jsonl --support sample/support.jsonl --output named.jsonl",
-		Args:    oneArgument("DIR"),
-	}, writeSample)
+var sampleCommand = command{
+	name: "sample", args: "DIR",
+	short: "write the sample files of the recipes to a folder",
+	long: "sample writes a minute of the demo's belt to a folder: ten things that come past a camera again and again, with\n" +
+		"their pictures, and one labelled example of each.",
+	example: "  slkstream sample sample\n  slkstream label --input sample/items.jsonl --support sample/support.jsonl --output named.jsonl",
+	run:     writeSample,
 }
 
 func writeSample(_ context.Context, c *call) error {

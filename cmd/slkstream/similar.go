@@ -1,29 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/web"
 )
 
-func newSimilarCommand() *cobra.Command {
-	return withSettings("similar", &cobra.Command{
-		Use:   "similar [HOST:PORT...]",
-		Short: "ask running stages what the recent items most like an item were called",
-		Long: "similar asks the stages that listen at the given addresses, or the one at --listen, for the recent items most like\n" +
-			"the item of --id, the nearest first. Each stage knows the items that it answered itself, as far back as --recent\n" +
-			"reaches. DISTANCE is squared, between vectors of length one: 0 is the same direction.",
-		Example: "  slkstream similar --id picture-001200 --count 10\n  slkstream similar --id door/0/41 stage-1:8070 stage-2:8070",
-		Args:    cobra.ArbitraryArgs,
-	}, similar)
+var similarCommand = command{
+	name: "similar", args: "[HOST:PORT...]",
+	short: "ask running stages what the recent items most like an item were called",
+	long: "similar asks the stages that listen at the given addresses, or the one at --listen, for the recent items most like\n" +
+		"the item of --id, the nearest first. Each stage knows the items that it answered itself, as far back as --recent\n" +
+		"reaches. DISTANCE is squared, between vectors of length one: 0 is the same direction.",
+	example: "  slkstream similar --id picture-001200 --count 10\n  slkstream similar --id door/0/41 stage-1:8070 stage-2:8070",
+	run:     similar,
 }
 
 // distance is 0 for the item itself.
@@ -39,32 +33,27 @@ func similar(ctx context.Context, c *call) error {
 	if len(stages) == 0 {
 		stages = []string{c.Config.Listen.Address}
 	}
-	question := map[string]any{"id": c.Config.Similar.ID, "count": c.Config.Tail.Count}
-	if since := c.Config.Dead.SinceTime(time.Now()); !since.IsZero() {
+	question := map[string]any{"id": c.Config.Select.ID, "count": c.Config.Select.Count}
+	if since := c.Config.Select.SinceTime(time.Now()); !since.IsZero() {
 		question["since"] = since
 	}
 	// One of the stages has the item. The others are queried with its vector.
 	var asked *web.RecentView
 	var found []web.RecentView
-	home := -1
 	var refused error
 	for i, address := range stages {
-		answer, err := askSimilar(ctx, c, address, question)
-		if err == nil {
-			home, asked, found = i, answer.Item, answer.Items
+		var answer *web.SimilarView
+		if answer, refused = askSimilar(ctx, c, address, question); refused == nil {
+			asked, found, stages = answer.Item, answer.Items, slices.Delete(slices.Clone(stages), i, i+1)
 			break
 		}
-		refused = err
 	}
-	if home < 0 {
+	if refused != nil {
 		return refused
 	}
 	delete(question, "id")
 	question["vector"], question["model"] = asked.Vector, asked.Model
-	for i, address := range stages {
-		if i == home {
-			continue
-		}
+	for _, address := range stages {
 		answer, err := askSimilar(ctx, c, address, question)
 		if err != nil {
 			return err
@@ -72,7 +61,7 @@ func similar(ctx context.Context, c *call) error {
 		found = append(found, answer.Items...)
 	}
 	slices.SortStableFunc(found, func(a, b web.RecentView) int { return cmp.Compare(distance(a), distance(b)) })
-	found = found[:min(len(found), c.Config.Tail.Count)]
+	found = found[:min(len(found), c.Config.Select.Count)]
 	asked.Vector = ""
 	p := newList(c, "DISTANCE\tTIME\tSTREAM\tITEM\tLABEL\tCONFIDENCE")
 	for _, it := range append([]web.RecentView{*asked}, found...) {
@@ -89,18 +78,9 @@ func similar(ctx context.Context, c *call) error {
 }
 
 func askSimilar(ctx context.Context, c *call, address string, question map[string]any) (*web.SimilarView, error) {
-	body, err := json.Marshal(question)
-	if err != nil {
-		return nil, err
-	}
-	response, err := callStage(ctx, c, address, "/api/similar", bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
 	answer := &web.SimilarView{}
-	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
-		return nil, fmt.Errorf("%s: %w", address, err)
+	if err := askStage(ctx, c, address, "/api/similar", question, answer); err != nil {
+		return nil, err
 	}
 	if _, byID := question["id"]; byID && answer.Item == nil {
 		return nil, fmt.Errorf("%s answers without the item: is it a stage of this version?", address)

@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
-	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -27,27 +28,13 @@ func checkStart(ctx context.Context, c *call, client *topic.Client, support []st
 	}
 	k := &checker{config: c.Config, client: client}
 	for _, in := range c.Config.Topics.In {
-		dimension, fits := 0, false
-		decoder, err := k.decoder()
-		if err != nil {
-			return usageError{err}
-		}
-		const latest = 20 // records of each partition
-		err = k.read(ctx, in, latest, func(raw *record.Raw) {
-			items, err := decoder.Decode(ctx, raw, nil)
-			if err != nil {
-				return
-			}
-			for i := range items {
-				dimension = len(items[i].Vector)
-				for e := range support {
-					fits = fits || len(support[e].Vector) == dimension
-				}
-			}
-		})
-		if err != nil || dimension == 0 || fits {
+		const count = 20 // records of each partition
+		s, err := k.latest(ctx, in, count)
+		if err != nil || len(s.dimensions) == 0 || slices.ContainsFunc(support,
+			func(e stream.Example) bool { return s.dimensions[len(e.Vector)] }) {
 			continue
 		}
+		dimension := slices.Max(slices.Collect(maps.Keys(s.dimensions)))
 		err = fmt.Errorf("support: none of the %d labelled examples of %s fits the feed: they have %d numbers, the latest records of %s have %d",
 			len(support), strings.Join(c.Config.Stage.Support, ", "), len(support[0].Vector), in, dimension)
 		// The latest records may be wrong: they do not stop a stage that has answered before.

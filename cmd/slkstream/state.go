@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/table"
@@ -17,51 +15,55 @@ import (
 	"github.com/slkstream/slkstream/pipeline"
 )
 
-func newStateCommand() *cobra.Command {
-	return family("state", "show, reset, discard, export or import what streams remember",
-		withSettings("state show", &cobra.Command{
-			Use:   "show",
-			Short: "show what a stage's streams remember",
-			Long: "show lists the streams in a stage's state topic: when each was saved, episodes answered, the offset learned up to, classes,\n" +
+var stateCommand = command{
+	name: "state", short: "show, reset, discard, export or import what streams remember",
+	of: []command{
+		{
+			name:  "state show",
+			short: "show what a stage's streams remember",
+			long: "show lists the streams in a stage's state topic: when each was saved, episodes answered, the offset learned up to, classes,\n" +
 				"clusters and size. What a running stage learned since then is not in it; if one runs on this machine, at --listen, it is asked\n" +
 				"how many it has answered by now.\n" +
 				"With --stream it lists the classes of that stream.",
-		}, onKafka(showState)),
-		withSettings("state reset", &cobra.Command{
-			Use:   "reset",
-			Short: "make streams forget what they have learned",
-			Long: "reset makes streams forget what they have learned: one with --stream, one class with --class. With --labels it sends an order\n" +
+			run: onKafka(showState),
+		},
+		{
+			name:  "state reset",
+			short: "make streams forget what they have learned",
+			long: "reset makes streams forget what they have learned: one with --stream, one class with --class. With --labels it sends an order\n" +
 				"through the labels topic, which a running stage obeys from each stream's next episode on. Without it the stage must not be\n" +
 				"running, and its state topic is changed. What was answered stays answered.",
-		}, onKafka(resetState)),
-		withSettings("state discard", &cobra.Command{
-			Use:   "discard",
-			Short: "delete state that this version cannot read",
-			Long: "discard deletes what this version cannot read of a stage's state, as it is damaged or of another\n" +
+			run: onKafka(resetState),
+		},
+		{
+			name:  "state discard",
+			short: "delete state that this version cannot read",
+			long: "discard deletes what this version cannot read of a stage's state, as it is damaged or of another\n" +
 				"version. A stage leaves such records alone, and does not take over a partition whose journal is one\n" +
 				"of them, until the version that wrote it is back or this is done: results since the last journal\n" +
 				"that can be read may then be answered again. The stage may be running.",
-		}, onKafka(discardState)),
-		withSettings("state export", &cobra.Command{
-			Use:   "export FILE",
-			Short: "write what streams remember to a file",
-			Long: "export writes what a stage's streams remember to a file: one with --stream. It is what is\n" +
+			run: onKafka(discardState),
+		},
+		{
+			name: "state export", args: "FILE",
+			short: "write what streams remember to a file",
+			long: "export writes what a stage's streams remember to a file: one with --stream. It is what is\n" +
 				"saved; stop the stage before, and it is all that they have learned.",
-			Example: "  slkstream state export cam-7.state --stream cam-7",
-			Args:    oneArgument("FILE"),
-		}, onKafka(exportState)),
-		withSettings("state import", &cobra.Command{
-			Use:   "import FILE",
-			Short: "have streams remember what a file holds",
-			Long: "import has streams remember what export wrote: one with --stream, else all. The stage must\n" +
+			example: "  slkstream state export cam-7.state --stream cam-7",
+			run:     onKafka(exportState),
+		},
+		{
+			name: "state import", args: "FILE",
+			short: "have streams remember what a file holds",
+			long: "import has streams remember what export wrote: one with --stream, else all. The stage must\n" +
 				"not be running. A file that is damaged or of a newer version, an input of another number of\n" +
 				"partitions, and a stream that was saved after the export (unless --force) refuse the whole\n" +
 				"import. With --in the memory goes to another input, as when a topic got a new name.",
-			Example: "  slkstream state import cam-7.state\n" +
+			example: "  slkstream state import cam-7.state\n" +
 				"  slkstream state import all.state --in embeddings-v2",
-			Args: oneArgument("FILE"),
-		}, importState),
-	)
+			run: importState,
+		},
+	},
 }
 
 func showState(ctx context.Context, c *call, client *topic.Client) error {
@@ -77,7 +79,7 @@ func showState(ctx context.Context, c *call, client *topic.Client) error {
 	for _, fault := range faults {
 		c.Log.Warn("a state record cannot be read", "error", fault)
 	}
-	stream, class := c.Config.State.Stream, c.Config.State.Class
+	stream, class := c.Config.Select.Stream, c.Config.Select.Class
 	header := "TOPIC\tPARTITION\tSTREAM\tMODEL\tSAVED\tEPISODES\tSAVED TO\tANSWERED TO\t" +
 		"CLASSES\tCLUSTERS\tMETRIC\tBYTES"
 	if stream != "" {
@@ -116,37 +118,29 @@ func showState(ctx context.Context, c *call, client *topic.Client) error {
 // sayLive logs when the listed state was saved and, if the group's stage runs on this machine,
 // its present progress.
 func sayLive(ctx context.Context, c *call, list []pipeline.Remembered) {
-	var saved time.Time
-	for _, r := range list {
-		if r.Saved.After(saved) {
-			saved = r.Saved
-		}
-	}
 	last := "nothing yet"
-	if !saved.IsZero() {
-		last = ago(saved)
-	}
-	answer, err := askStage(ctx, c, "/api/state")
-	if err == nil {
-		defer answer.Body.Close()
-		var now struct {
-			Title  string           `json:"title"`
-			Status pipeline.Summary `json:"status"`
-		}
-		if err = json.NewDecoder(answer.Body).Decode(&now); err == nil &&
-			now.Title == groupTitle(c.Config.Topics.Group) {
-			c.Log.Info("the table is what is saved; the stage runs, and each stream is saved every --state-interval",
-				"saved_last", last,
-				"answered_by_now", now.Status.Answered, "episodes_by_now", now.Status.Episodes, "streams_by_now",
-				now.Status.Streams)
-			for _, t := range now.Status.Troubles {
-				c.Log.Warn("the stage is in trouble: "+t.What, "cause", t.Cause, "do", t.Do)
-			}
-			return
+	if len(list) > 0 {
+		newest := slices.MaxFunc(list, func(a, b pipeline.Remembered) int { return a.Saved.Compare(b.Saved) })
+		if !newest.Saved.IsZero() {
+			last = ago(newest.Saved)
 		}
 	}
-	c.Log.Info("the table is what is saved; no stage of the group answers at --listen on this machine, so what one may have learned since is not known",
-		"saved_last", last, "listen", c.Config.Listen.Address)
+	var now struct {
+		Title  string           `json:"title"`
+		Status pipeline.Summary `json:"status"`
+	}
+	err := askStage(ctx, c, c.Config.Listen.Address, "/api/state", nil, &now)
+	if err != nil || now.Title != groupTitle(c.Config.Topics.Group) {
+		c.Log.Info("the table is what is saved; no stage of the group answers at --listen on this machine, so what one may have learned since is not known",
+			"saved_last", last, "listen", c.Config.Listen.Address)
+		return
+	}
+	c.Log.Info("the table is what is saved; the stage runs, and each stream is saved every --state-interval",
+		"saved_last", last, "answered_by_now", now.Status.Answered, "episodes_by_now", now.Status.Episodes,
+		"streams_by_now", now.Status.Streams)
+	for _, t := range now.Status.Troubles {
+		c.Log.Warn("the stage is in trouble: "+t.What, "cause", t.Cause, "do", t.Do)
+	}
 }
 
 // groupTitle is the title by which a stage's page names its group.
@@ -183,7 +177,7 @@ func discardState(ctx context.Context, c *call, client *topic.Client) error {
 
 func exportState(ctx context.Context, c *call, client *topic.Client) error {
 	t := &c.Config.Topics
-	list, err := pipeline.ExportState(ctx, client, t.Group, t.StateTopic(), c.Config.State.Stream)
+	list, err := pipeline.ExportState(ctx, client, t.Group, t.StateTopic(), c.Config.Select.Stream)
 	if err != nil {
 		return err
 	}
@@ -221,7 +215,7 @@ func importState(ctx context.Context, c *call) error {
 		return err
 	}
 	defer file.Close()
-	list, err := pipeline.ReadExport(file, c.Config.State.Stream)
+	list, err := pipeline.ReadExport(file, c.Config.Select.Stream)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Args[0], err)
 	}
@@ -232,7 +226,7 @@ func importState(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	err = pipeline.ImportState(ctx, client, t.Group, t.StateTopic(), input, list, c.Config.Files.Force)
+	err = pipeline.ImportState(ctx, client, t.Group, t.StateTopic(), input, list, c.Config.Change.Force)
 	switch {
 	case errors.Is(err, pipeline.ErrRunning):
 		return fmt.Errorf("%w: stop it first", err)
@@ -246,7 +240,7 @@ func importState(ctx context.Context, c *call) error {
 }
 
 func resetState(ctx context.Context, c *call, client *topic.Client) error {
-	s, t := c.Config.State, &c.Config.Topics
+	s, t := c.Config.Select, &c.Config.Topics
 	if t.Labels != "" {
 		return client.Write(ctx, []record.Out{record.ResetRecord(t.Labels,
 			record.Reset{Stream: s.Stream, Class: s.Class})})

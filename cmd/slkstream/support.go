@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,46 +17,39 @@ import (
 // by its position.
 func readSupport(c *config.Config) ([]stream.Example, error) {
 	var examples []stream.Example
+	labels, err := readLabels("support-labels", c.Stage.SupportLabels)
+	if err != nil {
+		return nil, err
+	}
 	for _, path := range c.Stage.Support {
-		labels, err := readLabels("support-labels", c.Stage.SupportLabels)
-		if err != nil {
-			return nil, err
-		}
 		number := 0
-		err = eachRow(path, columns(c), func(row table.Row) error {
-			if labels != nil {
-				if number >= len(labels) {
-					return fmt.Errorf("support: %s has more rows than the %d labels of %s (support-labels)", path,
-						len(labels), c.Stage.SupportLabels)
-				}
-				if row.Label = labels[number]; row.Label == "" {
-					number++ // the class is unknown
-					return nil
-				}
+		err := eachRow(path, columns(c), func(row table.Row) error {
+			at := number
+			number++
+			if labels != nil && at < len(labels) {
+				row.Label = labels[at]
 			}
-			if row.Label == "" {
-				return fmt.Errorf("support: %s: row %d has no label", path, number)
-			}
-			if row.ID == "" {
-				row.ID = fmt.Sprintf("%s:%d", path, number)
-			}
-			model := row.Model
-			if model == "" {
-				model = c.Stage.Model
+			switch {
+			case labels != nil && at >= len(labels):
+				return fmt.Errorf("%s has more rows than the %d labels of %s (support-labels)", path, len(labels),
+					c.Stage.SupportLabels)
+			case labels != nil && row.Label == "":
+				return nil // the class is unknown
+			case row.Label == "":
+				return fmt.Errorf("%s: row %d has no label", path, at)
 			}
 			examples = append(examples, stream.Example{
-				ID: row.ID, Label: row.Label, Vector: slices.Clone(row.Vector),
-				Model: model,
+				ID: cmp.Or(row.ID, fmt.Sprintf("%s:%d", path, at)), Label: row.Label,
+				Vector: slices.Clone(row.Vector), Model: cmp.Or(row.Model, c.Stage.Model),
 			})
-			number++
 			return nil
 		})
-		if err != nil {
-			return nil, err
-		}
-		if labels != nil && number < len(labels) {
-			return nil, fmt.Errorf("support: %s has %d rows, %s has %d labels (support-labels)", path, number,
+		if err == nil && labels != nil && number < len(labels) {
+			err = fmt.Errorf("%s has %d rows, %s has %d labels (support-labels)", path, number,
 				c.Stage.SupportLabels, len(labels))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("support: %w", err)
 		}
 	}
 	return examples, nil
@@ -101,40 +95,29 @@ func eachRow(path string, names table.Columns, use func(table.Row) error) error 
 	if err != nil {
 		return err
 	}
-	return eachRowOf(source, use)
+	return eachRowOf(source, use, nil)
 }
 
-// eachRowOf reads a source to its end and closes it.
-func eachRowOf(source table.Source, use func(table.Row) error) error {
+// eachRowOf reads a source to its end and closes it. Bad rows go to skip. If skip is nil, the error counts
+// them, and use gets no row behind the first of them.
+func eachRowOf(source table.Source, use func(table.Row) error, skip func(*table.BadRow) error) (err error) {
 	var bad badRows
-	err := eachGoodRow(source, use, bad.add)
-	return errors.Join(err, bad.err())
-}
-
-// eachGoodRow reads a source to its end and closes it. Bad rows go to skip. If skip returns errBadRows,
-// the rest is read only for further bad rows. Any other error of skip ends reading.
-func eachGoodRow(source table.Source, use func(table.Row) error, skip func(*table.BadRow) error) (err error) {
-	defer func() { err = errors.Join(err, source.Close()) }()
-	useless := false
+	defer func() { err = errors.Join(err, bad.err(), source.Close()) }()
 	for {
 		row, err := source.Next()
-		var bad *table.BadRow
+		var fault *table.BadRow
 		switch {
 		case err == io.EOF:
 			return nil
-		case errors.As(err, &bad):
-			err := skip(bad)
-			if err != nil && err != errBadRows {
-				return err
-			}
-			useless = useless || err != nil
-			continue
-		case err != nil:
-			return err
-		case useless:
-			continue // from here on only bad rows matter
+		case errors.As(err, &fault) && skip != nil:
+			err = skip(fault)
+		case errors.As(err, &fault):
+			bad.add(fault)
+			err = nil
+		case err == nil && bad.count == 0:
+			err = use(row)
 		}
-		if err := use(row); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -146,23 +129,17 @@ type badRows struct {
 	first []error
 }
 
-var errBadRows = errors.New("rows are bad")
-
-func (b *badRows) add(row *table.BadRow) error {
+func (b *badRows) add(row *table.BadRow) {
 	const kept = 3
 	if b.count++; len(b.first) < kept {
 		b.first = append(b.first, row)
 	}
-	return errBadRows
 }
 
 // err reports the number of bad rows and the first faults.
 func (b *badRows) err() error {
-	switch {
-	case b.count == 0:
-		return nil
-	case b.count == 1:
-		return b.first[0]
+	if b.count < 2 {
+		return errors.Join(b.first...)
 	}
 	return fmt.Errorf("%d rows are bad: %w", b.count, errors.Join(b.first...))
 }

@@ -30,15 +30,15 @@ func (s *badSecond) Close() error { return nil }
 func TestABadRowThatCannotBeListed(t *testing.T) {
 	full, used := errors.New("the disk is full"), 0
 	use := func(table.Row) error { used++; return nil }
-	err := eachGoodRow(&badSecond{}, use, func(*table.BadRow) error { return full })
+	err := eachRowOf(&badSecond{}, use, func(*table.BadRow) error { return full })
 	if !errors.Is(err, full) {
 		t.Errorf("error %v after %d rows", err, used)
 	}
 	used = 0
-	if err := eachGoodRow(&badSecond{}, use, func(*table.BadRow) error { return nil }); err != nil || used != 2 {
+	if err := eachRowOf(&badSecond{}, use, func(*table.BadRow) error { return nil }); err != nil || used != 2 {
 		t.Errorf("error %v after %d rows", err, used)
 	}
-	if err := eachRowOf(&badSecond{}, use); err == nil {
+	if err := eachRowOf(&badSecond{}, use, nil); err == nil {
 		t.Error("a bad row is no error")
 	}
 }

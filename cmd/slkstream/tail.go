@@ -15,30 +15,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-func newTailCommand() *cobra.Command {
-	return withSettings("tail", &cobra.Command{
-		Use:   "tail TOPIC...",
-		Short: "read results, or any topic of ours, as they come",
-		Long: "tail reads topics until it is stopped, until --count records were shown, or up to --to: results, episodes, reviews,\n" +
-			"dead letters, labels, embeddings. First answers, of --now, are marked with ~.\n" +
-			"On a terminal it prints a table, into a pipe or a file one JSON object a line,\n" +
-			"whose long attributes, such as pictures, are cut unless --full.",
-		Example: "  slkstream tail results --from earliest --count 20\n  slkstream tail results --to latest\n" +
-			"  slkstream tail results --unknown | jq .itemId",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("%s needs TOPIC: %s", cmd.CommandPath(), cmd.UseLine())
-			}
-			return nil
-		},
-	}, onKafka(tail))
+var tailCommand = command{
+	name: "tail", args: "TOPIC...",
+	short: "read results, or any topic of ours, as they come",
+	long: "tail reads topics until it is stopped, until --count records were shown, or up to --to: results, episodes, reviews,\n" +
+		"dead letters, labels, embeddings. First answers, of --now, are marked with ~.\n" +
+		"On a terminal it prints a table, into a pipe or a file one JSON object a line,\n" +
+		"whose long attributes, such as pictures, are cut unless --full.",
+	example: "  slkstream tail results --from earliest --count 20\n  slkstream tail results --to latest\n" +
+		"  slkstream tail results --unknown | jq .itemId",
+	run: onKafka(tail),
 }
 
 func tail(ctx context.Context, c *call, client *topic.Client) error {
@@ -70,7 +62,7 @@ func tail(ctx context.Context, c *call, client *topic.Client) error {
 		}
 	}()
 	p := newTailPrinter(c)
-	for count := 0; running > 0 && (c.Config.Tail.Count == 0 || count < c.Config.Tail.Count); {
+	for count := 0; running > 0 && (c.Config.Select.Count == 0 || count < c.Config.Select.Count); {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -156,8 +148,8 @@ type tailPrinter struct {
 func newTailPrinter(c *call) *tailPrinter {
 	file, ok := c.Out.(*os.File)
 	return &tailPrinter{
-		out: c.Out, table: ok && term.IsTerminal(int(file.Fd())), stream: c.Config.State.Stream,
-		unknown: c.Config.Tail.Unknown, full: c.Config.Tail.Full, raw: c.Config.Tail.Raw,
+		out: c.Out, table: ok && term.IsTerminal(int(file.Fd())), stream: c.Config.Select.Stream,
+		unknown: c.Config.Select.Unknown, full: c.Config.Output.Full, raw: c.Config.Output.Raw,
 	}
 }
 

@@ -5,21 +5,17 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/table"
 )
 
-func newTeachCommand() *cobra.Command {
-	return withSettings("teach", &cobra.Command{
-		Use:   "teach FILE",
-		Short: "send labelled examples to the labels topic (add, correct, forget)",
-		Long: "teach sends each row of a file, with its id and its label, to the labels topic. An id that was taught before is corrected. With --forget the\n" +
-			"rows need only ids, and their examples are forgotten. A row with a stream is for that stream alone.",
-		Example: "  slkstream teach corrections.jsonl --labels labels\n  slkstream teach mistakes.jsonl --labels labels --forget",
-		Args:    oneArgument("FILE"),
-	}, teach)
+var teachCommand = command{
+	name: "teach", args: "FILE",
+	short: "send labelled examples to the labels topic (add, correct, forget)",
+	long: "teach sends each row of a file, with its id and its label, to the labels topic. An id that was taught before is corrected. With --forget the\n" +
+		"rows need only ids, and their examples are forgotten. A row with a stream is for that stream alone.",
+	example: "  slkstream teach corrections.jsonl --labels labels\n  slkstream teach mistakes.jsonl --labels labels --forget",
+	run:     teach,
 }
 
 func teach(ctx context.Context, c *call) error {
@@ -27,12 +23,12 @@ func teach(ctx context.Context, c *call) error {
 	var records []record.Out
 	add := func(out record.Out) { records = append(records, out) }
 	var err error
-	if c.Config.Teach.Forget {
+	if c.Config.Change.Forget {
 		err = eachID(c.Args[0], func(id string) { add(record.Forget(labels, id)) })
 	} else {
 		at := time.Now().UTC()
 		err = eachExample(c.Args[0], columns(c.Config), func(e *record.Example) {
-			if e.By = c.Config.Teach.By; e.By != "" {
+			if e.By = c.Config.Change.By; e.By != "" {
 				e.At = at
 			}
 			add(record.Teach(labels, e))
@@ -48,7 +44,7 @@ func teach(ctx context.Context, c *call) error {
 	if err := c.writeLabels(ctx, client, records...); err != nil {
 		return err
 	}
-	c.Log.Info("taught", "examples", len(records), "forget", c.Config.Teach.Forget, "topic", labels)
+	c.Log.Info("taught", "examples", len(records), "forget", c.Config.Change.Forget, "topic", labels)
 	return nil
 }
 
@@ -66,7 +62,7 @@ func eachID(path string, use func(string)) error {
 		number++
 		use(row.ID)
 		return nil
-	})
+	}, nil)
 }
 
 // eachExample passes the labelled examples of a file to use. A later row may be bad, so use must not

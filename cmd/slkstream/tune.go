@@ -6,27 +6,24 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/spf13/cobra"
-
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-func newTuneCommand() *cobra.Command {
-	return withSettings("tune", &cobra.Command{
-		Use:   "tune --data DIR,...",
-		Short: "choose lambda, rho, tau and beta on labelled data, write a solver file",
-		Long: "Measure on labelled data what a user runs: with --for stream a stream that learns, as run does; with --for tasks\n" +
-			"few-shot tasks on their own, as run does with --warm=false; with --for file a whole file, as label does. Lambda, rho, tau\n" +
-			"and beta are chosen by successive halving: many settings on little, the better third on more. All see the same. The\n" +
-			"defaults stay unless others beat them beyond the 95 % interval of the difference: then nothing is written. Else the\n" +
-			"result is a file of every number, which run, backfill, demo and label take with --solver. Without --output it goes to\n" +
-			"stdout and the table to stderr.",
-		Example: "  slkstream tune --for stream --data ./features --shots 5 --output solver.yaml\n" +
-			"  slkstream run --in embeddings --out results --solver solver.yaml",
-	}, tune)
+var tuneCommand = command{
+	name: "tune", args: "--data DIR,...",
+	short: "choose lambda, rho, tau and beta on labelled data, write a solver file",
+	long: "Measure on labelled data what a user runs: with --for stream a stream that learns, as run does; with --for tasks\n" +
+		"few-shot tasks on their own, as run does with --warm=false; with --for file a whole file, as label does. Lambda, rho, tau\n" +
+		"and beta are chosen by successive halving: many settings on little, the better third on more. All see the same. The\n" +
+		"defaults stay unless others beat them beyond the 95 % interval of the difference: then nothing is written. Else the\n" +
+		"result is a file of every number, which run, backfill, demo and label take with --solver. Without --output it goes to\n" +
+		"stdout and the table to stderr.",
+	example: "  slkstream tune --for stream --data ./features --shots 5 --output solver.yaml\n" +
+		"  slkstream run --in embeddings --out results --solver solver.yaml",
+	run: tune,
 }
 
 func tune(ctx context.Context, c *call) error {
@@ -44,7 +41,7 @@ func tune(ctx context.Context, c *call) error {
 	}
 	output := c.Config.Files.Output
 	table := *c
-	if output == "" && !c.Config.Evaluate.JSON {
+	if output == "" && !c.Config.Output.JSON {
 		table.Out = c.Err
 	}
 	if err := results(&table, evaluate.TuneHeading, rows); err != nil {
@@ -52,7 +49,7 @@ func tune(ctx context.Context, c *call) error {
 	}
 	best := rows[0]
 	if by, err := solverSettings(config.Solver{Seed: c.Config.Solver.Seed}); err == nil && best.Settings == by {
-		if !c.Config.Evaluate.JSON { // JSON rows contain it
+		if !c.Config.Output.JSON { // JSON rows contain it
 			c.Log.Info("the defaults stay: nothing is written", "for", c.Config.Solver.For)
 		}
 		return nil
@@ -66,7 +63,7 @@ func tune(ctx context.Context, c *call) error {
 			return fmt.Errorf("output: %w", err)
 		}
 		c.Log.Info("written", "file", output, "use", "--solver "+output)
-	case !c.Config.Evaluate.JSON:
+	case !c.Config.Output.JSON:
 		_, err = c.Out.Write(text)
 	}
 	return err

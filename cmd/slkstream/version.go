@@ -6,22 +6,19 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-
-	"github.com/spf13/cobra"
 )
 
 // version is set by a release build: -ldflags "-X main.version=v1.2.3".
 var version = ""
 
-func newVersionCommand() *cobra.Command {
-	return withSettings("version", &cobra.Command{
-		Use:   "version",
-		Short: "print the version and what it was built with",
-	}, printVersion)
+var versionCommand = command{
+	name:  "version",
+	short: "print the version and what it was built with",
+	run:   printVersion,
 }
 
 func printVersion(_ context.Context, c *call) error {
-	if c.Config.Evaluate.JSON {
+	if c.Config.Output.JSON {
 		return json.NewEncoder(c.Out).Encode(map[string]string{
 			"version": versionText(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
 		})

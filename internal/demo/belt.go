@@ -175,10 +175,10 @@ func (b *Belt) view(pixels []byte) []byte {
 	return out
 }
 
-// about is what a picture's attributes say for whoever looks. The stage passes them on and never reads them.
-type about struct {
+// Attributes are what a picture's attributes say for people. The stage passes them on and never reads them.
+type Attributes struct {
 	Image    string `json:"image"`
-	Truth    string `json:"truth,omitempty"`
+	Truth    string `json:"truth,omitempty"` // the thing it shows
 	Stranger bool   `json:"stranger,omitempty"`
 }
 
@@ -188,20 +188,19 @@ func (p *Picture) Example() (record.Example, error) {
 	if err != nil {
 		return record.Example{}, err
 	}
-	attributes, err := json.Marshal(about{data, p.Thing, p.stranger})
+	attributes, err := json.Marshal(Attributes{data, p.Thing, p.stranger})
 	if err != nil {
 		return record.Example{}, err
 	}
 	return record.Example{ID: p.ID, Vector: sample.HOG(p.Pixels, p.side), Attributes: attributes}, nil
 }
 
-// Truth is what attributes say their picture shows: a thing, or a stranger; neither if they do not say.
-func Truth(attributes json.RawMessage) (thing string, stranger bool) {
-	var a about
-	if json.Unmarshal(attributes, &a) != nil {
-		return "", false
+// About reads an item's attributes; zero where they say nothing of the kind.
+func About(attributes json.RawMessage) (a Attributes) {
+	if len(attributes) > 0 && json.Unmarshal(attributes, &a) != nil {
+		return Attributes{}
 	}
-	return a.Truth, a.Stranger
+	return a
 }
 
 func (p *Picture) dataURL() (string, error) {

@@ -13,10 +13,12 @@ const recent = 500
 
 // Score is how often one way of answering named the pictures right.
 type Score struct {
-	Name         string
-	Right, All   int64
-	Late, LateOf int64 // the same of the last 500
-	last         []bool
+	Name   string `json:"name"`
+	Right  int64  `json:"right"`
+	All    int64  `json:"all"`
+	Late   int64  `json:"late"` // of the last 500
+	LateOf int64  `json:"lateOf"`
+	last   []bool
 }
 
 // Share is the accuracy so far.
@@ -69,8 +71,9 @@ type rival struct {
 const taughtEvery = 33
 
 // NewJudge starts the score. settings are the stage's.
-func NewJudge(settings stream.Settings) (*Judge, error) {
+func NewJudge(settings stream.Settings) *Judge {
 	j := &Judge{scores: []Score{{Name: "slkstream"}}}
+	settings.ReviewRate = 0 // nobody answers the rivals' questions
 	without := settings
 	without.Warm = false
 	nearest := without
@@ -84,7 +87,7 @@ func NewJudge(settings stream.Settings) (*Judge, error) {
 		j.rivals = append(j.rivals, rival{engine: engine, stream: stream.New("belt", r.settings), taught: r.taught})
 		j.scores = append(j.scores, Score{Name: r.name})
 	}
-	return j, nil
+	return j
 }
 
 // Names are what is scored, the stage first.

@@ -11,10 +11,7 @@ import (
 func visit(t *testing.T, seed uint64, taught bool) (*Judge, []Score) {
 	t.Helper()
 	settings := stream.Defaults()
-	judge, err := NewJudge(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	judge := NewJudge(settings)
 	engine := new(stream.Engine)
 	stage, belt := stream.New("belt", settings), NewBelt(seed)
 	labels := &stream.Labels{}
@@ -39,7 +36,8 @@ func visit(t *testing.T, seed uint64, taught bool) (*Judge, []Score) {
 			}
 			items[i] = stream.Item{ID: p.ID, Vector: e.Vector}
 			episode[i].Item = items[i]
-			episode[i].Truth, episode[i].Stranger = Truth(e.Attributes)
+			about := About(e.Attributes)
+			episode[i].Truth, episode[i].Stranger = about.Truth, about.Stranger
 			if p.Thing == Newcomer && n*size > NewcomerAfter+200 {
 				click = &stream.Example{ID: p.ID, Label: p.Thing, Vector: e.Vector}
 			}
@@ -89,10 +87,7 @@ func TestFirstMinute(t *testing.T) {
 
 // The judge counts the stage's own answers and nothing whose truth is unknown or that carried its label.
 func TestJudge(t *testing.T) {
-	judge, err := NewJudge(stream.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	judge := NewJudge(stream.Defaults())
 	row := []float32{1, 2, 3}
 	labels := &stream.Labels{Everyone: []stream.Example{
 		{ID: "a", Label: "a", Vector: row},

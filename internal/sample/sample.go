@@ -2,8 +2,8 @@
 // no neural network.
 //
 // Fashion is a reduced sample of Fashion-MNIST (Zalando SE, MIT licence), Digits one of the UCI handwritten
-// digits (E. Alpaydin and C. Kaynak, CC BY 4.0). LICENCES.md beside this file has the terms; the program in
-// reduce made both.
+// digits (E. Alpaydin and C. Kaynak, CC BY 4.0). LICENCES.md beside this file has the terms, and how both
+// were drawn.
 package sample
 
 import (

@@ -4,6 +4,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // scrape returns the reply to a scraper that accepts this type.
@@ -83,5 +84,20 @@ func TestDrop(t *testing.T) {
 	g.Drop("a")
 	if text := scrape(t, s, plain); strings.Contains(text, "level{") {
 		t.Error(text)
+	}
+}
+
+func TestRate(t *testing.T) {
+	r := Rate{Within: 5 * time.Second}
+	now := time.Unix(1000, 0)
+	var got float64
+	for i := range 10 {
+		got = r.Add(now.Add(time.Duration(i)*time.Second), int64(i)*50)
+	}
+	if got < 49.9 || got > 50.1 || len(r.at) > 7 {
+		t.Errorf("%g a second, %d counts are kept", got, len(r.at))
+	}
+	if got := r.Add(now.Add(20*time.Second), 3); got != 0 {
+		t.Errorf("after a new beginning: %g", got)
 	}
 }

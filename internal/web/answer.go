@@ -57,9 +57,8 @@ func (a *allowance) take(now time.Time) bool {
 func (p *Page) limited(serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !p.asked.take(time.Now()) {
-			w.Header().Set("Retry-After", "1")
 			answer(w, nil, refuse(http.StatusTooManyRequests,
-				"more than %d questions a second: ask for several vectors at once", askedEach))
+				"more than %d questions a second: ask for several vectors at once", askedEach).with("Retry-After", "1"))
 			return
 		}
 		serve(w, r)
@@ -80,8 +79,6 @@ func (p *Page) apiAnswer(r *http.Request, body *struct {
 		list = append(list, body.Vector)
 	}
 	switch {
-	case p.options.Answer == nil || learns(r) && p.options.Enter == nil:
-		return nil, refuse(http.StatusConflict, "this stage answers no questions")
 	case name == "":
 		return nil, wrong("name the stream: /api/answer?stream=NAME")
 	case len(list) == 0 || len(list) > mostAsked || body.Vector != nil && body.Vectors != nil:
@@ -94,7 +91,7 @@ func (p *Page) apiAnswer(r *http.Request, body *struct {
 			return nil, wrong("vector: %v", err)
 		}
 	}
-	answers, err := p.options.Answer(name, body.Model, vectors)
+	answers, err := p.stage.Ask(name, body.Model, vectors)
 	switch {
 	case errors.Is(err, pipeline.ErrNoStream):
 		return nil, p.elsewhere(r, name, err)
@@ -104,9 +101,8 @@ func (p *Page) apiAnswer(r *http.Request, body *struct {
 		return nil, wrong("%v", err)
 	}
 	if learns(r) {
-		if err := p.options.Enter(r.Context(), name, body.Model, vectors); err != nil {
-			p.options.Log.Error("vectors could not enter a stream", "stream", name, "error", err)
-			return nil, refuse(http.StatusBadGateway, "the input topic did not take it; the log says why")
+		if err := p.stage.Enter(r.Context(), name, body.Model, vectors); err != nil {
+			return nil, p.failed(http.StatusBadGateway, "the input topic did not take it", err, "stream", name)
 		}
 	}
 	views := make([]answerView, len(answers))
@@ -127,15 +123,13 @@ func learns(r *http.Request) bool { return r.URL.Query().Has("learn") }
 
 // elsewhere says which process to ask instead, where it is known.
 func (p *Page) elsewhere(r *http.Request, stream string, why error) error {
-	out := refusal{status: http.StatusNotFound, why: why.Error()}
-	if p.options.Owner != nil {
-		switch owner, err := p.options.Owner(r.Context(), stream); {
-		case err != nil:
-			p.options.Log.Warn("the owner of a stream is not known", "stream", stream, "error", err)
-		case owner != "":
-			out.location = strings.TrimSuffix(owner, "/") + r.URL.RequestURI()
-			out.why += ": ask " + owner
-		}
+	owner, err := p.stage.Owner(r.Context(), stream)
+	if err != nil {
+		p.options.Log.Warn("the owner of a stream is not known", "stream", stream, "error", err)
 	}
-	return out
+	if owner == "" {
+		return refuse(http.StatusNotFound, "%v", why)
+	}
+	return refuse(http.StatusNotFound, "%v: ask %s", why, owner).
+		with("Location", strings.TrimSuffix(owner, "/")+r.URL.RequestURI())
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,17 +15,17 @@ import (
 // A vector is answered in the reply, and a faulty request gets an error that names the fault.
 func TestAnswerQuestions(t *testing.T) {
 	var entered []string
-	o := Options{Enter: func(_ context.Context, stream, _ string, vectors [][]float32) error {
+	o := fakeStage{enter: func(stream string, vectors [][]float32) error {
 		if entered = append(entered, fmt.Sprint(stream, len(vectors))); len(vectors) == 3 {
 			return errors.New("the broker is away")
 		}
 		return nil
-	}, Owner: func(_ context.Context, stream string) (string, error) {
+	}, owner: func(stream string) (string, error) {
 		if stream == "nobody's" {
 			return "", errors.New("the group is not known")
 		}
 		return "http://b:8070/", nil
-	}, Answer: func(name, model string, vectors [][]float32) ([]stream.Answer, error) {
+	}, ask: func(name, model string, vectors [][]float32) ([]stream.Answer, error) {
 		switch {
 		case name != "door":
 			return nil, fmt.Errorf("%q: %w", name, pipeline.ErrNoStream)
@@ -42,7 +41,7 @@ func TestAnswerQuestions(t *testing.T) {
 		}
 		return answers, nil
 	}}
-	server := running(t, New(o), Access{Loopback: true})
+	server := serving(t, pageOf(Options{}, o), Access{Loopback: true})
 	for _, c := range []struct {
 		path, body string
 		code       int
@@ -93,10 +92,6 @@ func TestAnswerQuestions(t *testing.T) {
 	}
 	if fmt.Sprint(entered) != "[door1 door3]" {
 		t.Errorf("entered: %v", entered)
-	}
-	none := running(t, New(Options{}), Access{Loopback: true})
-	if code, _ := post(t, none, "/api/answer?stream=door", `{"vector":[1]}`); code != http.StatusConflict {
-		t.Errorf("without a stage: %d", code)
 	}
 }
 

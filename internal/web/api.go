@@ -56,29 +56,38 @@ func (p *Page) routes() map[string]http.HandlerFunc {
 	}
 }
 
-// refusal is a request that cannot be served: its status and why, for people. location is where it can.
+// refusal is a request that is not served: its status and why, for people, and a header, if it needs one.
 type refusal struct {
-	status   int
-	why      string
-	location string
+	status        int
+	why           string
+	header, value string
 }
 
 func (r refusal) Error() string { return r.why }
 
+// with returns the refusal with a header.
+func (r refusal) with(header, value string) refusal { r.header, r.value = header, value; return r }
+
 // refuse makes a refusal.
-func refuse(status int, format string, args ...any) error {
+func refuse(status int, format string, args ...any) refusal {
 	return refusal{status: status, why: fmt.Sprintf(format, args...)}
 }
 
-func wrong(format string, args ...any) error { return refuse(http.StatusBadRequest, format, args...) }
+func wrong(format string, args ...any) refusal { return refuse(http.StatusBadRequest, format, args...) }
+
+// failed logs why something was not done, and refuses the request with what is safe to show.
+func (p *Page) failed(status int, what string, err error, about ...any) refusal {
+	p.options.Log.Error(what, append(about, "error", err)...)
+	return refuse(status, "%s; the log says why", what)
+}
 
 // answer replies with a value as JSON, without content if it is nil, or with the refusal.
 func answer(w http.ResponseWriter, value any, err error) {
 	var r refusal
 	switch {
 	case errors.As(err, &r):
-		if r.location != "" {
-			w.Header().Set("Location", r.location)
+		if r.header != "" {
+			w.Header().Set(r.header, r.value)
 		}
 		http.Error(w, r.why, r.status)
 	case err != nil:
@@ -265,25 +274,17 @@ func (p *Page) apiForget(r *http.Request, body *struct {
 // apiState returns the stage's status and what was taught in this session.
 func (p *Page) apiState(*http.Request) (any, error) {
 	waiting, said := p.questions.session()
-	p.report(time.Now()) // the status is not updated while no page is open
-	p.mu.Lock()
-	status := statusView{p.status, p.speed.perSecond()}
-	p.mu.Unlock()
 	return map[string]any{
-		"title": p.options.Title, "status": status, "labels": p.labels(), "teach": p.options.Say != nil,
-		"waiting": waiting, "taught": said,
+		"title": p.options.Title, "status": p.status(time.Now()), "labels": p.labels(),
+		"teach": p.options.Say != nil, "waiting": waiting, "taught": said,
 	}, nil
 }
 
-// labels returns the labels that a person can choose from, the most used first: those of Options.Labels,
-// those taught in this session, and those of answers.
+// labels returns the labels that a person can choose from, the most used first: those of the stage, those
+// taught in this session, and those of answers.
 func (p *Page) labels() []string {
-	var labels []string
-	if p.options.Labels != nil {
-		labels = append(labels, p.options.Labels()...)
-	}
 	used, said := p.questions.used()
-	labels = append(append(labels, said...), slices.Collect(maps.Keys(used))...)
+	labels := slices.Concat(p.stage.Classes(), said, slices.Collect(maps.Keys(used)))
 	slices.SortFunc(labels, func(a, b string) int { return cmp.Or(cmp.Compare(used[b], used[a]), strings.Compare(a, b)) })
 	labels = slices.Compact(labels)
 	return append([]string{}, labels[:min(len(labels), mostLabels)]...)

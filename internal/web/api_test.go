@@ -130,19 +130,16 @@ func saying(use func(*record.Example) error) func(context.Context, []record.Out)
 func TestLabellingTool(t *testing.T) {
 	var said []record.Example
 	var forgotten []string
-	p := New(Options{
-		Labels: func() []string { return []string{"cat"} },
-		Say: saying(func(e *record.Example) error {
-			if e.Label == "" {
-				forgotten = append(forgotten, e.ID)
-			} else {
-				said = append(said, *e)
-			}
-			return nil
-		}),
-	})
-	server := running(t, p, Access{Loopback: true})
-	p.Told(nil, []record.Review{review("a"), review("b")}, false)
+	p := pageOf(Options{Say: saying(func(e *record.Example) error {
+		if e.Label == "" {
+			forgotten = append(forgotten, e.ID)
+		} else {
+			said = append(said, *e)
+		}
+		return nil
+	})}, fakeStage{classes: []string{"cat"}})
+	server := serving(t, p, Access{Loopback: true})
+	p.told(nil, []record.Review{review("a"), review("b")}, false)
 	var asked struct {
 		Items []reviewView
 	}
@@ -205,7 +202,7 @@ func TestLabellingTool(t *testing.T) {
 
 // The description names every path of the API with its method, and no other.
 func TestOpenAPIIsTrue(t *testing.T) {
-	server := running(t, New(Options{}), Access{Loopback: true})
+	server := serving(t, pageOf(Options{}, fakeStage{}), Access{Loopback: true})
 	var described struct {
 		Paths map[string]map[string]any
 	}
@@ -241,7 +238,7 @@ func TestOpenAPIIsTrue(t *testing.T) {
 // Troubles of the stage are in the status that the API returns, even if no page was opened before, and are
 // sent to the page.
 func TestTroublesAreTold(t *testing.T) {
-	p := New(Options{Status: func() pipeline.Summary {
+	p := pageOf(Options{}, fakeStage{status: func() pipeline.Summary {
 		return pipeline.Summary{Answered: 7, Troubles: []pipeline.Trouble{{
 			What:  "nothing of the input could be used",
 			Cause: "dimension 3", Do: "look at the feed",
@@ -258,7 +255,7 @@ func TestTroublesAreTold(t *testing.T) {
 	if s := state.Status; s.Answered != 7 || len(s.Troubles) != 1 || s.Troubles[0].Do != "look at the feed" {
 		t.Errorf("%+v", s)
 	}
-	if sent := string(p.report(time.Now())); !strings.Contains(sent, "dimension 3") {
+	if sent := string(message("status", p.status(time.Now()))); !strings.Contains(sent, "dimension 3") {
 		t.Errorf("the page is sent %s", sent)
 	}
 }
@@ -266,8 +263,8 @@ func TestTroublesAreTold(t *testing.T) {
 // The labels offered to a person are those of the labels topic, those taught here, and those of answers, the
 // most used first; clusters are not labels.
 func TestLabelsOffered(t *testing.T) {
-	p := New(Options{Labels: func() []string { return []string{"ant", "bee", "cat"} }})
-	p.Told([]record.Result{
+	p := pageOf(Options{}, fakeStage{classes: []string{"ant", "bee", "cat"}})
+	p.told([]record.Result{
 		{Label: "cat"}, {Label: "cat"}, {Label: "fed"}, {Label: "bee", Unknown: true}, {Label: "cluster-7"},
 	}, nil, false)
 	p.questions.labelled("x", "new", "")
@@ -278,7 +275,7 @@ func TestLabelsOffered(t *testing.T) {
 	for i := range 3000 {
 		many = append(many, record.Result{Label: fmt.Sprint("label-", i)})
 	}
-	p.Told(many, nil, false)
+	p.told(many, nil, false)
 	if got := p.labels(); len(got) != mostLabels {
 		t.Errorf("%d labels are offered", len(got))
 	}
@@ -288,10 +285,10 @@ func TestLabelsOffered(t *testing.T) {
 func TestWhoTaught(t *testing.T) {
 	for header, want := range map[string]string{"": "", "X-Forwarded-User": "kim"} {
 		var said record.Example
-		server := running(t, New(Options{
+		server := serving(t, pageOf(Options{
 			UserHeader: header,
 			Say:        saying(func(e *record.Example) error { said = *e; return nil }),
-		}), Access{Loopback: true})
+		}, fakeStage{}), Access{Loopback: true})
 		body := strings.NewReader(`{"id":"a","label":"cat","vector":[1,2]}`)
 		request, _ := http.NewRequest(http.MethodPost, server.URL+"/api/teach", body)
 		request.Header.Set("Content-Type", "application/json")

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/recent"
-	"github.com/slkstream/slkstream/internal/record"
 )
 
 const mostExamples = 200 // listed of a class, the latest
@@ -38,14 +37,12 @@ func (p *Page) classes() []classView {
 		}
 		return of[name]
 	}
-	if p.options.Counts != nil {
-		examples, rejections := p.options.Counts()
-		for name, n := range examples {
-			class(name).Examples = n
-		}
-		for name, n := range rejections {
-			class(name).Rejections = n
-		}
+	examples, rejections := p.stage.Counts()
+	for name, n := range examples {
+		class(name).Examples = n
+	}
+	for name, n := range rejections {
+		class(name).Rejections = n
 	}
 	if p.options.Recent != nil {
 		p.options.Recent.Each(func(it *recent.Item) {
@@ -71,22 +68,15 @@ func (p *Page) classes() []classView {
 	return out
 }
 
-func (p *Page) rejections() []record.NotThis {
-	if p.options.Rejections == nil {
-		return nil
-	}
-	return p.options.Rejections()
-}
-
 // exampleView is an example or a rejection as the API shows it.
 type exampleView struct {
-	ID     string     `json:"id"`
-	Label  string     `json:"label,omitempty"`
-	Not    []string   `json:"not,omitempty"`
-	Stream string     `json:"stream,omitempty"` // left out: all streams
-	By     string     `json:"by,omitempty"`
-	At     *time.Time `json:"at,omitempty"`
-	Image  string     `json:"image,omitempty"`
+	ID     string    `json:"id"`
+	Label  string    `json:"label,omitempty"`
+	Not    []string  `json:"not,omitempty"`
+	Stream string    `json:"stream,omitempty"` // left out: all streams
+	By     string    `json:"by,omitempty"`
+	At     time.Time `json:"at,omitzero"`
+	Image  string    `json:"image,omitempty"`
 	// Moved is the number of recent items whose label this example has changed.
 	Moved int `json:"moved"`
 }
@@ -99,33 +89,21 @@ func (p *Page) apiExamples(r *http.Request) (any, error) {
 	}
 	var examples, rejections []exampleView
 	attributes := map[string]json.RawMessage{}
-	if p.options.Examples != nil {
-		for e := range p.options.Examples() {
-			if e.Label == class {
-				examples = append(examples, exampleOf(&e))
-				attributes[e.ID] = e.Attributes
-			}
+	for e := range p.stage.Examples() {
+		if e.Label == class {
+			examples = append(examples, exampleOf(&e))
+			attributes[e.ID] = e.Attributes
 		}
 	}
-	for _, n := range p.rejections() {
+	for _, n := range p.stage.Rejections() {
 		if slices.Contains(n.Not, class) {
-			rejections = append(rejections, exampleView{
-				ID: n.ID, Not: n.Not, Stream: n.Stream, By: n.By,
-				At: when(n.At),
-			})
+			rejections = append(rejections, exampleView{ID: n.ID, Not: n.Not, Stream: n.Stream, By: n.By, At: n.At})
 		}
 	}
 	all := len(examples)
 	examples, rejections = latest(examples), latest(rejections)
 	p.illustrate(attributes, examples, rejections)
 	return map[string]any{"examples": examples, "rejections": rejections, "all": all}, nil
-}
-
-func when(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }
 
 // latest returns the last mostExamples of a list, the last one first.

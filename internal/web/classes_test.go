@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
-	"slices"
 	"testing"
 	"time"
 
@@ -34,27 +32,27 @@ func TestClasses(t *testing.T) {
 		{ID: "in/0/2", Name: "y", Label: "anna", Unknown: true},
 	}
 	store.Open("in/0").Add(recent.NewBlock(items, func(int) []float32 { return []float32{1, 1} }))
-	p := New(Options{
-		Examples:   func() iter.Seq[record.Example] { return slices.Values(examples) },
-		Rejections: func() []record.NotThis { return []record.NotThis{{ID: "r", Not: []string{"kim", "anna"}}} },
-		Recent:     store,
-		Counts: func() (of, not map[string]int) {
+	stage := &fakeStage{
+		examples: examples, rejections: []record.NotThis{{ID: "r", Not: []string{"kim", "anna"}}},
+		counts: func() (of, not map[string]int) {
 			of = map[string]int{}
 			for i := range examples {
 				of[examples[i].Label]++
 			}
 			return of, map[string]int{"kim": 1, "anna": 1}
 		},
-	})
+	}
+	p := New(Options{Recent: store})
+	p.stage = stage
 	result := record.Result{Label: "anna", Alternatives: []record.Alternative{{
 		Label:      "kim",
 		Confidence: .25,
 	}, {Label: "bo", Confidence: .01}}}
-	p.Told([]record.Result{result, result, {
+	p.told([]record.Result{result, result, {
 		Label:        "kim",
 		Alternatives: []record.Alternative{{Label: "anna", Confidence: .5}},
 	}}, nil, false)
-	server := running(t, p, Access{Loopback: true})
+	server := serving(t, p, Access{Loopback: true})
 	var named struct{ Classes []classView }
 	if err := json.NewDecoder(get(t, server, "/api/names").Body).Decode(&named); err != nil {
 		t.Fatal(err)
@@ -85,7 +83,7 @@ func TestClasses(t *testing.T) {
 		t.Errorf("%d of %d examples, the first %+v, rejections %+v", len(of.Examples), of.All, of.Examples[0],
 			of.Rejections)
 	}
-	examples = examples[:3]
+	stage.examples = examples[:3]
 	if err := json.NewDecoder(get(t, server, "/api/examples?class=anna").Body).Decode(&of); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +98,7 @@ func TestClasses(t *testing.T) {
 // An example deleted on the page, or an item rejected there, can be taught again by its id alone.
 func TestTakenBackIsAtHand(t *testing.T) {
 	inForce := true
-	p := New(Options{Example: func(id string) (record.Example, bool) {
+	p := pageOf(Options{}, fakeStage{example: func(id string) (record.Example, bool) {
 		return record.Example{ID: id, Label: "anna", Stream: "door", Vector: []float32{1, 2}}, inForce
 	}})
 	for i := range 2 * mostExamples {
@@ -121,16 +119,15 @@ func TestTakenBackIsAtHand(t *testing.T) {
 // A forgotten name is removed from the page too, with each class that people gave it to.
 func TestForgettingANameClearsThePage(t *testing.T) {
 	inForce := map[string]string{"e1": "anna", "e2": "bob", "e3": "cluster-17"}
-	p := New(Options{
-		Example: func(id string) (record.Example, bool) {
+	p := pageOf(Options{
+		Say:        func(context.Context, []record.Out) error { return nil },
+		ForgetName: func(context.Context, record.Name) ([]record.Receipt, error) { return nil, nil },
+	}, fakeStage{
+		example: func(id string) (record.Example, bool) {
 			label, ok := inForce[id]
 			return record.Example{ID: id, Label: label, Vector: []float32{1, 2}}, ok
 		},
-		Names: func() []record.Name {
-			return []record.Name{{Name: "cluster-17", Into: "annie"}, {Name: "annie", Into: "anna"}}
-		},
-		Say:        func(context.Context, []record.Out) error { return nil },
-		ForgetName: func(context.Context, record.Name) ([]record.Receipt, error) { return nil, nil },
+		names: []record.Name{{Name: "cluster-17", Into: "annie"}, {Name: "annie", Into: "anna"}},
 	})
 	for id, label := range map[string]string{"a": "anna", "b": "bob", "c": "cluster-17"} {
 		q := review("q" + id)
@@ -139,14 +136,14 @@ func TestForgettingANameClearsThePage(t *testing.T) {
 		p.questions.Ask(q)
 		p.questions.labelled("t"+id, label, "")
 		result := record.Result{ID: "in/0/" + id, Label: label, Alternatives: q.Guess.Alternatives}
-		p.shown.add(&Item{Result: result, Example: id})
+		p.shown.add(&item{Result: result, Example: id})
 		p.questions.Named([]record.Result{result})
 	}
 	for id := range inForce {
 		p.keepTakenBack(id)
 	}
 	clear(inForce)
-	server := running(t, p, Access{Loopback: true})
+	server := serving(t, p, Access{Loopback: true})
 	if code, text := post(t, server, "/api/names/forget", `{"name":"anna"}`); code != 200 {
 		t.Fatal(code, text)
 	}

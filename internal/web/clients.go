@@ -78,7 +78,7 @@ func (c *clients) close() {
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	messages := p.clients.add()
 	if messages == nil {
-		http.Error(w, "too many pages are open; close one and reload", http.StatusServiceUnavailable)
+		answer(w, nil, refuse(http.StatusServiceUnavailable, "too many pages are open; close one and reload"))
 		return
 	}
 	defer p.clients.remove(messages)
@@ -102,7 +102,6 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	if !write([]byte("retry: 1000\n\n")) {
 		return
 	}
-	p.catchUp()
 	for _, m := range p.welcome() {
 		if !write(m) {
 			return

@@ -53,10 +53,8 @@ func (p *Page) findAll(ids ...string) map[string]found {
 
 // lookUp finds what is not a recent item.
 func (p *Page) lookUp(id string) (found, bool) {
-	if p.options.Example != nil {
-		if e, ok := p.options.Example(id); ok {
-			return found{Example: e, seen: e.Stream}, true
-		}
+	if e, ok := p.stage.Example(id); ok {
+		return found{Example: e, seen: e.Stream}, true
 	}
 	if q, ok := p.questions.find(id); ok {
 		e := record.Example{
@@ -68,7 +66,7 @@ func (p *Page) lookUp(id string) (found, bool) {
 	if f, ok := p.shownOrTakenBack(id); ok {
 		return f, true
 	}
-	for _, n := range p.rejections() {
+	for _, n := range p.stage.Rejections() {
 		if n.ID == id {
 			return found{
 				Example: record.Example{ID: id, Stream: n.Stream, Model: n.Model, Vector: n.Vector}, seen: n.Stream,
@@ -81,17 +79,16 @@ func (p *Page) lookUp(id string) (found, bool) {
 func (p *Page) shownOrTakenBack(id string) (found, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	item := p.shown.items[id]
+	of := p.shown.items[id]
 	for _, other := range p.shown.items {
-		if item == nil && other.Example == id {
-			item = other
+		if of == nil && other.Example == id {
+			of = other
 		}
 	}
-	if item != nil {
-		r := &item.Result
+	if of != nil {
+		r := &of.Result
 		e := record.Example{
-			ID: item.Example, Label: r.Label, Model: r.Model, Vector: item.Vector,
-			Attributes: r.Attributes,
+			ID: of.Example, Label: r.Label, Model: r.Model, Vector: of.Vector, Attributes: r.Attributes,
 		}
 		return found{e, r.Stream, first(r.Alternatives)}, true
 	}
@@ -105,10 +102,7 @@ func (p *Page) shownOrTakenBack(id string) (found, bool) {
 
 // keepTakenBack keeps the example in force under id, if there is one, before it is deleted or replaced.
 func (p *Page) keepTakenBack(id string) {
-	if p.options.Example == nil {
-		return
-	}
-	if e, ok := p.options.Example(id); ok {
+	if e, ok := p.stage.Example(id); ok {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.takenBack = append(p.takenBack, e)

@@ -38,8 +38,8 @@ func eventsOf(t *testing.T, body io.Reader) (next func(name string, into any)) {
 func TestFirstAnswers(t *testing.T) {
 	s := newSimulation(t)
 	p := s.page()
-	server := running(t, p, Access{Loopback: true})
-	if p.WantsFirst() {
+	server := serving(t, p, Access{Loopback: true})
+	if p.wantsFirst() {
 		t.Error("it wants first answers with nobody there")
 	}
 	next := eventsOf(t, get(t, server, "/events").Body)
@@ -47,13 +47,13 @@ func TestFirstAnswers(t *testing.T) {
 	e := s.episode(t, 4)
 	const hostile = `<img src=x onerror=alert(1)>`
 	for i := range 3 { // the fourth is not shown
-		if !p.WantsFirst() {
+		if !p.wantsFirst() {
 			t.Fatal("it does not want a first answer")
 		}
-		first := e.Items[i]
+		first := e.items[i]
 		first.Result.Settled, first.Result.Unknown = new(bool), false
-		first.Result.Label = []string{e.Items[0].Result.Label, hostile, e.Items[2].Result.Label}[i]
-		p.OfferFirst(&first)
+		first.Result.Label = []string{e.items[0].Result.Label, hostile, e.items[2].Result.Label}[i]
+		p.first(&first)
 	}
 	var seen, settled []itemView
 	for len(seen) < 3 {
@@ -61,7 +61,7 @@ func TestFirstAnswers(t *testing.T) {
 		next("first", &items)
 		seen = append(seen, items...)
 	}
-	if v := seen[1]; v.Settled || v.ID != e.Items[1].Result.ID || v.Label != hostile ||
+	if v := seen[1]; v.Settled || v.ID != e.items[1].Result.ID || v.Label != hostile ||
 		v.Image == "" || v.Was != nil {
 		t.Errorf("at first %+v", v)
 	}
@@ -72,18 +72,18 @@ func TestFirstAnswers(t *testing.T) {
 	}
 	r.Body.Close()
 	if lessons := s.lessons(); r.StatusCode != http.StatusNoContent || len(lessons) != 1 ||
-		len(lessons[0].Vector) != len(e.Items[0].Vector) {
+		len(lessons[0].Vector) != len(e.items[0].Vector) {
 		t.Errorf("teaching: %s", r.Status)
 	}
-	results := make([]record.Result, len(e.Items))
+	results := make([]record.Result, len(e.items))
 	for i := range results {
-		results[i] = e.Items[i].Result
+		results[i] = e.items[i].Result
 	}
 	results[2].Unknown = true
-	p.Told(results, nil, false)
+	p.told(results, nil, false)
 	next("settled", &settled)
-	if len(settled) != 3 || p.first.open != 0 {
-		t.Fatalf("settled: %+v, %d open", settled, p.first.open)
+	if len(settled) != 3 || len(p.shown.open) != 0 {
+		t.Fatalf("settled: %+v, %d open", settled, len(p.shown.open))
 	}
 	for i, v := range settled {
 		switch {
@@ -95,16 +95,15 @@ func TestFirstAnswers(t *testing.T) {
 			t.Errorf("%d: what the episode changed: %+v", i, v.Was)
 		}
 	}
-	p.Told(results, nil, false) // once is enough
-	p.Offer(e)
+	p.told(results, nil, false) // once is enough
+	p.offer(e)
 	var episode episodeView
 	next("episode", &episode)
-	if len(episode.Items) != 4 || episode.Items[1].Was == nil || episode.Items[3].Was != nil ||
-		len(p.news) != 0 {
+	if len(episode.Items) != 4 || episode.Items[1].Was == nil || episode.Items[3].Was != nil {
 		t.Errorf("the episode's items: %+v", episode.Items)
 	}
 	p.forget(map[string]bool{hostile: true})
-	if was := p.first.changed(&results[1]); was != nil {
+	if was := p.shown.items[results[1].ID].was; was != nil {
 		t.Errorf("a forgotten label is still there: %+v", was)
 	}
 }
@@ -115,22 +114,19 @@ func TestFirstAnswersAreBounded(t *testing.T) {
 	p.clients.add()
 	wanted := 0
 	for range 1000 {
-		if p.WantsFirst() {
+		if p.wantsFirst() {
 			wanted++
-			p.OfferFirst(&Item{Result: record.Result{ID: "again", Settled: new(bool)}})
+			p.first(&item{Result: record.Result{ID: "again", Settled: new(bool)}})
 		}
 	}
-	if wanted < firstBurst || wanted > mostNews/2 || p.first.open != 1 {
-		t.Errorf("%d of 1,000 shown, %d of one item open", wanted, p.first.open)
+	if wanted < firstBurst || len(p.shown.open) != 1 {
+		t.Errorf("%d of 1,000 shown, %d of one item open", wanted, len(p.shown.open))
 	}
-	for i := range 2 * mostFirst {
-		p.OfferFirst(&Item{Result: record.Result{ID: fmt.Sprint(i), Settled: new(bool)}})
+	for i := range 2*mostOpen + 1 {
+		p.first(&item{Result: record.Result{ID: fmt.Sprint(i), Settled: new(bool)}})
+		if len(p.shown.open) > mostOpen {
+			t.Fatalf("%d open", len(p.shown.open))
+		}
 	}
-	f := &p.first
-	if len(f.by) != mostFirst || len(f.order) != mostFirst || f.open != mostFirst || len(p.news) > mostNews {
-		t.Errorf("%d kept, %d in order, %d open, %d wait", len(f.by), len(f.order), f.open, len(p.news))
-	}
-	if p.WantsFirst() {
-		t.Error("it wants more where so many wait")
-	}
+	p.told([]record.Result{{ID: "gone", Label: "hat"}}, nil, false) // it was never shown
 }

@@ -23,61 +23,73 @@ type Access struct {
 // tokenCookie holds the token of a visitor who came by a link with ?token=.
 const tokenCookie = "slkstream-token"
 
-// Guard passes only permitted requests on to next. Paths in Open (health) are open to all. A loopback
-// listener without a token answers to loopback names only, so that no site can reach it under its own name. A
-// request other than GET and HEAD must have the same origin and, without a token, a host name that no site
-// can point here. If there is a token it is required, as a bearer token or once as ?token=. A visitor with
-// the token View can read, and ask for answers, neighbours and previews, but not teach.
+// Guard passes only permitted requests on to next. Paths in Open (health) are open to all. A visitor who
+// comes with a token as ?token= gets a cookie instead, so that it is not kept in the address bar and the
+// history.
 func (a Access) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, open := range a.Open {
-			if r.URL.Path == open {
-				next.ServeHTTP(w, r)
-				return
-			}
-		}
-		if a.Loopback && a.Token == "" && !loopbackHost(r.Host) {
-			http.Error(w, "this address answers to localhost only", http.StatusMisdirectedRequest)
+		if slices.Contains(a.Open, r.URL.Path) {
+			next.ServeHTTP(w, r)
 			return
 		}
-		changes := r.Method != http.MethodGet && r.Method != http.MethodHead
-		if changes && a.Token == "" && !ownHost(r.Host) {
-			http.Error(w, "without --listen-token-file nothing is changed under this name, which any site may point "+
-				"here: use the machine's address or name", http.StatusMisdirectedRequest)
+		if err := a.checkSite(r); err != nil {
+			answer(w, nil, err)
 			return
 		}
-		if changes && !sameOrigin(r) {
-			http.Error(w, "another site may not do this", http.StatusForbidden)
+		if given := r.URL.Query().Get("token"); a.known(given) && r.Method == http.MethodGet {
+			http.SetCookie(w, &http.Cookie{
+				Name: tokenCookie, Value: url.QueryEscape(given), Path: "/",
+				HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+			})
+			w.Header().Set("Referrer-Policy", "no-referrer")
+			to := url.URL{Path: path.Clean(r.URL.Path)} // of this site: no //HOST
+			http.Redirect(w, r, to.EscapedPath(), http.StatusSeeOther)
 			return
 		}
-		if a.Token != "" {
-			if given := r.URL.Query().Get("token"); given != "" && a.known(given) && r.Method == http.MethodGet {
-				http.SetCookie(w, &http.Cookie{
-					Name: tokenCookie, Value: url.QueryEscape(given), Path: "/",
-					HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
-				})
-				w.Header().Set("Referrer-Policy", "no-referrer")
-				to := url.URL{Path: path.Clean(r.URL.Path)}                // of this site: no //HOST
-				http.Redirect(w, r, to.EscapedPath(), http.StatusSeeOther) // not kept in address bar and history
-				return
-			}
-			shown := tokenOf(r)
-			if !a.known(shown) {
-				w.Header().Set("WWW-Authenticate", "Bearer")
-				http.Error(w, "a token is needed: open the page once with ?token=TOKEN, or send it as a bearer token",
-					http.StatusUnauthorized)
-				return
-			}
-			asks := slices.Contains([]string{"/api/similar", "/api/answer", "/api/preview"}, r.URL.Path) && !learns(r)
-			if changes && !asks && !matches(shown, a.Token) {
-				http.Error(w, "this token is for looking on: to teach, come with the one of --listen-token-file",
-					http.StatusForbidden)
-				return
-			}
+		if err := a.checkToken(r); err != nil {
+			answer(w, nil, err)
+			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
+
+// checkSite refuses what another site may have sent. A loopback listener without a token answers to loopback
+// names only, so that no site can reach it under its own name. A request that changes something must have the
+// same origin and, without a token, a host name that no site can point here.
+func (a Access) checkSite(r *http.Request) error {
+	switch {
+	case a.Loopback && a.Token == "" && !loopbackHost(r.Host):
+		return refuse(http.StatusMisdirectedRequest, "this address answers to localhost only")
+	case changes(r) && a.Token == "" && !ownHost(r.Host):
+		return refuse(http.StatusMisdirectedRequest, "without --listen-token-file nothing is changed under this "+
+			"name, which any site may point here: use the machine's address or name")
+	case changes(r) && !sameOrigin(r):
+		return refuse(http.StatusForbidden, "another site may not do this")
+	}
+	return nil
+}
+
+// checkToken refuses visitors without a token, if one is required. The token View allows reading, and
+// asking for answers, neighbours and previews, but not teaching.
+func (a Access) checkToken(r *http.Request) error {
+	token := tokenOf(r)
+	asks := slices.Contains([]string{"/api/similar", "/api/answer", "/api/preview"}, r.URL.Path) && !learns(r)
+	switch {
+	case a.Token == "":
+	case !a.known(token):
+		return refuse(http.StatusUnauthorized,
+			"a token is needed: open the page once with ?token=TOKEN, or send it as a bearer token").
+			with("WWW-Authenticate", "Bearer")
+	case changes(r) && !asks && !matches(token, a.Token):
+		return refuse(http.StatusForbidden,
+			"this token is for looking on: to teach, come with the one of --listen-token-file")
+	}
+	return nil
+}
+
+// changes says whether a request may change something.
+func changes(r *http.Request) bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
 
 func tokenOf(r *http.Request) string {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
@@ -91,10 +103,10 @@ func tokenOf(r *http.Request) string {
 	return ""
 }
 
-// known says whether a token gives access.
+// known says whether a token is one of those that give access.
 func (a Access) known(token string) bool {
 	teaches, views := matches(token, a.Token), matches(token, a.View)
-	return teaches || views && a.View != ""
+	return a.Token != "" && (teaches || views && a.View != "")
 }
 
 // matches compares in constant time.

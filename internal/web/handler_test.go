@@ -15,13 +15,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/internal/record"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// running starts a page and its server; both end with the test.
-func running(t *testing.T, p *Page, a Access) *httptest.Server {
+// serving starts a page and its server; both end with the test.
+func serving(t *testing.T, p *Page, a Access) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(a.Guard(p.Handler()))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -42,7 +43,7 @@ func get(t *testing.T, server *httptest.Server, path string) *http.Response {
 }
 
 func TestEverythingIsInTheBinary(t *testing.T) {
-	server := running(t, New(Options{}), Access{Loopback: true})
+	server := serving(t, pageOf(Options{}, fakeStage{}), Access{Loopback: true})
 	for _, path := range []string{"/", "/review", "/unknown", "/names"} {
 		r := get(t, server, path)
 		page, err := io.ReadAll(r.Body)
@@ -78,8 +79,8 @@ func TestEverythingIsInTheBinary(t *testing.T) {
 func TestEvents(t *testing.T) {
 	s := newSimulation(t)
 	p := s.page()
-	server := running(t, p, Access{Loopback: true})
-	p.Offer(s.episode(t, 12))
+	server := serving(t, p, Access{Loopback: true})
+	p.offer(s.episode(t, 12))
 	for range 2 {
 		lines := bufio.NewScanner(get(t, server, "/events").Body)
 		lines.Buffer(nil, 1<<20)
@@ -128,10 +129,11 @@ func teachRequest(server *httptest.Server, body string, headers ...string) *http
 func TestTeaching(t *testing.T) {
 	s := newSimulation(t)
 	p := s.page()
-	server := running(t, p, Access{Loopback: true})
+	server := serving(t, p, Access{Loopback: true})
 	e := s.episode(t, 3)
-	id, example := e.Items[1].Result.ID, e.Items[1]
-	p.show(e)
+	id, example := e.items[1].Result.ID, e.items[1]
+	p.latest = e
+	p.show()
 	for _, c := range []struct {
 		name, body string
 		headers    []string
@@ -190,9 +192,9 @@ func TestTeachingThatCannotBe(t *testing.T) {
 		http.StatusConflict:   nil,
 		http.StatusBadGateway: saying(func(*record.Example) error { return errors.New("no rights") }),
 	} {
-		p := New(Options{Say: say})
-		p.shown.add(&Item{Result: record.Result{ID: "a"}, Vector: []float32{1}})
-		server := running(t, p, Access{Loopback: true})
+		p := pageOf(Options{Say: say}, fakeStage{})
+		p.shown.add(&item{Result: record.Result{ID: "a"}, Vector: []float32{1}})
+		server := serving(t, p, Access{Loopback: true})
 		r, err := server.Client().Do(teachRequest(server, `{"id":"a","label":"b"}`))
 		if err != nil {
 			t.Fatal(err)
@@ -208,7 +210,7 @@ func TestTeachingThatCannotBe(t *testing.T) {
 func TestSlowVisitorsAreNotWaitedFor(t *testing.T) {
 	s := newSimulation(t)
 	p := s.page()
-	running(t, p, Access{Loopback: true})
+	serving(t, p, Access{Loopback: true})
 	messages := p.clients.add()
 	for range 3 * behind {
 		p.clients.send([]byte("x"))
@@ -377,7 +379,7 @@ func TestImages(t *testing.T) {
 		} {
 			want := slices.Contains(c.shown, attribute) || attribute == "data:image/png;base64,AA" ||
 				slices.Equal(c.hosts, []string{"*"}) && attribute == "http://x@192.168.0.1/"
-			of, _ := json.Marshal(about{Image: attribute})
+			of, _ := json.Marshal(demo.Attributes{Image: attribute})
 			if got := p.image("a", of) == attribute; got != want {
 				t.Errorf("%v: %q shown: %v", c.hosts, attribute, got)
 			}

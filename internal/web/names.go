@@ -47,20 +47,18 @@ var errGone = refuse(http.StatusNotFound, "that item is no longer at hand")
 
 // nameView is a name in force, as the API shows it.
 type nameView struct {
-	Name   string     `json:"name"`
-	Into   string     `json:"into,omitempty"` // empty: the name is forgotten
-	Stream string     `json:"stream,omitempty"`
-	By     string     `json:"by,omitempty"`
-	At     *time.Time `json:"at,omitempty"`
+	Name   string    `json:"name"`
+	Into   string    `json:"into,omitempty"` // empty: the name is forgotten
+	Stream string    `json:"stream,omitempty"`
+	By     string    `json:"by,omitempty"`
+	At     time.Time `json:"at,omitzero"`
 }
 
 // apiNames lists the labels that a person can choose from, the names in force, and the classes.
 func (p *Page) apiNames(*http.Request) (any, error) {
 	names := []nameView{}
-	if p.options.Names != nil {
-		for _, n := range p.options.Names() {
-			names = append(names, nameView{Name: n.Name, Into: n.Into, Stream: n.Stream, By: n.By, At: when(n.At)})
-		}
+	for _, n := range p.stage.Names() {
+		names = append(names, nameView{Name: n.Name, Into: n.Into, Stream: n.Stream, By: n.By, At: n.At})
 	}
 	return map[string]any{"labels": p.labels(), "names": names, "classes": p.classes()}, nil
 }
@@ -104,9 +102,8 @@ func (p *Page) apiForgetName(r *http.Request, body *named) (any, error) {
 	case errors.Is(err, record.ErrNoName):
 		return nil, refuse(http.StatusNotFound, "%v", err)
 	case err != nil:
-		p.options.Log.Error("a name was not forgotten in full", "name", body.Name, "error", err)
-		return nil, refuse(http.StatusBadGateway,
-			"the name was not forgotten in full: send it again; the log says why")
+		return nil, p.failed(http.StatusBadGateway, "the name was not forgotten in full: send it again", err,
+			"name", body.Name)
 	}
 	p.forget(called)
 	return map[string]any{"receipt": receipt}, nil
@@ -115,11 +112,7 @@ func (p *Page) apiForgetName(r *http.Request, body *named) (any, error) {
 // calledBy returns the name and every class or cluster that people gave it to, directly
 // or through other names.
 func (p *Page) calledBy(name string) map[string]bool {
-	called := map[string]bool{name: true}
-	if p.options.Names == nil {
-		return called
-	}
-	names := p.options.Names()
+	called, names := map[string]bool{name: true}, p.stage.Names()
 	for grew := true; grew; {
 		grew = false
 		for _, n := range names {
@@ -135,11 +128,10 @@ func (p *Page) calledBy(name string) map[string]bool {
 // are asked about, what they taught, and deleted examples.
 func (p *Page) forget(labels map[string]bool) {
 	p.questions.forget(labels)
-	p.first.forget(labels)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.shown.forget(labels)
-	p.last, p.unseen = nil, nil // the next episode replaces them
+	p.latest = nil // the next episode replaces it
 	p.takenBack = slices.DeleteFunc(p.takenBack, func(e record.Example) bool { return labels[e.Label] })
 }
 
@@ -174,8 +166,7 @@ func labelled(what string, label *string) error {
 // say writes records to the labels topic.
 func (p *Page) say(r *http.Request, records ...record.Out) error {
 	if err := p.options.Say(r.Context(), records); err != nil {
-		p.options.Log.Error("the labels topic did not take what was said", "path", r.URL.Path, "error", err)
-		return refuse(http.StatusBadGateway, "the labels topic did not take it; the log says why")
+		return p.failed(http.StatusBadGateway, "the labels topic did not take it", err, "path", r.URL.Path)
 	}
 	return nil
 }

@@ -16,14 +16,10 @@ func TestNames(t *testing.T) {
 	var said record.Out
 	count := 0
 	var fails error
-	p := New(Options{
+	p := pageOf(Options{
 		Say: func(_ context.Context, all []record.Out) error {
 			said, count = all[len(all)-1], len(all)
 			return fails
-		},
-		Example: func(id string) (record.Example, bool) {
-			e := record.Example{ID: id, Label: "anna", Stream: "door", Model: "m", Vector: []float32{1, 2}}
-			return e, id[0] == 'e'
 		},
 		ForgetName: func(_ context.Context, n record.Name) ([]record.Receipt, error) {
 			switch n.Name {
@@ -34,12 +30,15 @@ func TestNames(t *testing.T) {
 			}
 			return nil, errors.New("away")
 		},
-		Names: func() []record.Name {
-			return []record.Name{{Name: "cluster-17", Into: "anna", By: "kim"}, {Name: "bob"}}
+	}, fakeStage{
+		example: func(id string) (record.Example, bool) {
+			e := record.Example{ID: id, Label: "anna", Stream: "door", Model: "m", Vector: []float32{1, 2}}
+			return e, id[0] == 'e'
 		},
+		names: []record.Name{{Name: "cluster-17", Into: "anna", By: "kim"}, {Name: "bob"}},
 	})
-	p.Told(nil, []record.Review{review("a")}, false)
-	server := running(t, p, Access{Loopback: true})
+	p.told(nil, []record.Review{review("a")}, false)
+	server := serving(t, p, Access{Loopback: true})
 	for _, c := range []struct {
 		path, body string
 		code       int
@@ -95,7 +94,7 @@ func TestNames(t *testing.T) {
 	if r := get(t, server, "/api/names"); r.StatusCode != http.StatusOK {
 		t.Errorf("%s", r.Status)
 	}
-	none := running(t, New(Options{}), Access{Loopback: true})
+	none := serving(t, pageOf(Options{}, fakeStage{}), Access{Loopback: true})
 	if code, _ := post(t, none, "/api/reject", `{"id":"a","label":"cat"}`); code != http.StatusConflict {
 		t.Errorf("no labels topic: %d", code)
 	}

@@ -1,8 +1,7 @@
 // Package web is the live page of a stage: pictures with their labels as they come, how well and how fast
 // they are answered, a map of the last episode, and a way to teach. Everything it serves is in the binary.
 //
-// The page only looks on. It takes what it is offered when it has time for it, and the stage never waits for
-// it.
+// The page only observes. It takes an episode when it has time for it, and the stage never waits for it.
 package web
 
 import (
@@ -11,158 +10,140 @@ import (
 	"iter"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // Options say what the page shows and what it may do.
 type Options struct {
-	Title    string          // what is watched: a consumer group, the demo
-	Note     string          // a sentence under the title
-	Labels   func() []string // the labels a person can choose from, besides those seen; nil: none
-	ImageURL string          // where pictures are: {id} stands for the item's id; "": the attribute image
+	Title    string // what is watched: a consumer group, the demo
+	Note     string // a sentence under the title
+	ImageURL string // where pictures are: {id} stands for the item's id; "": the attribute image
 	// ImageHosts are the hosts, with their ports, that an attribute image may name; "*" is any. Pictures in
 	// data: URLs are always shown.
 	ImageHosts []string
 	Recent     *recent.Store // the last answered items; nil: none are kept
-	// Answer answers vectors as pipeline.Stage.Ask does; nil: it does not.
-	Answer func(stream, model string, vectors [][]float32) ([]stream.Answer, error)
-	// Enter lets vectors enter a stream, as items of one moment; nil: none may. Owner is where the process that
-	// has a stream is found; "": nobody says; nil with Answer.
-	Enter func(ctx context.Context, stream, model string, vectors [][]float32) error
-	Owner func(ctx context.Context, stream string) (string, error)
 	// Say writes records to LabelsTopic and returns when they are there. nil: there is no such topic.
 	Say         func(context.Context, []record.Out) error
 	LabelsTopic string
-	// Example is the example in force of an id; nil: not known.
-	Example func(id string) (record.Example, bool)
 	// ForgetName forgets a name and says what held it; nil with Say. It wraps record.ErrNoName.
 	ForgetName func(context.Context, record.Name) ([]record.Receipt, error)
-	// Names are the names in force, by the keys of their records; nil: not known.
-	Names func() []record.Name
-	// Examples and Rejections are those in force, the latest last; nil: not known.
-	Examples   func() iter.Seq[record.Example]
-	Rejections func() []record.NotThis
-	// Counts are how many of both each class has; nil: not known.
-	Counts func() (examples, rejections map[string]int)
-	// Strangers are the recent unknown items in groups; WouldCorrect the recent items that examples would call
-	// otherwise; nil: not known.
-	Strangers    func(context.Context) ([]recent.Stranger, error)
-	WouldCorrect func([]record.Example) []recent.Corrected
-	Status       func() pipeline.Summary
 	// UserHeader is the header in which a proxy names who is signed in; "": nobody is named.
 	UserHeader string
 	MaxWrong   float64 // the share of sure answers that may be wrong; 0: none is called sure
 	Log        *slog.Logger
 }
 
-// Item is an answered embedding.
-type Item struct {
-	Result  record.Result
-	Example string // the id under which it is taught
-	Vector  []float32
-	Taught  bool // it carried its label
+// stage is what the page asks of the running stage, which is a *pipeline.Stage but in tests.
+type stage interface {
+	Status() pipeline.Summary
+	Classes() []string
+	Names() []record.Name
+	Example(id string) (record.Example, bool)
+	Examples() iter.Seq[record.Example] // the latest last, as are Rejections
+	Rejections() []record.NotThis
+	Counts() (examples, rejections map[string]int) // by class
+	Strangers(context.Context) ([]recent.Stranger, error)
+	WouldCorrect([]record.Example) []recent.Corrected
+	Ask(stream, model string, vectors [][]float32) ([]stream.Answer, error)
+	Enter(ctx context.Context, stream, model string, vectors [][]float32) error
+	Owner(ctx context.Context, stream string) (string, error)
 }
 
-// Episode is an answered episode.
-type Episode struct {
-	Stream     string        `json:"stream"`
-	Number     int64         `json:"episode"`
-	Closed     string        `json:"closed"`
-	Items      []Item        `json:"-"`
-	Edges      [][2]int32    `json:"edges"` // the graph, pairs of items
-	Trace      []float64     `json:"trace"` // the objective, step by step
-	Iterations int           `json:"iterations"`
-	Warm       bool          `json:"warm"`
-	Admitted   int           `json:"admitted"`
-	Solve      time.Duration `json:"-"`
-	Scores     []Score       `json:"scores"` // accuracy so far, where the truth is known
-	// Sure are parts of the answers to labelled items, the surest ones: how large, and how much of it is wrong.
-	Sure [][2]float64 `json:"sure,omitempty"`
-}
+// running is a stage of the pipeline.
+type running struct{ *pipeline.Stage }
 
-// Score is how often one way of answering was right so far.
-type Score struct {
-	Name   string `json:"name"`
-	Right  int64  `json:"right"`
-	All    int64  `json:"all"`
-	Late   int64  `json:"late"` // of the last few hundred
-	LateOf int64  `json:"lateOf"`
-}
+// Status implements stage.
+func (r running) Status() pipeline.Summary { return r.Metrics().Status() }
 
 const (
-	shownEvery = 500 * time.Millisecond // an eye follows no more
-	keptBytes  = 48 << 20               // of items that can still be taught: minutes of what is shown
-	keptPoints = 400                    // of the accuracy curve
+	shownEvery  = 500 * time.Millisecond // an eye follows no more
+	speedWithin = 5 * time.Second        // over which answers a second are measured
 )
 
-// Page serves the live page.
+// Page serves the live page. It is an observer of the stage.
 type Page struct {
-	options Options
-	offered chan *Episode
-	next    atomic.Int64 // when the next episode is welcome, Unix nanoseconds
-	clients clients
-	asked   allowance
-	pace    allowance // of first answers
-	first   firsts
-	news    chan news
+	options   Options
+	stage     stage
+	offered   chan *episode // the next one to show
+	clients   clients
+	asked     allowance // of questions
+	pace      allowance // of first answers
+	streams   streams
+	questions *questions
 
 	mu        sync.Mutex
-	last      []byte   // the last episode that was shown, encoded
-	unseen    *Episode // a later one, that came while nobody looked on
-	speed     speed
-	status    pipeline.Summary
+	next      time.Time // when another episode may be offered
+	latest    *episode
+	speed     telemetry.Rate
+	scores    []demo.Score
 	curve     curve
 	shown     shown
-	takenBack []record.Example // on this page, the latest last: so that it can be undone
-
-	streams   streams    // with a lock of its own
-	questions *questions // with a lock of its own
 	position  placement
+	takenBack []record.Example // on this page, the latest last: so that it can be undone
 }
 
-// New returns a page that shows nothing until Run runs.
+// New returns a page. It needs a stage to follow before it is served.
 func New(o Options) *Page {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Page{
-		streams:   streams{now: time.Now, by: map[string]*streamCounts{}},
-		questions: newQuestions(), options: o,
-		offered: make(chan *Episode, 1), shown: shown{items: map[string]*Item{}},
-		asked: allowance{each: askedEach, burst: askedBurst}, pace: allowance{each: firstEach, burst: firstBurst},
-		first: firsts{by: map[string]*firstAnswer{}}, news: make(chan news, mostNews),
+		options: o, offered: make(chan *episode, 1), questions: newQuestions(),
+		asked:   allowance{each: askedEach, burst: askedBurst},
+		pace:    allowance{each: firstEach, burst: firstBurst},
+		streams: streams{now: time.Now, by: map[string]*streamCounts{}},
+		speed:   telemetry.Rate{Within: speedWithin},
+		shown:   shown{items: map[string]*item{}, open: map[string]wasView{}},
 	}
 }
 
-// Wants says whether the page would take an episode now: somebody looks on, and has seen the last one. Ask
-// before building one.
-func (p *Page) Wants() bool {
-	return time.Now().UnixNano() >= p.next.Load() && len(p.offered) == 0 && p.clients.any()
-}
+// Follow has the page show a stage.
+func (p *Page) Follow(s *pipeline.Stage) { p.stage = running{s} }
 
-// Offer shows an episode, unless the page is busy with another. It never waits. The episode is the page's
-// from then on.
-func (p *Page) Offer(e *Episode) {
-	select {
-	case p.offered <- e:
-		p.next.Store(time.Now().Add(shownEvery).UnixNano())
-	default:
+// Answered implements pipeline.Observer. Of an episode that comes soon after another, only counts and
+// questions are kept.
+func (p *Page) Answered(a *pipeline.Answered) {
+	p.told(a.Results, a.Reviews, a.Report.Doubtful)
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Before(p.next) {
+		return
 	}
+	p.next = now.Add(shownEvery)
+	p.offer(episodeOf(a))
 }
 
-// Told takes in the answers of an episode, the items whose label the stage asks for, and whether the stream
-// is doubtful: right for fewer than half of the items that people labelled.
-func (p *Page) Told(results []record.Result, reviews []record.Review, doubtful bool) {
+// told counts the answers of an episode, queues the items whose label the stage asks for, and settles items
+// that were shown with a first answer.
+func (p *Page) told(results []record.Result, reviews []record.Review, doubtful bool) {
 	p.streams.add(results, doubtful)
 	p.questions.Ask(reviews...)
 	p.questions.Named(results)
 	p.settle(results)
+}
+
+// offer has Run show an episode, unless another one waits.
+func (p *Page) offer(e *episode) {
+	select {
+	case p.offered <- e:
+	default:
+	}
+}
+
+// Score shows how often each way of answering was right so far.
+func (p *Page) Score(scores []demo.Score) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.scores = scores
+	p.curve.add(scores)
 }
 
 // Run works for the page until ctx ends, and then lets its visitors go.
@@ -175,89 +156,56 @@ func (p *Page) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case e := <-p.offered:
+			p.mu.Lock()
+			p.latest = e
+			p.mu.Unlock()
 			if p.clients.any() {
-				p.clients.send(p.show(e))
-			} else {
-				p.keep(e)
+				p.clients.send(p.show())
 			}
-		case n := <-p.news:
-			p.clients.send(p.announce(n))
 		case now := <-second.C:
 			if p.clients.any() {
-				p.clients.send(p.report(now))
+				p.clients.send(message("status", p.status(now)))
 			}
 		}
 	}
 }
 
-// keep takes an episode in that nobody looks at: the next visitor begins with it.
-func (p *Page) keep(e *Episode) {
+// show returns the message of the latest episode, whose items can be taught from then on; nil if there is
+// none.
+func (p *Page) show() []byte {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.curve.add(e.Scores)
-	p.unseen = e
-}
-
-// catchUp shows what came while nobody looked on.
-func (p *Page) catchUp() {
-	p.mu.Lock()
-	e := p.unseen
-	p.unseen = nil
+	e := p.latest
 	p.mu.Unlock()
-	if e != nil {
-		p.show(e)
-	}
-	p.report(time.Now())
-}
-
-// show takes an episode in and returns its message.
-func (p *Page) show(e *Episode) []byte {
-	vectors := make([][]float32, len(e.Items))
-	for i := range e.Items {
-		vectors[i] = e.Items[i].Vector
-	}
-	points := project(vectors)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.position.align(points, e.Items)
-	for i := range e.Items {
-		p.shown.add(&e.Items[i])
-	}
-	p.curve.add(e.Scores)
-	p.last = message("episode", p.view(e, points))
-	return p.last
-}
-
-// report asks the stage how it is and returns the message.
-func (p *Page) report(now time.Time) []byte {
-	if p.options.Status == nil {
+	if e == nil {
 		return nil
 	}
-	status := p.options.Status()
+	points := project(e.items) // long work
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.status = status
-	p.speed.add(now, status.Answered)
-	return message("status", statusView{status, p.speed.perSecond()})
+	p.position.align(points, e.items)
+	for i := range e.items {
+		p.shown.add(&e.items[i])
+	}
+	view := p.view(e, points)
+	p.mu.Unlock()
+	return message("episode", view)
 }
 
-// welcome is what a new visitor needs to begin with.
-func (p *Page) welcome() [][]byte {
-	var labels []string
-	if p.options.Labels != nil {
-		labels = p.options.Labels()
-	}
+// status asks the stage how it is.
+func (p *Page) status(now time.Time) statusView {
+	status := p.stage.Status()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	hello := message("hello", helloView{
-		p.options.Title, p.options.Note, labels, p.options.Say != nil,
-		p.curve.points,
-	})
-	messages := [][]byte{hello, message("status", statusView{p.status, p.speed.perSecond()})}
-	if p.last != nil {
-		messages = append(messages, p.last)
-	}
-	return messages
+	return statusView{status, p.speed.Add(now, status.Answered)}
+}
+
+// welcome returns the messages for a new visitor.
+func (p *Page) welcome() [][]byte {
+	hello := helloView{p.options.Title, p.options.Note, p.stage.Classes(), p.options.Say != nil, nil}
+	p.mu.Lock()
+	hello.Curve = p.curve.points
+	first := message("hello", hello)
+	p.mu.Unlock()
+	return [][]byte{first, message("status", p.status(time.Now())), p.show()}
 }
 
 // message is a server-sent event.

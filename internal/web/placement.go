@@ -6,17 +6,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// project maps the vectors to the plane by their two principal components, within -1 to 1. The components
-// come from the Gram matrix, because an episode has far fewer items than dimensions.
-func project(vectors [][]float32) [][2]float32 {
-	points := make([][2]float32, len(vectors))
-	n := len(vectors)
+// project maps the items' vectors to the plane by their two principal components, within -1 to 1. The
+// components come from the Gram matrix, because an episode has far fewer items than dimensions.
+func project(items []item) [][2]float32 {
+	n := len(items)
+	points := make([][2]float32, n)
 	if n < 2 {
 		return points
 	}
-	d := len(vectors[0])
+	d := len(items[0].Vector)
 	mean := make([]float64, d)
-	for _, v := range vectors {
+	for i := range items {
+		v := items[i].Vector
 		if len(v) != d {
 			return points
 		}
@@ -25,9 +26,9 @@ func project(vectors [][]float32) [][2]float32 {
 		}
 	}
 	centred := mat.NewDense(n, d, nil)
-	for i, v := range vectors {
+	for i := range items {
 		row := centred.RawRowView(i)
-		for j, x := range v {
+		for j, x := range items[i].Vector {
 			row[j] = float64(x) - mean[j]
 		}
 	}
@@ -66,7 +67,7 @@ type placement struct {
 }
 
 // align rotates the points, and mirrors them if that fits better, so that labels stay where they were.
-func (p *placement) align(points [][2]float32, items []Item) {
+func (p *placement) align(points [][2]float32, items []item) {
 	sums, counts := map[string][2]float64{}, map[string]float64{}
 	for i := range points {
 		label := items[i].Result.Label

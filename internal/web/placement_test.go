@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
+	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/internal/record"
 )
 
@@ -16,14 +16,14 @@ func TestProjectionKeepsAPlane(t *testing.T) {
 	axes := [2][]float64{make([]float64, d), make([]float64, d)}
 	axes[0][3], axes[1][7] = 3, 1
 	var plane [n][2]float64
-	vectors := make([][]float32, n)
-	for i := range vectors {
+	items := make([]item, n)
+	for i := range items {
 		plane[i] = [2]float64{3 * random.NormFloat64(), random.NormFloat64()}
-		vectors[i] = make([]float32, d)
-		vectors[i][3], vectors[i][7] = float32(plane[i][0]), float32(plane[i][1])
-		vectors[i][20] = 5 // an offset does not matter
+		items[i].Vector = make([]float32, d)
+		items[i].Vector[3], items[i].Vector[7] = float32(plane[i][0]), float32(plane[i][1])
+		items[i].Vector[20] = 5 // an offset does not matter
 	}
-	points := project(vectors)
+	points := project(items)
 	scale := 0.
 	for i := 1; i < n; i++ {
 		truth := math.Hypot(plane[i][0]-plane[0][0], plane[i][1]-plane[0][1])
@@ -38,10 +38,11 @@ func TestProjectionKeepsAPlane(t *testing.T) {
 }
 
 func TestProjectionOfLittle(t *testing.T) {
-	for _, vectors := range [][][]float32{nil, {{1, 2}}, {{1, 2}, {1, 2}}, {{1, 2}, {1}}} {
-		for _, p := range project(vectors) {
+	one, short := item{Vector: []float32{1, 2}}, item{Vector: []float32{1}}
+	for _, items := range [][]item{nil, {one}, {one, one}, {one, short}} {
+		for _, p := range project(items) {
 			if p != [2]float32{} {
-				t.Errorf("%v: %v", vectors, p)
+				t.Errorf("%v: %v", items, p)
 			}
 		}
 	}
@@ -50,9 +51,9 @@ func TestProjectionOfLittle(t *testing.T) {
 // Labels stay where they were, whatever the directions of the axes.
 func TestPlacementStays(t *testing.T) {
 	centres := map[string][2]float64{"a": {.8, .1}, "b": {-.5, .6}, "c": {-.2, -.7}}
-	items, first := []Item{}, [][2]float32{}
+	items, first := []item{}, [][2]float32{}
 	for label, c := range centres {
-		items = append(items, Item{Result: record.Result{Label: label}})
+		items = append(items, item{Result: record.Result{Label: label}})
 		first = append(first, [2]float32{float32(c[0]), float32(c[1])})
 	}
 	var p placement
@@ -76,7 +77,7 @@ func TestPlacementStays(t *testing.T) {
 func TestCurveSpansTheRun(t *testing.T) {
 	var c curve
 	for i := range int64(100000) {
-		c.add([]Score{{Name: "warm start", Right: i, All: i + 1}})
+		c.add([]demo.Score{{Name: "warm start", Right: i, All: i + 1}})
 	}
 	if n := len(c.points); n > keptPoints || n < keptPoints/4 || c.points[0].After != 1 ||
 		c.points[n-1].After < 99000 {
@@ -88,7 +89,7 @@ func TestCurveSpansTheRun(t *testing.T) {
 func TestCurveHasOnePointForEachCount(t *testing.T) {
 	var c curve
 	for _, all := range []int64{4, 4, 5, 5} {
-		c.add([]Score{{Name: "warm start", Right: 4, All: all}})
+		c.add([]demo.Score{{Name: "warm start", Right: 4, All: all}})
 	}
 	if n := len(c.points); n != 2 || c.points[0].After != 4 || c.points[1].After != 5 {
 		t.Errorf("points %+v", c.points)
@@ -96,11 +97,11 @@ func TestCurveHasOnePointForEachCount(t *testing.T) {
 }
 
 func TestRecentIsBounded(t *testing.T) {
-	r := shown{items: map[string]*Item{}}
+	r := shown{items: map[string]*item{}}
 	vector := make([]float32, 1<<16) // shared, as only its size counts
 	for i := range 1000 {
 		for range 2 { // a repeat replaces the first
-			r.add(&Item{Vector: vector, Result: record.Result{ID: record.Source{
+			r.add(&item{Vector: vector, Result: record.Result{ID: record.Source{
 				Topic: "t", Offset: int64(i),
 				Object: -1,
 			}.ID()}})
@@ -113,24 +114,9 @@ func TestRecentIsBounded(t *testing.T) {
 	oldest := r.items[r.order[0]] // shown again, it is the last to go
 	r.add(oldest)
 	for range 3 {
-		r.add(&Item{Vector: vector, Result: record.Result{ID: "new"}})
+		r.add(&item{Vector: vector, Result: record.Result{ID: "new"}})
 	}
 	if r.items[oldest.Result.ID] == nil || r.items["new"] == nil || len(r.items) != len(r.order) {
 		t.Errorf("an item that was shown again is gone")
-	}
-}
-
-func TestSpeed(t *testing.T) {
-	var s speed
-	now := time.Now()
-	for i := range 10 {
-		s.add(now.Add(time.Duration(i)*time.Second), int64(i)*50)
-	}
-	if got := s.perSecond(); math.Abs(got-50) > 1e-9 {
-		t.Errorf("%g a second", got)
-	}
-	s.add(now.Add(20*time.Second), 3)
-	if got := s.perSecond(); got != 0 {
-		t.Errorf("after a new beginning: %g", got)
 	}
 }

@@ -1,21 +1,28 @@
 package web
 
 import (
+	"maps"
 	"slices"
-	"time"
+
+	"github.com/slkstream/slkstream/internal/demo"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // shown holds the items that were shown last and can still be taught.
 type shown struct {
-	items map[string]*Item // by the result's id
+	items map[string]*item // by the result's id
 	order []string         // ids, the one shown longest ago first
 	bytes int
+	open  map[string]wasView // first answers of items whose result is not shown yet
 }
 
-func (r *shown) add(item *Item) {
-	id := item.Result.ID
+const keptBytes = 48 << 20 // of items that can still be taught: minutes of what is shown
+
+func (r *shown) add(of *item) {
+	id := of.Result.ID
 	if old, known := r.items[id]; known {
 		r.bytes -= old.size()
+		of.was = old.was
 		for i := len(r.order) - 1; i >= 0; i-- { // it was shown lately
 			if r.order[i] == id {
 				r.order = slices.Delete(r.order, i, i+1)
@@ -24,8 +31,8 @@ func (r *shown) add(item *Item) {
 		}
 	}
 	r.order = append(r.order, id)
-	r.items[id] = item
-	r.bytes += item.size()
+	r.items[id] = of
+	r.bytes += of.size()
 	for r.bytes > keptBytes {
 		r.bytes -= r.items[r.order[0]].size()
 		delete(r.items, r.order[0])
@@ -33,31 +40,54 @@ func (r *shown) add(item *Item) {
 	}
 }
 
-// forget drops the items with these labels, and the labels from the alternatives of others.
+// settle replaces the first answer of an item by its result, and returns the item; nil if it was not shown.
+func (r *shown) settle(result *record.Result) *item {
+	first, open := r.open[result.ID]
+	delete(r.open, result.ID)
+	of := r.items[result.ID]
+	if !open || of == nil {
+		return nil
+	}
+	attributes := of.Result.Attributes
+	of.Result = *result
+	of.Result.Attributes = attributes // a copy already
+	if first != (wasView{result.Label, result.Unknown}) {
+		of.was = &first
+	}
+	return of
+}
+
+// forget drops the items with these labels, and the labels from what is known of others.
 func (r *shown) forget(labels map[string]bool) {
+	maps.DeleteFunc(r.open, func(_ string, first wasView) bool { return labels[first.Label] })
 	r.order = slices.DeleteFunc(r.order, func(id string) bool {
-		item := r.items[id]
-		if !labels[item.Result.Label] {
-			item.Result.Alternatives = without(item.Result.Alternatives, labels)
+		of := r.items[id]
+		if of.was != nil && labels[of.was.Label] {
+			of.was = nil
+		}
+		if !labels[of.Result.Label] {
+			of.Result.Alternatives = without(of.Result.Alternatives, labels)
 			return false
 		}
-		r.bytes -= item.size()
+		r.bytes -= of.size()
 		delete(r.items, id)
 		return true
 	})
 }
 
 // size is the approximate size of the item in memory.
-func (i *Item) size() int {
+func (i *item) size() int {
 	const fixed = 512
 	return fixed + 4*len(i.Vector) + len(i.Result.Attributes)
 }
 
 // point is a point of the accuracy curve: the scores after so many items.
 type point struct {
-	After  int64   `json:"after"`
-	Scores []Score `json:"scores"`
+	After  int64        `json:"after"`
+	Scores []demo.Score `json:"scores"`
 }
+
+const keptPoints = 400
 
 // curve is the accuracy so far over the number of items answered. When it has too many points, every second
 // one is dropped, so that it spans the whole run.
@@ -66,7 +96,7 @@ type curve struct {
 	stride int64 // items between points
 }
 
-func (c *curve) add(scores []Score) {
+func (c *curve) add(scores []demo.Score) {
 	if len(scores) == 0 || scores[0].All == 0 {
 		return
 	}
@@ -86,29 +116,4 @@ func (c *curve) add(scores []Score) {
 	}
 	c.points = kept
 	c.stride = (kept[len(kept)-1].After - kept[0].After) / int64(len(kept)-1)
-}
-
-// speed is the rate of answers over the last five seconds.
-type speed struct {
-	at    []time.Time
-	count []int64
-}
-
-func (s *speed) add(now time.Time, items int64) {
-	const seconds = 5
-	if n := len(s.count); n > 0 && items < s.count[n-1] { // the stage has restarted
-		s.at, s.count = nil, nil
-	}
-	s.at, s.count = append(s.at, now), append(s.count, items)
-	if len(s.at) > seconds+1 {
-		s.at, s.count = s.at[1:], s.count[1:]
-	}
-}
-
-func (s *speed) perSecond() float64 {
-	n := len(s.at)
-	if n < 2 {
-		return 0
-	}
-	return float64(s.count[n-1]-s.count[0]) / s.at[n-1].Sub(s.at[0]).Seconds()
 }

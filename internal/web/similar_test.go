@@ -27,7 +27,7 @@ func remembered() *recent.Store {
 
 // The API answers "has this been here before?" by id and by vector, and names the fault of a faulty request.
 func TestSimilarItems(t *testing.T) {
-	server := running(t, New(Options{Recent: remembered()}), Access{Loopback: true})
+	server := serving(t, pageOf(Options{Recent: remembered()}, fakeStage{}), Access{Loopback: true})
 	for body, want := range map[string][]string{
 		`{"id":"item-0","count":2}`:  {"item-1", "item-2"},
 		`{"id":"in/0/4"}`:            {"item-3", "item-2", "item-1", "item-0"},
@@ -64,7 +64,7 @@ func TestSimilarItems(t *testing.T) {
 			t.Errorf("%s: %d %s", body, code, text)
 		}
 	}
-	none := running(t, New(Options{}), Access{Loopback: true})
+	none := serving(t, pageOf(Options{}, fakeStage{}), Access{Loopback: true})
 	if code, _ := post(t, none, "/api/similar", `{"id":"item-0"}`); code != http.StatusConflict {
 		t.Errorf("without recent items: %d", code)
 	}

@@ -21,7 +21,6 @@ type simulation struct {
 	labels []string
 	means  map[string][]float64
 	number int64
-	right  [3]int64
 	all    int64
 
 	mu     sync.Mutex
@@ -65,12 +64,12 @@ func (s *simulation) status() pipeline.Summary {
 }
 
 // episode answers the next n pictures.
-func (s *simulation) episode(t testing.TB, n int) *Episode {
+func (s *simulation) episode(t testing.TB, n int) *episode {
 	t.Helper()
 	s.number++
-	e := &Episode{
+	e := &episode{
 		Stream: "belt", Number: s.number, Closed: "size", Iterations: 7, Warm: true, Admitted: n / 2,
-		Solve: 1800 * time.Microsecond,
+		Solve: 1.8,
 	}
 	var rows []float32
 	for i := range n {
@@ -92,28 +91,15 @@ func (s *simulation) episode(t testing.TB, n int) *Episode {
 			return 1
 		})
 		s.all++
-		if order[0] == picture.Thing {
-			for k := range s.right {
-				s.right[k]++
-			}
-		} else if i%3 == 0 {
-			s.right[0]++
-		}
 		rows = append(rows, example.Vector...)
 		source := record.Source{Topic: "belt", Offset: s.all, Object: -1}
-		e.Items = append(e.Items, Item{Example: picture.ID, Vector: example.Vector, Result: record.Result{
+		e.items = append(e.items, item{Example: picture.ID, Vector: example.Vector, Result: record.Result{
 			ID: source.ID(), ItemID: picture.ID, Stream: "belt",
 			Episode: s.number, Label: order[0], Confidence: best[order[1]] / (best[order[0]] + best[order[1]]),
 			Unknown:      i%23 == 7,
 			Alternatives: []record.Alternative{{Label: order[1], Confidence: .2}}, Time: time.Now(),
 			Attributes: example.Attributes,
 		}})
-	}
-	for i, name := range []string{"warm start", "no memory", "nearest prototype"} {
-		e.Scores = append(e.Scores, Score{
-			Name: name, Right: s.right[i] - int64(i)*s.all/25, All: s.all, Late: 1,
-			LateOf: 2,
-		})
 	}
 	near, err := index.Build(context.Background(), rows, n, len(rows)/n, index.Options{Rho: 4})
 	if err != nil {
@@ -135,10 +121,10 @@ func (s *simulation) episode(t testing.TB, n int) *Episode {
 }
 
 func (s *simulation) page() *Page {
-	return New(Options{
-		Title: "demo", Note: "A sorting belt.", Labels: func() []string { return s.labels },
-		Say: saying(s.teach), Status: s.status,
-	})
+	p := pageOf(Options{Title: "demo", Note: "A sorting belt.", Say: saying(s.teach)},
+		fakeStage{classes: s.labels, status: s.status})
+	p.Score([]demo.Score{{Name: "warm start", Right: 7, All: 9, Late: 1, LateOf: 2}})
+	return p
 }
 
 // read takes one event from a stream.

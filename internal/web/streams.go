@@ -152,9 +152,5 @@ func (s *streams) list(waiting map[string]int) (views []streamView, hour []minut
 // apiStreams returns the counts of each stream over the last hour, and the number of dead letters by reason.
 func (p *Page) apiStreams(*http.Request) (any, error) {
 	views, hour := p.streams.list(p.questions.waitingBy())
-	var dead map[string]int64
-	if p.options.Status != nil {
-		dead = p.options.Status().Reasons
-	}
-	return map[string]any{"streams": views, "minutes": hour, "dead": dead}, nil
+	return map[string]any{"streams": views, "minutes": hour, "dead": p.stage.Status().Reasons}, nil
 }

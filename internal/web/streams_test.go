@@ -14,7 +14,7 @@ import (
 func TestStreams(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	dead := pipeline.Summary{Reasons: map[string]int64{"size": 3}}
-	p := New(Options{Status: func() pipeline.Summary { return dead }})
+	p := pageOf(Options{}, fakeStage{status: func() pipeline.Summary { return dead }})
 	p.streams.now = func() time.Time { return now }
 	answers := func(stream string, n int) (out []record.Result) {
 		for i := range n {
@@ -24,12 +24,12 @@ func TestStreams(t *testing.T) {
 		}
 		return out
 	}
-	p.Told(nil, nil, false)
-	p.Told(answers("door", 10), nil, true)
+	p.told(nil, nil, false)
+	p.told(answers("door", 10), nil, true)
 	now = now.Add(57 * time.Minute)
-	p.Told(answers("door", 20), []record.Review{{ID: "a", Stream: "door"}}, false)
-	p.Told(answers("yard", 4), nil, true)
-	server := running(t, p, Access{Loopback: true})
+	p.told(answers("door", 20), []record.Review{{ID: "a", Stream: "door"}}, false)
+	p.told(answers("yard", 4), nil, true)
+	server := serving(t, p, Access{Loopback: true})
 	ask := func() (v struct {
 		Streams []streamView
 		Minutes []minute

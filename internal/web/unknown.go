@@ -32,13 +32,12 @@ type groupView struct {
 
 // apiUnknown lists the groups of recent strangers, the largest first.
 func (p *Page) apiUnknown(r *http.Request) (any, error) {
-	if p.options.Strangers == nil || p.options.Recent == nil {
+	if p.options.Recent == nil {
 		return nil, errNoRecent
 	}
-	all, err := p.options.Strangers(r.Context())
+	all, err := p.stage.Strangers(r.Context())
 	if err != nil {
-		p.options.Log.Error("strangers could not be grouped", "error", err)
-		return nil, refuse(http.StatusInternalServerError, "they could not be grouped; the log says why")
+		return nil, p.failed(http.StatusInternalServerError, "the unknown items could not be grouped", err)
 	}
 	members := map[int][]*recent.Stranger{}
 	for i := range all {
@@ -49,8 +48,8 @@ func (p *Page) apiUnknown(r *http.Request) (any, error) {
 		groups = append(groups, p.group(list))
 	}
 	slices.SortFunc(groups, func(a, b groupView) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), b.Last.Compare(a.Last), cmp.Compare(a.Middle.Result,
-			b.Middle.Result))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), b.Last.Compare(a.Last),
+			cmp.Compare(a.Middle.Result, b.Middle.Result))
 	})
 	_, since := p.options.Recent.Reach()
 	return map[string]any{
@@ -83,8 +82,8 @@ func (p *Page) group(list []*recent.Stranger) groupView {
 	for _, it := range slices.Backward(list[max(1, len(list)-mostDifferent):]) {
 		v.Different = append(v.Different, p.recentView(&it.Item))
 	}
-	for _, it := range apart(list[:min(len(list), max(3, len(list)*3/4))],
-		mostTaught) { // leaves out outliers, which may be something else
+	inner := list[:min(len(list), max(3, len(list)*3/4))] // outliers may be something else
+	for _, it := range apart(inner, mostTaught) {
 		v.Teach = append(v.Teach, it.ID)
 	}
 	return v
@@ -116,16 +115,14 @@ func (p *Page) apiPreview(r *http.Request, body *lessons) (any, error) {
 	}
 	items := []RecentView{}
 	count := 0
-	if p.options.WouldCorrect != nil {
-		for _, c := range p.options.WouldCorrect(examples) {
-			if slices.ContainsFunc(examples, func(e record.Example) bool { return e.ID == c.Name }) {
-				continue
-			}
-			if count++; len(items) < mostPreviewed {
-				v := p.recentView(&c.Item)
-				v.Was = c.Was
-				items = append(items, v)
-			}
+	for _, c := range p.stage.WouldCorrect(examples) {
+		if slices.ContainsFunc(examples, func(e record.Example) bool { return e.ID == c.Name }) {
+			continue
+		}
+		if count++; len(items) < mostPreviewed {
+			v := p.recentView(&c.Item)
+			v.Was = c.Was
+			items = append(items, v)
 		}
 	}
 	return map[string]any{"count": count, "items": items}, nil

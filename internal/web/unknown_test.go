@@ -42,10 +42,11 @@ func TestUnknownGroups(t *testing.T) {
 		items[i] = list[i].Item
 	}
 	store.Open("in/0").Add(recent.NewBlock(items, func(i int) []float32 { return list[i].Vector }))
-	p := New(Options{
+	p := pageOf(Options{
 		Recent: store, Say: func(context.Context, []record.Out) error { return nil },
-		Strangers: func(context.Context) ([]recent.Stranger, error) { return list, fails },
-		WouldCorrect: func(examples []record.Example) (out []recent.Corrected) {
+	}, fakeStage{
+		strangers: func() ([]recent.Stranger, error) { return list, fails },
+		wouldCorrect: func(examples []record.Example) (out []recent.Corrected) {
 			for i := range 30 {
 				out = append(out, recent.Corrected{
 					Item: recent.Item{Name: fmt.Sprint(i), Label: examples[0].Label},
@@ -55,7 +56,7 @@ func TestUnknownGroups(t *testing.T) {
 			return append(out, recent.Corrected{Item: recent.Item{Name: examples[0].ID}})
 		},
 	})
-	server := running(t, p, Access{Loopback: true})
+	server := serving(t, p, Access{Loopback: true})
 	var v struct {
 		Groups     []groupView
 		All, Items int
@@ -89,7 +90,7 @@ func TestUnknownGroups(t *testing.T) {
 	if code := get(t, server, "/api/unknown").StatusCode; code != http.StatusInternalServerError {
 		t.Errorf("not grouped: %d", code)
 	}
-	none := running(t, New(Options{}), Access{Loopback: true})
+	none := serving(t, pageOf(Options{}, fakeStage{}), Access{Loopback: true})
 	if code := get(t, none, "/api/unknown").StatusCode; code != http.StatusConflict {
 		t.Errorf("without recent items: %d", code)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline"
 )
@@ -17,7 +18,7 @@ import (
 type helloView struct {
 	Title  string   `json:"title"`
 	Note   string   `json:"note"`
-	Labels []string `json:"labels"`
+	Labels []string `json:"labels"` // that a person can choose from, besides those seen
 	Teach  bool     `json:"teach"`
 	Curve  []point  `json:"curve"`
 }
@@ -28,10 +29,10 @@ type statusView struct {
 }
 
 type episodeView struct {
-	Episode
-	Items    []itemView `json:"items"`
-	Solve    float64    `json:"solveMilliseconds"`
-	MaxWrong float64    `json:"maxWrong,omitempty"`
+	episode
+	Items    []itemView   `json:"items"`
+	Scores   []demo.Score `json:"scores"` // accuracy so far, where the truth is known
+	MaxWrong float64      `json:"maxWrong,omitempty"`
 }
 
 type itemView struct {
@@ -60,32 +61,26 @@ type wasView struct {
 	Unknown bool   `json:"unknown"`
 }
 
-func (p *Page) view(e *Episode, points [][2]float32) *episodeView {
+func (p *Page) view(e *episode, points [][2]float32) *episodeView {
 	v := &episodeView{
-		Episode: *e, Solve: float64(e.Solve) / float64(time.Millisecond), Items: make([]itemView, len(e.Items)),
-		MaxWrong: p.options.MaxWrong,
+		episode: *e, Items: make([]itemView, len(e.items)), Scores: p.scores, MaxWrong: p.options.MaxWrong,
 	}
-	v.Trace = finite(e.Trace)
-	for i := range e.Items {
-		v.Items[i] = p.itemView(&e.Items[i])
+	for i := range e.items {
+		v.Items[i] = p.itemView(&e.items[i])
 		v.Items[i].X, v.Items[i].Y = points[i][0], points[i][1]
 	}
 	return v
 }
 
-func (p *Page) itemView(item *Item) itemView {
-	r := &item.Result
-	v := itemView{
-		ID: r.ID, Name: item.Example, Label: r.Label, Confidence: zeroIfNot(r.Confidence),
+func (p *Page) itemView(of *item) itemView {
+	r := &of.Result
+	return itemView{
+		ID: r.ID, Name: of.Example, Label: r.Label, Confidence: zeroIfNot(r.Confidence),
 		Calibrated: r.Calibrated, Unknown: r.Unknown, Sure: r.Sure, SureFrom: zeroIfNot(r.SureFrom),
-		Score: zeroIfNot(r.UnknownScore), Taught: item.Taught, Image: p.image(item.Example, r.Attributes),
-		Alternatives: shownOf(r.Alternatives), Truth: attributes(r.Attributes).Truth,
-		Time: r.Time, Settled: r.Settled == nil || *r.Settled,
+		Score: zeroIfNot(r.UnknownScore), Taught: of.Taught, Image: p.image(of.Example, r.Attributes),
+		Alternatives: shownOf(r.Alternatives), Truth: demo.About(r.Attributes).Truth,
+		Time: r.Time, Settled: r.Settled == nil || *r.Settled, Was: of.was,
 	}
-	if v.Settled {
-		v.Was = p.first.changed(r)
-	}
-	return v
 }
 
 // shownOf returns alternatives with confidences that JSON can represent.
@@ -97,20 +92,6 @@ func shownOf(list []record.Alternative) []record.Alternative {
 	return list
 }
 
-// about is the part of an item's attributes that the page uses.
-type about struct {
-	Image string `json:"image"`
-	// known to the sender, never to the stage; by it the page marks wrong answers
-	Truth string `json:"truth"`
-}
-
-func attributes(b json.RawMessage) (a about) {
-	if len(b) > 0 && json.Unmarshal(b, &a) != nil {
-		return about{}
-	}
-	return a
-}
-
 // image returns the address of the picture of an item with that id and those attributes; "": none.
 // An attribute may hold the picture itself, as a data URL, or point at hosts that the operator
 // allows. Other hosts are refused, because a browser reaches its whole network and a request can do
@@ -119,7 +100,7 @@ func (p *Page) image(id string, of json.RawMessage) string {
 	if p.options.ImageURL != "" {
 		return strings.ReplaceAll(p.options.ImageURL, "{id}", url.PathEscape(id))
 	}
-	attribute := attributes(of).Image
+	attribute := demo.About(of).Image
 	switch u, err := url.Parse(attribute); {
 	case err != nil:
 	case u.Scheme == "data" && strings.HasPrefix(u.Opaque, "image/"),
@@ -131,8 +112,7 @@ func (p *Page) image(id string, of json.RawMessage) string {
 
 func (p *Page) allowed(host string) bool {
 	return slices.ContainsFunc(p.options.ImageHosts, func(h string) bool {
-		return h == "*" ||
-			strings.EqualFold(h, host)
+		return h == "*" || strings.EqualFold(h, host)
 	})
 }
 

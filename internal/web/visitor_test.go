@@ -6,21 +6,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline"
 )
 
-// A page without visitors wants no episodes and computes nothing; the first visitor begins
-// with the latest episode.
+// An episode that nobody looks at costs no more than its copy; the first visitor begins with it.
 func TestNobodyLooksOn(t *testing.T) {
 	s := newSimulation(t)
 	p := s.page()
-	if p.Wants() {
-		t.Error("it wants an episode with nobody there")
-	}
 	e := s.episode(t, 40)
-	p.keep(e)
-	if p.last != nil || p.unseen != e || len(p.curve.points) != 1 || len(p.shown.items) != 0 {
-		t.Errorf("shown to nobody: %d bytes, %d points, %d items", len(p.last), len(p.curve.points),
-			len(p.shown.items))
+	p.latest = e
+	if len(p.shown.items) != 0 {
+		t.Errorf("shown to nobody: %d items", len(p.shown.items))
 	}
 	server := httptest.NewServer(p.Handler())
 	defer server.Close()
@@ -41,15 +40,27 @@ func TestNobodyLooksOn(t *testing.T) {
 			break
 		}
 	}
-	if !p.Wants() || p.unseen != nil || len(p.shown.items) != 40 {
-		t.Errorf("with a visitor: wants %t, %d items can be taught", p.Wants(), len(p.shown.items))
+	if len(p.shown.items) != 40 {
+		t.Errorf("%d items can be taught", len(p.shown.items))
 	}
 	response.Body.Close()
-	for deadline := time.Now().Add(time.Minute); p.Wants() && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond)
-		p.clients.send([]byte(": is anybody there\n\n"))
+}
+
+// Of episodes that come close upon each other, one is shown; each is counted.
+func TestEpisodesAreShownAtAnEyesPace(t *testing.T) {
+	p := newSimulation(t).page()
+	a := &pipeline.Answered{
+		Episode: &consumer.Episode{Items: []record.Item{{ItemID: "a", Vector: []float32{1}}}},
+		Results: []record.Result{{ID: "a", Label: "hat", Stream: "belt"}},
 	}
-	if p.Wants() {
-		t.Error("it still wants episodes after the last visitor left")
+	p.Answered(a)
+	e := <-p.offered
+	p.Answered(a)
+	if len(p.offered) != 0 || len(e.items) != 1 || p.questions.counts["hat"] != 2 {
+		t.Errorf("%d wait, %+v, %v", len(p.offered), e, p.questions.counts)
+	}
+	p.next = time.Time{}
+	if p.Answered(a); len(p.offered) != 1 {
+		t.Error("the next one is not shown")
 	}
 }

@@ -37,25 +37,20 @@ func (p *Page) apiWhy(r *http.Request) (any, error) {
 // in its answer, or else the nearest other class.
 func (p *Page) reasons(f *found) []reasonView {
 	out := []reasonView{}
-	if p.options.Examples == nil {
-		return out
-	}
 	of := map[string][]nearerExample{}
 	attributes := map[string]json.RawMessage{}
 	length := kernel.Dot(f.Vector, f.Vector)
-	for e := range p.options.Examples() {
+	for e := range p.stage.Examples() {
 		if e.ID == f.ID || len(e.Vector) != len(f.Vector) || e.Stream != "" && e.Stream != f.seen ||
 			e.Model != "" && f.Model != "" && e.Model != f.Model {
 			continue
 		}
-		cosine := float64(kernel.Dot(e.Vector, f.Vector)) / math.Sqrt(float64(kernel.Dot(e.Vector,
-			e.Vector)*length))
+		lengths := math.Sqrt(float64(kernel.Dot(e.Vector, e.Vector) * length))
+		cosine := float64(kernel.Dot(e.Vector, f.Vector)) / lengths
 		v := nearerExample{exampleOf(&e), zeroIfNot(max(0, 2-2*cosine))}
 		list := of[e.Label]
-		at, _ := slices.BinarySearchFunc(list, v, func(a,
-			b nearerExample,
-		) int {
-			return cmp.Compare(a.Distance, b.Distance)
+		at, _ := slices.BinarySearchFunc(list, v.Distance, func(e nearerExample, distance float64) int {
+			return cmp.Compare(e.Distance, distance)
 		})
 		if at < mostReasons {
 			list = slices.Insert(list, at, v)
@@ -85,5 +80,5 @@ func (p *Page) reasons(f *found) []reasonView {
 }
 
 func exampleOf(e *record.Example) exampleView {
-	return exampleView{ID: e.ID, Label: e.Label, Stream: e.Stream, By: e.By, At: when(e.At)}
+	return exampleView{ID: e.ID, Label: e.Label, Stream: e.Stream, By: e.By, At: e.At}
 }

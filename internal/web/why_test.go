@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"net/http"
 	"slices"
 	"testing"
@@ -28,15 +27,15 @@ func TestWhy(t *testing.T) {
 			float32(6 - i),
 		}})
 	}
-	p := New(Options{Examples: func() iter.Seq[record.Example] { return slices.Values(examples) }})
+	p := pageOf(Options{}, fakeStage{examples: examples})
 	asked := record.Review{
 		ID: "asked", Stream: "door", Model: "m", Vector: []float32{2, 0},
 		Guess: record.Guess{Label: "dog", Alternatives: []record.Alternative{{Label: "cat"}}},
 	}
 	alone := asked
 	alone.ID, alone.Guess = "alone", record.Guess{Label: "cat"}
-	p.Told(nil, []record.Review{asked, alone}, false)
-	server := running(t, p, Access{Loopback: true})
+	p.told(nil, []record.Review{asked, alone}, false)
+	server := serving(t, p, Access{Loopback: true})
 	why := func(id string) (out []string) {
 		t.Helper()
 		var v struct{ Reasons []reasonView }

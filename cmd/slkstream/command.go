@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/internal/kernel"
+)
+
+// command is a command of the program, or a family of commands.
+type command struct {
+	name    string // without the program's: "run", "eval stream"; config has its settings under it
+	args    string // what its usage says behind the name: FILE, TOPIC..., [HOST:PORT...], or a flag
+	short   string
+	long    string
+	example string
+	run     func(context.Context, *call) error
+	of      []command // those of a family, which itself only shows help
+}
+
+func (d command) build() *cobra.Command {
+	words := strings.Fields(d.name)
+	cmd := &cobra.Command{
+		Use:   strings.TrimSpace(words[len(words)-1] + " " + d.args),
+		Short: d.short, Long: d.long, Example: d.example, RunE: refuseUnknown,
+	}
+	for _, one := range d.of {
+		cmd.AddCommand(one.build())
+	}
+	if d.run == nil {
+		return cmd
+	}
+	addSettings(d.name, cmd)
+	cmd.Args = d.checkArguments
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := config.Load(d.name, cmd.Flags(), os.Environ())
+		if err != nil {
+			return usageError{err}
+		}
+		if err := kernel.Use(c.General.Kernel); err != nil {
+			return usageError{err}
+		}
+		console := newConsole(cmd.ErrOrStderr())
+		of := &call{
+			Config: c, Args: args, Log: newLogger(console, c.General), In: cmd.InOrStdin(), Out: cmd.OutOrStdout(),
+			Err: console, console: console,
+		}
+		defer of.end()
+		return d.run(cmd.Context(), of)
+	}
+	return cmd
+}
+
+// checkArguments refuses arguments that are more or fewer than the usage says.
+func (d command) checkArguments(cmd *cobra.Command, args []string) error {
+	optional, many := strings.HasPrefix(d.args, "["), strings.Contains(d.args, "...")
+	switch {
+	case d.args == "" || strings.HasPrefix(d.args, "-"):
+		return noArguments(cmd, args)
+	case len(args) == 0 && !optional:
+		return usagef("%s needs %s: %s", cmd.CommandPath(), strings.TrimSuffix(d.args, "..."), cmd.UseLine())
+	case len(args) > 1 && !many:
+		return usagef("%s takes one %s, but was given %d: %s", cmd.CommandPath(), d.args, len(args), cmd.UseLine())
+	}
+	return nil
+}
+
+// noArguments refuses arguments. It says how a file is given.
+func noArguments(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.Flags().Lookup("input") != nil:
+		return usagef("%s takes no arguments: give the file as --input %s", cmd.CommandPath(), args[0])
+	}
+	return usagef("%s takes no arguments, but was given %q", cmd.CommandPath(), args[0])
+}
+
+// refuseUnknown runs a command that is only a family: it shows help, or fails with the nearest command's
+// name.
+func refuseUnknown(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	hint := ""
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return usagef("unknown command %q of %q%s", args[0], cmd.CommandPath(), hint)
+}
+
+// addSettings adds the flags that config has for the command of this name, with completion of their values.
+func addSettings(name string, cmd *cobra.Command) {
+	config.Flags(cmd.Flags(), name)
+	for _, s := range config.Default(name).Settings() {
+		complete := cobra.NoFileCompletions
+		switch {
+		case s.Choices() != nil:
+			complete = cobra.FixedCompletions(s.Choices(), cobra.ShellCompDirectiveNoFileComp)
+		case s.Example == "FILE" || s.Example == "DIR":
+			continue // the shell's own
+		}
+		if err := cmd.RegisterFlagCompletionFunc(s.Name, complete); err != nil {
+			panic(err) // the flag was added above
+		}
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(name, err) })
+	showInGroups(name, cmd)
+}
+
+// flagError adds the nearest known name to the error of a mistaken flag.
+func flagError(command string, err error) error {
+	var missing *pflag.NotExistError
+	if errors.As(err, &missing) {
+		if use := config.Replaced(command, missing.GetSpecifiedName()); use != "" {
+			return usagef("%s", use)
+		}
+		if near := config.NearestFlag(command, missing.GetSpecifiedName()); near != "" {
+			return usagef("%w; did you mean --%s?", err, near)
+		}
+	}
+	return usageError{err}
+}

@@ -1,0 +1,121 @@
+package config
+
+import (
+	"slices"
+	"time"
+)
+
+// Select says which records, streams or items a command is about.
+type Select struct {
+	Stream    string
+	Class     string
+	Partition int // of the input; -1: not given
+	ID        string
+	Reason    string // of dead letters
+	Since     string // a duration before now, or RFC 3339
+	Unknown   bool
+	Count     int
+}
+
+func (s *Select) settings() []definition {
+	const newest = "only the newest of these, so many; 0: all"
+	classes := with(labelTopic, "state show", "state reset", "audit")
+	streams := with(with(classes, deadLetters...), "tail", "pause", "resume", "state export", "state import")
+	return []definition{
+		define("stream", &s.Stream, streams, "", "only this stream; none: all of them"),
+		define("class", &s.Class, classes, "", "only this class; none: all of them"),
+		define("partition", &s.Partition, []string{"pause", "resume"}, -1,
+			"only this partition of the input; -1: all of them", atLeast(-1)),
+		define("id", &s.ID, []string{"similar"}, "", "the item, by its own id or that of its result").
+			example("ID").when("skip", "", "the record, by the id that its result would have: TOPIC/PARTITION/OFFSET").
+			neededBy("similar", "skip"),
+		define("reason", &s.Reason, deadLetters, "", "only letters whose reason contains this, whatever its case"),
+		define("since", &s.Since, deadLetters, "",
+			"only letters written since then: a duration such as 2h, or an RFC 3339 time").example("TIME").
+			when("similar", "", "only items of that time and later: a duration such as 2h, or an RFC 3339 time").
+			when("correct", "24h", "where the range begins: a duration before now, or an RFC 3339 time"),
+		define("unknown", &s.Unknown, []string{"tail"}, false, "only items that are like nothing that is labelled"),
+		define("count", &s.Count, []string{"tail"}, 0, "records to show before it ends; 0: until stopped",
+			atLeast(0)).
+			when("similar", 10, "items to show", atLeast(1), atMost(100)).
+			when("dead list", 0, newest).when("dead show", 0, newest).when("dead replay", 0, newest),
+	}
+}
+
+// SinceTime returns Since as a time; zero: from the start.
+func (s *Select) SinceTime(now time.Time) time.Time {
+	at, _ := s.since(now) // check refuses others
+	return at
+}
+
+func (s *Select) since(now time.Time) (time.Time, error) {
+	if s.Since == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(s.Since); err == nil {
+		return now.Add(-ago), nil
+	}
+	return time.Parse(time.RFC3339, s.Since)
+}
+
+func (s *Select) check(c *Config, fault report) {
+	if _, err := s.since(time.Now()); err != nil {
+		fault("since", "is %s: must be a duration such as 2h, or a time such as 2026-01-02T15:04:05Z", s.Since)
+	}
+	if !slices.Contains([]string{"pause", "resume"}, c.command) {
+		return
+	}
+	switch in := c.Topics.In; {
+	case s.Stream != "" && s.Partition >= 0:
+		fault("partition", "is %d, and stream is given too: a stream is paused wherever it is", s.Partition)
+	case len(in) > 1:
+		fault("in", "is given %d times: pause the partitions of one topic at a time", len(in))
+	case len(in) == 1 && s.Partition < 0:
+		fault("in", "is given without partition: which one of %s?", in[0])
+	}
+}
+
+// Change says what a command changes, and who says so.
+type Change struct {
+	Forget bool
+	Name   string // to forget
+	By     string // author of the labels
+	DryRun bool
+	Again  bool
+	Force  bool
+}
+
+func (h *Change) settings() []definition {
+	return []definition{
+		define("forget", &h.Forget, []string{"teach"}, false,
+			"forget the examples of the file, by their ids, instead of teaching them"),
+		define("name", &h.Name, []string{"forget"}, "", "class, cluster or name to forget").example("NAME").
+			neededBy("forget"),
+		define("by", &h.By, with(orders, "teach", "forget"), "", "who says so: kept with each record").
+			example("NAME"),
+		define("dry-run", &h.DryRun, []string{"dead replay"}, false,
+			"say what would be replayed, and replay nothing").
+			when("correct", false, "say what would be corrected, and correct nothing"),
+		define("again", &h.Again, []string{"dead replay"}, false, "replay those too that were replayed before"),
+		define("force", &h.Force, []string{"label"}, false, "overwrite the output").
+			when("state import", false, "put what the file holds above memory that was saved since"),
+	}
+}
+
+// Output says how results are printed.
+type Output struct {
+	JSON bool
+	Raw  bool
+	Full bool
+}
+
+func (o *Output) settings() []definition {
+	printed := with(measuring, "audit", "correct", "forget", "labels list", "labels history", "dead list",
+		"dead show", "version")
+	return []definition{
+		define("json", &o.JSON, printed, false, "print one JSON object a line instead of a table"),
+		define("raw", &o.Raw, []string{"tail", "state show", "dead show"}, false,
+			"print what senders wrote as it is, whole, with whatever steers a terminal"),
+		define("full", &o.Full, []string{"tail"}, false, "show attributes whole, however long"),
+	}
+}
