@@ -35,11 +35,7 @@ type Knowledge struct {
 	class     []int32
 	labelledZ []float32 // m x d, before the metric
 	labelled  []float32 // m x d; labelledZ itself without a metric
-
-	// Each class's labelled rows and learned prototype, weighted: their sum, K x d, their weights and |sum|^2.
-	sums    []float32
-	masses  []float64
-	squares []float64
+	sums      classSums
 
 	expected  []float64 // pi0
 	coherence float64
@@ -139,20 +135,21 @@ func (k *Knowledge) fromClusters(s *Stream) {
 	k.mean = c.centre(nil, d)
 	match, _ := c.limits(s.settings.DiscoverDistance)
 	k.limit.at = distance(float32(match))
-	for i, mean := range c.centred(k.mean) {
-		label := c.list[i].label()
+	means := c.centred(k.mean)
+	for _, x := range c.list {
+		label := x.label()
 		if _, twice := k.numbers[label]; !twice {
 			k.numbers[label] = int32(len(k.names))
 			k.names = append(k.names, label)
-			k.sums = append(k.sums, make([]float32, d)...)
-			k.masses = append(k.masses, 0)
 		}
-		at := int(k.numbers[label])
-		kernel.Axpy(float32(c.list[i].mass), mean, k.sums[at*d:at*d+d])
-		k.masses[at] += c.list[i].mass
+	}
+	k.sums = newClassSums(&k.solve, len(k.names), d)
+	for i, mean := range means {
+		mass := c.list[i].mass
+		k.sums.add(int(k.numbers[c.list[i].label()]), mean, float32(mass), mass)
 	}
 	k.expected = slices.Repeat([]float64{1 / float64(len(k.names))}, len(k.names))
-	k.square()
+	k.sums.weighAll()
 }
 
 // take sets the space and the labelled rows in it; if unchanged, they are those of before.
@@ -195,55 +192,39 @@ func (k *Knowledge) sameMap(before *Knowledge) bool {
 	return before != nil && before.metric == k.metric && slices.Equal(before.mean, k.mean)
 }
 
-// addUp computes the sums, weights and squares of the prototypes.
+// addUp computes the sums of the classes.
 func (k *Knowledge) addUp(prior *solver.Prior) {
 	d := k.dimension
-	k.sums, k.masses = make([]float32, len(k.names)*d), make([]float64, len(k.names))
+	k.sums = newClassSums(&k.solve, len(k.names), d)
 	for i, c := range k.class {
-		kernel.Axpy(float32(k.weight), k.labelled[i*d:i*d+d], k.sums[int(c)*d:int(c)*d+d])
-		k.masses[c] += k.weight
+		k.sums.add(int(c), k.labelled[i*d:i*d+d], float32(k.weight), k.weight)
 	}
 	if prior != nil {
 		k.addPrior(prior)
 	}
-	k.square()
+	k.sums.weighAll()
 }
 
 // addPrior adds the learned prototypes. The metric does not change their lengths.
 func (k *Knowledge) addPrior(prior *solver.Prior) {
 	d := k.dimension
-	var classes []int
-	var rows []float32
-	var lengths []float64
+	var scratch []float32
+	row := make([]float32, d)
+	if k.metric != nil {
+		scratch = make([]float32, len(k.metric.Scales))
+	}
 	for c, w := range prior.Weights {
 		if w == 0 {
 			continue
 		}
-		rows = append(rows, prior.Means[c*d:c*d+d]...)
-		row := rows[len(classes)*d:]
+		copy(row, prior.Means[c*d:])
 		kernel.Axpy(-prior.Inverse[c], k.mean, row)
-		classes = append(classes, c)
-		lengths = append(lengths, math.Sqrt(float64(kernel.Dot(row, row))))
-	}
-	if k.metric != nil && len(rows) > 0 {
-		k.metric.Apply(rows, nil)
-	}
-	for i, c := range classes {
-		w := prior.Weights[c]
 		by := w
 		if k.metric != nil {
-			by *= float32(lengths[i])
+			by *= float32(math.Sqrt(float64(kernel.Dot(row, row))))
+			k.metric.Apply(row, scratch)
 		}
-		kernel.Axpy(by, rows[i*d:i*d+d], k.sums[c*d:c*d+d])
-		k.masses[c] += float64(w)
-	}
-}
-
-func (k *Knowledge) square() {
-	d := k.dimension
-	k.squares = make([]float64, len(k.names))
-	for c := range k.squares {
-		k.squares[c] = float64(kernel.Dot(k.sums[c*d:c*d+d], k.sums[c*d:c*d+d]))
+		k.sums.add(c, row, by, float64(w))
 	}
 }
 

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"math"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -58,41 +57,24 @@ func (v *novelty) learn(s *Stream, of *lesson) {
 func leftOutFit(
 	rows []float32, classes []int32, chosen []int, k, d int, set *solver.Settings,
 ) confidenceFit {
-	sums, count := make([]float32, k*d), make([]float32, k)
+	sums := newClassSums(set, k, d)
 	for i, c := range classes {
-		kernel.Axpy(1, rows[i*d:i*d+d], sums[int(c)*d:int(c)*d+d])
-		count[c]++
+		sums.add(int(c), rows[i*d:i*d+d], 1, 1)
 	}
-	prototypes, squares := make([]float32, k*d), make([]float32, k)
-	prototype := func(c int, sum []float32, n float32) {
-		at := prototypes[c*d : c*d+d]
-		copy(at, sum)
-		kernel.Scale(1/max(n, 1), at)
-		pulled, _ := solver.Pull(set.U, max(1e-24, float64(kernel.Dot(at, at))))
-		kernel.Scale(float32(pulled), at)
-		squares[c] = kernel.Dot(at, at)
-	}
-	for c := range k {
-		prototype(c, sums[c*d:c*d+d], count[c])
-	}
-	near, others := make([]float32, k), make([]float32, d)
+	sums.weighAll()
+	near := make([]float32, k)
 	z, right := make([]float64, len(chosen)), make([]bool, len(chosen))
 	for i, at := range chosen {
 		row, c := rows[at*d:at*d+d], int(classes[at])
-		sum := sums[c*d : c*d+d]
-		copy(others, sum)
-		kernel.Axpy(-1, row, others)
-		prototype(c, others, count[c]-1)
-		kernel.Products(near, row, prototypes, 1, k, d)
-		for j := range near {
-			if near[j] = float32(set.Tau) * (2*near[j] - squares[j]); count[j] == 0 {
-				near[j] = float32(math.Inf(-1))
-			}
-		}
+		kernel.Products(near, row, sums.values, 1, k, d)
+		own, all := float64(kernel.Dot(row, row)), sums.costs[c]
+		sums.costs[c] = sums.cost(sums.masses[c]-1, sums.squares[c]-2*float64(near[c])+own)
+		near[c] -= float32(own)
+		sums.of(near)
+		sums.costs[c] = all
 		kernel.SoftmaxRows(near, 1, k)
 		best := slices.Max(near)
 		z[i], right[i] = logit(float64(best)), slices.Index(near, best) == c
-		prototype(c, sum, count[c])
 	}
 	return fitConfidence(len(z), func(i int) (float64, bool) { return z[i], right[i] })
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
@@ -20,14 +19,10 @@ type Now struct {
 	soft   []float32 // rows x classes: S
 	middle float64   // median squared distance of a row to the nearest before it
 
-	sums    []float32 // of each class: those of knows, and rows that items labelled since
-	summed  bool      // sums is a copy
-	masses  []float64
-	squares []float64
-	counts  []float64 // cpi pi0, and the sum of S over the rows since the last episode
-	logs    []float32 // log of counts: of pi, but for what all classes share
-
-	prototypes []nowPrototype
+	sums   classSums // those of knows, and rows that items labelled since
+	copied bool      // the sums are a copy of those of knows
+	counts []float64 // cpi pi0, and the sum of S over the rows since the last episode
+	logs   []float32 // log of counts: of pi, but for what all classes share
 
 	pairs   settledPairs
 	fit     confidenceFit
@@ -196,13 +191,10 @@ func (n *Now) embed() {
 func (n *Now) count() {
 	k := n.knows
 	classes := len(k.names)
-	n.sums, n.summed = k.sums, false
-	n.masses, n.squares = append(n.masses[:0], k.masses...), append(n.squares[:0], k.squares...)
+	n.sums, n.copied = k.sums, false
 	n.counts, n.logs = vector.Resize(n.counts, classes), vector.Resize(n.logs, classes)
-	n.prototypes = vector.Resize(n.prototypes, classes)
 	for c, expected := range k.expected {
 		n.counts[c] = k.solve.CPI * expected
-		n.prototype(c)
 	}
 	closest := n.scratch.scores[:0]
 	for i := range n.rows {
@@ -230,14 +222,11 @@ func (n *Now) gather(i int) {
 	if !r.given || r.settled || c < 0 {
 		return
 	}
-	if !n.summed {
-		n.sums, n.summed = slices.Clone(n.sums), true
+	if !n.copied {
+		n.sums, n.copied = n.sums.clone(), true
 	}
-	sum := n.sums[c*d : c*d+d]
-	kernel.Axpy(float32(n.knows.weight), n.u[i*d:i*d+d], sum)
-	n.masses[c] += n.knows.weight
-	n.squares[c] = float64(kernel.Dot(sum, sum))
-	n.prototype(c)
+	n.sums.add(c, n.u[i*d:i*d+d], float32(n.knows.weight), n.knows.weight)
+	n.sums.weigh(c)
 }
 
 func logCount(count float64) float32 { return float32(math.Log(max(count, 1e-30))) }
@@ -249,7 +238,7 @@ func distance(product float32) float64 { return math.Sqrt(max(0, float64(2-2*pro
 func (n *Now) Bytes() int {
 	bytes := 4*(cap(n.raised)+cap(n.u)+cap(n.soft)) + 160*cap(n.rows)
 	if k := n.knows; k != nil {
-		bytes += 4 * (len(k.labelled) + len(k.labelledZ) + len(k.sums))
+		bytes += 4 * (len(k.labelled) + len(k.labelledZ) + len(k.sums.values))
 	}
 	return bytes
 }

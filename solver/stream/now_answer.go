@@ -76,7 +76,7 @@ func (n *Now) tile(items []Item) {
 	x.labelled, x.classes = vector.Resize(x.labelled, most*m), vector.Resize(x.classes, most*classes)
 	x.window = vector.Resize(x.window, most*all)
 	kernel.Products(x.labelled, u, k.labelled, most, m, d)
-	kernel.Products(x.classes, u, n.sums, most, classes, d)
+	kernel.Products(x.classes, u, n.sums.values, most, classes, d)
 	kernel.Products(x.window, u, n.u, most, all, d)
 	for i := range items {
 		n.rows[before+i].far = n.far(z[i*d:i*d+d], x.labelled[i*m:i*m+m], x.classes[i*classes:i*classes+classes])
@@ -88,7 +88,8 @@ func (n *Now) item(at, tiled int, item *Item, keep bool) Answer {
 	k, x := n.knows, &n.scratch
 	m, classes := len(k.class), len(k.names)
 	window, scores := x.window[tiled*len(n.rows):][:at], n.row(at)
-	n.costs(scores, x.classes[tiled*classes:][:classes])
+	copy(scores, x.classes[tiled*classes:][:classes])
+	n.sums.of(scores)
 	x.likely = append(x.likely[:0], scores...)
 	kernel.Softmax(x.likely)
 	kernel.Axpy(float32(k.solve.Beta), n.logs, scores)
@@ -128,36 +129,6 @@ func (n *Now) reject(item *Item, scores []float32) {
 	}
 }
 
-// costs fills out with -a, but for what all classes share, by a row's products with the sums.
-func (n *Now) costs(out, products []float32) {
-	for c, p := range n.prototypes {
-		out[c] = p.by*products[c] - p.less
-	}
-}
-
-// nowPrototype is what a class's cost is made of: by times a row's product with the class's sum, less the rest.
-type nowPrototype struct{ by, less float32 }
-
-// prototype works out a class's cost anew.
-func (n *Now) prototype(c int) {
-	s := &n.knows.solve
-	if n.squares[c] <= 0 { // a mean of zero has no cost; without any mass a class takes no part
-		n.prototypes[c] = nowPrototype{}
-		if n.masses[c] == 0 {
-			n.prototypes[c].less = 1e30 // finite: where all are so, all are alike
-		}
-		return
-	}
-	length := n.squares[c] / (n.masses[c] * n.masses[c]) // |mean|^2
-	pulled := math.Pow(length, -s.U/2)
-	square := length * pulled * pulled // |C|^2
-	psi := 0.
-	if s.U < 1 {
-		psi = 2 * (1 - s.U) / (2 - s.U) * math.Pow(square, (2-s.U)/(2-2*s.U))
-	}
-	n.prototypes[c] = nowPrototype{float32(2 * s.Tau / n.masses[c] * pulled), float32(s.Tau * psi)}
-}
-
 // far is about the distance of a row to the nearest labelled item, see unknownScores, or that to the nearest
 // cluster: without the metric, it is that of the item that is nearest with it.
 func (n *Now) far(z, labelled, products []float32) float64 {
@@ -165,7 +136,8 @@ func (n *Now) far(z, labelled, products []float32) float64 {
 	if k.clusters {
 		best := math.Inf(1)
 		for c, v := range products {
-			best = min(best, 1+k.squares[c]/(k.masses[c]*k.masses[c])-2*float64(v)/k.masses[c])
+			mass := k.sums.masses[c]
+			best = min(best, 1+k.sums.squares[c]/(mass*mass)-2*float64(v)/mass)
 		}
 		return math.Sqrt(max(0, best))
 	}
