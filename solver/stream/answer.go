@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/slkstream/slkstream/solver"
 )
 
 // Answer labels one episode and learns from it: it gathers the labelled examples, solves, answers, and
@@ -129,9 +127,7 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) (err error) {
 	}
 	p.rejected = p.against(s, items)
 	p.Evidence = p.rejected
-	r, err := of.engine.solve(ctx, &p.Problem, func(space *solver.Space) {
-		each(s.state, func(part relater) { part.relate(of, space) })
-	})
+	r, err := of.engine.solve(ctx, of, &p.Problem)
 	if err != nil {
 		return err
 	}

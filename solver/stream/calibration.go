@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/logistic"
-	"github.com/slkstream/slkstream/solver"
 )
 
 // heldOutKept bounds the held-out answers kept, the newest.
@@ -194,7 +193,7 @@ func (s *Stream) leaveOut(ctx context.Context, of *episode) ([]heldOut, error) {
 		return nil, nil
 	}
 	trial.Proportions = s.proportions.expected(p.names)
-	r, err := of.engine.solve(ctx, &trial, func(space *solver.Space) { s.relateTrial(p, &trial, space, items) })
+	r, err := of.engine.solve(ctx, of, &trial)
 	if err != nil {
 		return nil, err
 	}

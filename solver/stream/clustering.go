@@ -61,9 +61,8 @@ func (s *clusters) answer(e *episode) {
 			unknown = append(unknown, i)
 		}
 	}
-	before := s.copies()
 	members := e.stream.cluster(e.items, unknown, report)
-	s.strangers(before, e.number, called, report)
+	s.strangers(e)
 	for i, m := range members {
 		a := &answers[unknown[i]]
 		known := Alternative{Label: a.Label, Confidence: min(a.Confidence, m.confidence)}
@@ -229,6 +228,9 @@ func (s *clusters) learn(members []int, unit []float32, d int, episode int64) {
 			}
 		}
 		c.mean, c.mass = mean, min(clusterWindow, c.mass+count[k])
+		if c.seen != episode {
+			c.itemsBefore, c.seenBefore = c.items, c.seen
+		}
 		c.items += int64(count[k])
 		c.seen = episode
 	}

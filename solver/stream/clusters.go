@@ -16,6 +16,8 @@ type cluster struct {
 	mass  float64
 	items int64 // number answered with it
 	seen  int64 // the last episode with an item of it
+
+	itemsBefore, seenBefore int64 // both before that episode, while it is answered
 }
 
 func (c *cluster) label() string {
@@ -129,5 +131,25 @@ func (s *clusters) retire(report *Report) {
 		}
 		report.Events = append(report.Events, Event{Kind: "retired", Class: s.list[oldest].label()})
 		s.list = slices.Delete(s.list, oldest, oldest+1)
+	}
+}
+
+const (
+	strangerItems = 5  // a cluster is reported from so many items on: single ones are mostly accidents
+	strangerAway  = 10 // episodes without an item after which a stranger counts as returned
+)
+
+// strangers reports the clusters of an episode's unknown items that nobody has named: those that are new, and
+// those that return.
+func (s *clusters) strangers(e *episode) {
+	for _, c := range s.list {
+		label := c.label()
+		switch {
+		case c.seen != e.number, c.name != "", e.problem.called.called(label) != label, c.items < strangerItems:
+		case c.itemsBefore < strangerItems:
+			e.report.Events = append(e.report.Events, Event{Kind: "new-unknown", Class: label})
+		case e.number-c.seenBefore > strangerAway:
+			e.report.Events = append(e.report.Events, Event{Kind: "returned-unknown", Class: label})
+		}
 	}
 }

@@ -39,15 +39,13 @@ func (e *Engine) set(s *Stream) (err error) {
 	return err
 }
 
-// solve solves a problem, to which relate may add once its rows are embedded.
-func (e *Engine) solve(
-	ctx context.Context, p *solver.Problem, relate func(*solver.Space),
-) (*solver.Result, error) {
+// solve solves the episode's problem, or a trial of it. Once its rows are embedded, the timeline relates them.
+func (e *Engine) solve(ctx context.Context, of *episode, p *solver.Problem) (*solver.Result, error) {
 	space, err := e.solver.Embed(p)
 	if err != nil {
 		return nil, err
 	}
-	relate(space)
+	of.stream.timeline.relate(of, p, space)
 	if _, err = space.Graph(ctx); err != nil {
 		return nil, err
 	}

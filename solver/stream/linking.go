@@ -35,20 +35,13 @@ func (p *grouping) order(t *timeline, learned bool) {
 	if n < 2 {
 		return
 	}
-	around := surroundings{n: n, nearest: make([]float32, n), position: make([]int32, n)}
-	for i := range n {
-		best := float32(-2)
-		for j, v := range p.alike[i*n : i*n+n] {
-			if j != i && v > best {
-				best, around.position[i] = v, int32(j)
-			}
-		}
-		around.nearest[i] = 1 - best
-	}
+	around := surroundings{distances: make([]float32, n*n)}
+	kernel.Axpy(-1, p.alike, around.distances)
+	around.find(n)
 	if learned {
 		t.learnOrder(&around)
 	}
-	middle := float64(vector.Median(around.nearest))
+	middle := float64(1 + float32(around.middle)) // of 1 - cosine
 	for positions := range lagMost + 1 {
 		lag := lagLikeness * t.coherence() * middle * (float64(positions)/lagUnit - 1)
 		p.lag = append(p.lag, float32(lag))

@@ -22,10 +22,6 @@ type (
 	contributor interface {
 		contribute(ctx context.Context, e *episode) error
 	}
-	// relater adds to it what depends on the embedded rows.
-	relater interface {
-		relate(e *episode, space *solver.Space)
-	}
 	// answerer changes the answers of a solved episode.
 	answerer interface{ answer(e *episode) }
 	// observer learns from an answered episode. It cannot fail, and changes only what the stream keeps.

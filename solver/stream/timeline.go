@@ -49,7 +49,7 @@ func (t *timeline) coherence() float64 {
 type surroundings struct {
 	n         int       // items
 	distances []float32 // squared, n x n
-	nearest   []float32 // squared distance to the nearest other item
+	nearest   []float32 // distance to the nearest other item
 	sorted    []float32
 	position  []int32 // of that item
 	middle    float64 // median of nearest
@@ -57,10 +57,14 @@ type surroundings struct {
 
 // measure fills in distances and nearest neighbours.
 func (a *surroundings) measure(space *solver.Space, n int) {
-	a.n = n
 	a.distances = vector.Resize(a.distances, n*n)
-	a.nearest, a.position = vector.Resize(a.nearest, n), vector.Resize(a.position, n)
 	space.Distances(a.distances, n)
+	a.find(n)
+}
+
+// find fills in nearest neighbours by distances.
+func (a *surroundings) find(n int) {
+	a.n, a.nearest, a.position = n, vector.Resize(a.nearest, n), vector.Resize(a.position, n)
 	for i := range n {
 		nearest, position, row := float32(math.MaxFloat32), 0, a.distances[i*n:i*n+n]
 		row[i] = nearest
@@ -76,61 +80,37 @@ func (a *surroundings) measure(space *solver.Space, n int) {
 	a.middle = float64(vector.Median(a.sorted))
 }
 
-// relate adds to an embedded episode the edges, lags and evidence that follow from the order, the frames and
-// the tracks of its items, and from the labels around them.
-func (t *timeline) relate(e *episode, space *solver.Space) {
-	s, p, items := e.stream, e.problem, e.items
-	timed := s.settings.Time && !e.cold
-	if !s.relates(items, timed) {
+// relate adds to an embedded problem what follows from the order, the frames and the tracks of the episode's
+// items: edges and lags, and to the episode's own problem evidence from the labels around them. A trial, in
+// which items are answered without their labels, uses the coherence known before; nothing is added if it has
+// other rows, too. Distances are measured each time: without the hidden labels the mean differs.
+func (t *timeline) relate(e *episode, to *solver.Problem, space *solver.Space) {
+	p, items, set := e.problem, e.items, &e.stream.settings
+	timed, trial := set.Time && !e.cold, to != &p.Problem
+	if len(items) < 2 || len(items) > lagRows || !timed && (trial || !related(items)) || to.N != len(items) {
 		return
 	}
-	s.measure(p, &p.Problem, space, items)
+	p.around.measure(space, len(items))
+	p.edges = edges(p.edges[:0], &p.around, items, set)
+	to.Edges = p.edges
 	if !timed {
 		return
 	}
-	t.learnOrder(&p.around)
-	s.lag(p, &p.Problem)
-	if evidence := t.evidence(p, items, s.settings.Solver.Rho); evidence != nil {
+	if !trial {
+		t.learnOrder(&p.around)
+	}
+	p.lag = t.lag(p.lag, &p.around)
+	to.Lag = p.lag
+	if trial {
+		return
+	}
+	if evidence := t.evidence(p, items, set.Solver.Rho); evidence != nil {
 		kernel.Axpy(1, p.rejected, evidence[:len(p.rejected)])
 		p.Evidence = evidence
 	}
 }
 
-// relateTrial is the same for a trial, in which items are answered without their labels: it uses
-// the coherence known before, and learns nothing. It does nothing for a trial with rows other than
-// the episode's items.
-func (s *Stream) relateTrial(p *problem, trial *solver.Problem, space *solver.Space, items []Item) {
-	if s.settings.Time && trial.N == len(items) && s.relates(items, true) {
-		s.measure(p, trial, space, items)
-		s.lag(p, trial)
-	}
-}
-
-// relates reports whether the order, frames or tracks of the items are used.
-func (s *Stream) relates(items []Item, timed bool) bool {
-	return len(items) >= 2 && len(items) <= lagRows && (timed || related(items))
-}
-
-// measure fills in the surroundings of an episode's items, and adds the edges of frames and tracks to the
-// problem. It is called for a trial and again after it: without the hidden labels the mean differs, and
-// so do distances.
-func (s *Stream) measure(p *problem, to *solver.Problem, space *solver.Space, items []Item) {
-	p.around.measure(space, len(items))
-	solve := &s.settings.Solver
-	p.edges = s.edges(p.edges[:0], &p.around, items, s.settings.FrameWeight, solve.Lambda, solve.Rho)
-	to.Edges = p.edges
-}
-
-// lag sets what the order adds to the problem's distances.
-func (s *Stream) lag(p *problem, to *solver.Problem) {
-	if to.N <= lagRows {
-		p.lag = s.timeline.lag(p.lag, &p.around)
-		to.Lag = p.lag
-	}
-}
-
-// lagRows bounds the items of an episode whose order, frames and tracks are used, and the rows and anchors of
-// a graph in time.
+// lagRows bounds the items of an episode whose order, frames and tracks are used.
 const lagRows = 2048
 
 // related reports whether any item has a frame or a track.

@@ -15,7 +15,8 @@ const trackEdges = .5 // of rho: the weight of all edges of an item to the other
 
 // edges appends the edges between items of one frame, with weights below zero, and between items of one
 // track, above zero.
-func (s *Stream) edges(out []solver.Edge, a *surroundings, items []Item, frames, lambda float64, rho int) []solver.Edge {
+func edges(out []solver.Edge, a *surroundings, items []Item, set *Settings) []solver.Edge {
+	frames, lambda, rho := set.FrameWeight, set.Solver.Lambda, set.Solver.Rho
 	if lambda == 0 || !related(items) {
 		return out
 	}
