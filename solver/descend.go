@@ -172,7 +172,7 @@ func (e *episode) setBase() {
 	for c := range k {
 		var base float64
 		if !e.modes {
-			base = -e.tau * (1 - e.blocks.Distance) * psi(e.pull, e.length[c])
+			base = -e.tau * (1 - e.blocks.Distance) * e.psi[c]
 		}
 		if e.beta > 0 {
 			base += e.beta * (1 - e.blocks.Proportions) * math.Log(e.pi[c])
@@ -294,10 +294,12 @@ func (e *episode) prototypes() {
 		e.shift()
 		return
 	}
-	if e.pull > 0 {
-		for c := range e.k {
-			if e.length[c] > 0 {
-				e.space.scale(c, math.Pow(e.length[c], -e.pull/2))
+	e.psi = vector.Zeroed(e.psi, e.k)
+	for c, length := range e.length {
+		if length > 0 {
+			var by float64
+			if by, e.psi[c] = Pull(e.pull, length); e.pull > 0 {
+				e.space.scale(c, by)
 			}
 		}
 	}

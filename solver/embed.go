@@ -111,11 +111,14 @@ func (e *episode) embedSome(p *Problem, from, to int) int {
 		row := e.z[q*d : q*d+d]
 		Raise(row, p.raw(q), e.settings.Power)
 		kernel.Axpy(-1, e.mean, row)
+		square := kernel.Dot(row, row)
 		e.inverse[q] = 0
-		if inverse := 1 / math.Sqrt(float64(kernel.Dot(row, row))); inverse <= math.MaxFloat32 {
+		if inverse := 1 / math.Sqrt(float64(square)); inverse <= math.MaxFloat32 {
 			e.inverse[q] = float32(inverse)
 		}
-		if !vector.Unit(row, row) && vector.NotFinite(row) >= 0 {
+		if square > 1e-20 && square < 1e20 { // as vector.Unit
+			kernel.Scale(e.inverse[q], row)
+		} else if !vector.Unit(row, row) && vector.NotFinite(row) >= 0 {
 			return q
 		}
 	}
@@ -165,7 +168,13 @@ func (e *episode) mapRows(p *Problem) {
 	} else {
 		e.mapped = vector.Resize(e.mapped, e.rows*d)
 		e.v = e.mapped
-		copy(e.v, e.z)
+		for q := 0; q < own; q++ { // a row at a time, so that it is in the cache when it is centred
+			row := e.v[q*d : q*d+d]
+			copy(row, e.z[q*d:q*d+d])
+			if m != nil {
+				kernel.Axpy(-1, m.Centre, row)
+			}
+		}
 		if e.settings.Paper.BiasCorrection {
 			e.correctBias()
 		}
@@ -173,8 +182,8 @@ func (e *episode) mapRows(p *Problem) {
 	}
 	if m != nil {
 		directions := len(m.Scales)
-		for q := range e.rows {
-			if q < own || e.count[q] == 0 { // the labelled rows in a mean are centred already
+		for q := own; q < e.rows; q++ {
+			if e.count[q] == 0 { // the labelled rows in a mean are centred already
 				kernel.Axpy(-1, m.Centre, e.v[q*d:q*d+d])
 			}
 		}

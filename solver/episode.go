@@ -43,6 +43,7 @@ type episode struct {
 	soft    []float64 // k: sum of s over unlabelled rows
 	held    []float64 // k: weight of labelled rows and prior
 	length  []float64 // k: |C|^2
+	psi     []float64 // k: psi_u(|C|), of means
 	graph   graph
 	order   sweepOrder
 

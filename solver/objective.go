@@ -233,10 +233,11 @@ type exact struct {
 	length []float64 // k: |C|^2
 }
 
-// Pull returns the factor |m|^-u that makes a prototype of a mean m, given |m|^2, and psi of that prototype.
+// Pull returns the factor |m|^-u that makes a prototype C of a mean m, given |m|^2, and psi_u(|C|), in which
+// |C|^((2-u)/(1-u)) is |m|^(2-u).
 func Pull(u, squared float64) (by, of float64) {
 	by = math.Pow(squared, -u/2)
-	return by, psi(u, squared*by*by)
+	return by, 2 * (1 - u) / (2 - u) * squared * by
 }
 
 // psi returns psi_u(|C|) for a squared length |C|^2: the term whose minimiser is C = m / |m|^u.
