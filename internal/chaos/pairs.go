@@ -236,9 +236,9 @@ For whoever is on call. Each line was broken on purpose, with both deliveries:
 ` + "`go run ./internal/chaos -table -page docs/failures.md`" + ` writes this page,
 and ` + "`-broker real`" + ` plays it on Apache Kafka.
 
-What stands under ` + "`/readyz`" + ` is there within a minute and until the fault ends, in the log, and in
-` + "`slkstream_trouble`" + `; with - the stage stays ready. No input is lost, and exactly once none is
-answered twice; results that somebody deletes with their topic are gone. Retries of refused requests use less
+The text under ` + "`/readyz`" + ` appears within a minute and stays until the fault ends, also in the log and
+in ` + "`slkstream_trouble`" + `; with - the stage stays ready. No input is lost, and with exactly-once no record
+is answered twice. Results that somebody deletes with their topic are gone. Retries of refused requests use less
 than 1 MB a second, the process stays below 512 MiB, and the stage is well again without a restart.
 
 | what fails | how | the stage meanwhile | ` + "`/readyz`" + ` 503 says | other inputs |

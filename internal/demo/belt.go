@@ -1,6 +1,5 @@
-// Package demo is the sample camera of the demo: a belt at a lost-property office that carries the same few
-// things past a lens again and again while the light and the camera drift. What each picture shows is known,
-// so that the demo can keep its own score.
+// Package demo is the sample camera of the demo: pictures of a few recurring objects on a belt, while the light
+// and the camera drift. The true label of each picture is known, so that the demo can score the stage.
 package demo
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/slkstream/slkstream/internal/sample"
 )
 
-// Newcomer is the name of the thing that comes only after a while and that no example shows.
+// Newcomer is the name of the object that first appears after a while and has no example.
 const Newcomer = "tag"
 
 // NewcomerAfter is how many pictures pass before the first newcomer.
@@ -26,20 +25,20 @@ const NewcomerAfter = 1000
 
 const (
 	newcomerShare = .08 // of the pictures from then on
-	strangerShare = .02 // of the pictures: something that comes once and never again
+	strangerShare = .02 // of the pictures: objects that appear only once
 )
 
-// Picture is what the camera saw.
+// Picture is one picture with its true label.
 type Picture struct {
 	ID       string
-	Thing    string // what it truly shows; "" if it is a stranger
+	Thing    string // the true label; "" for a stranger
 	Pixels   []byte // grey, side x side
 	side     int
 	stranger bool
 }
 
-// Belt brings pictures past the camera, always the same ones for a seed. Each picture of a thing is another
-// view of it: turned, shifted, grainy, in the light of the moment.
+// Belt generates pictures; the same seed gives the same ones. Each picture of an object is turned, shifted and
+// grainy, in the current light.
 type Belt struct {
 	names    []string
 	things   [][]byte // a picture of each, upright and in full light
@@ -47,14 +46,14 @@ type Belt struct {
 	others   *sample.Set // strangers
 	side     int
 	random   *rand.Rand
-	lane     []burst // the bursts on the belt at a time
+	lane     []burst // the current bursts
 	passed   int
 }
 
 // burst is a run of views of one thing.
 type burst struct{ thing, left int }
 
-// NewBelt loads the belt: one thing of each kind of clothing.
+// NewBelt returns a belt with one object of each kind of clothing.
 func NewBelt(seed uint64) *Belt {
 	set := sample.Fashion()
 	b := &Belt{
@@ -98,10 +97,10 @@ func between(pixels []byte, side int, x, y float64) float64 {
 	return value
 }
 
-// Names are the things that examples show.
+// Names lists the objects that have an example.
 func (b *Belt) Names() []string { return b.names }
 
-// Teachers are the labelled examples: one picture of each thing, upright and in steady light.
+// Teachers returns the labelled examples: one picture of each object, upright and in steady light.
 func (b *Belt) Teachers() []Picture {
 	out := make([]Picture, len(b.things))
 	for i, pixels := range b.things {
@@ -110,8 +109,8 @@ func (b *Belt) Teachers() []Picture {
 	return out
 }
 
-// Next is the next picture. Three bursts of 8 to 20 views of a thing ride side by side, and now and then
-// something else.
+// Next returns the next picture. It comes from one of three simultaneous bursts of 8 to 20 views of an object,
+// or now and then shows a stranger.
 func (b *Belt) Next() Picture {
 	b.passed++
 	p := Picture{ID: fmt.Sprintf("picture-%06d", b.passed), side: b.side}
@@ -141,13 +140,13 @@ func (b *Belt) fromLane() int {
 	return thing
 }
 
-// view takes a picture in the light of the moment. Within a minute at the usual rate the camera tilts, moves
-// away and the light falls, and then all comes back; the light's side wanders; each picture is turned and
-// shifted a little, and has grain.
+// view returns a picture of an object in the current light. Within a minute at the usual rate the camera tilts
+// and moves away and the light falls, then all of it returns to the start. The direction of the light moves too;
+// each picture is turned and shifted a little, and has grain.
 func (b *Belt) view(pixels []byte) []byte {
 	const (
 		day     = 5000.              // pictures from full light to dusk and back
-		morning = 700.               // how far the day has gone when the belt begins
+		morning = 700.               // the phase at the first picture
 		round   = 450.               // pictures for the light to go round
 		tilt    = 28 * math.Pi / 180 // at dusk
 		wobble  = 7 * math.Pi / 180
@@ -175,14 +174,14 @@ func (b *Belt) view(pixels []byte) []byte {
 	return out
 }
 
-// Attributes are what a picture's attributes say for people. The stage passes them on and never reads them.
+// Attributes are the attributes of a picture, for people: the stage passes them on without reading them.
 type Attributes struct {
 	Image    string `json:"image"`
 	Truth    string `json:"truth,omitempty"` // the thing it shows
 	Stranger bool   `json:"stranger,omitempty"`
 }
 
-// Example is the picture as a record: its embedding, and the picture itself and what it shows as attributes.
+// Example returns the picture as a record: its embedding, with the picture and its true label as attributes.
 func (p *Picture) Example() (record.Example, error) {
 	data, err := p.dataURL()
 	if err != nil {
@@ -195,7 +194,7 @@ func (p *Picture) Example() (record.Example, error) {
 	return record.Example{ID: p.ID, Vector: sample.HOG(p.Pixels, p.side), Attributes: attributes}, nil
 }
 
-// About reads an item's attributes; zero where they say nothing of the kind.
+// About reads an item's attributes; fields that are missing are zero.
 func About(attributes json.RawMessage) (a Attributes) {
 	if len(attributes) > 0 && json.Unmarshal(attributes, &a) != nil {
 		return Attributes{}

@@ -12,10 +12,10 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// picturesOfFiles is a minute of the belt at 40 a second.
+// picturesOfFiles is the number of pictures in a minute, at 40 a second.
 const picturesOfFiles = 2400
 
-// File is one that WriteFiles wrote.
+// File describes a file that WriteFiles wrote.
 type File struct {
 	Path, What string
 }

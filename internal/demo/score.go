@@ -8,10 +8,10 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// recent is how many items the accuracy of late is over.
+// recent is the number of latest items over which the running accuracy is taken.
 const recent = 500
 
-// Score is how often one way of answering named the pictures right.
+// Score counts the right answers of one method.
 type Score struct {
 	Name   string `json:"name"`
 	Right  int64  `json:"right"`
@@ -50,9 +50,8 @@ func (s *Score) count(right bool) {
 	}
 }
 
-// Judge keeps the score of the stage and, on the very same episodes and with the same labels, of what it is
-// compared with: the same settings where three items in a hundred carry their label, the same without memory,
-// and nearest prototype. One goroutine uses it at a time.
+// Judge scores the stage and three rivals on the same episodes: the same settings with 3 % of the items
+// labelled, the same without memory, and the nearest prototype. One goroutine uses it at a time.
 type Judge struct {
 	scores []Score // of the stage, then of the rivals
 	rivals []rival
@@ -60,11 +59,11 @@ type Judge struct {
 	Strangers, SetAside int64 // strangers so far, and how many of them the stage called unknown
 }
 
-// rival answers every episode as a stage with its settings would.
+// rival is a stream with settings of its own that answers every episode.
 type rival struct {
 	engine *stream.Engine
 	stream *stream.Stream
-	taught bool // is told what every 33rd item is
+	taught bool // gets the label of every 33rd item
 	items  int
 }
 
@@ -73,7 +72,7 @@ const taughtEvery = 33
 // NewJudge starts the score. settings are the stage's.
 func NewJudge(settings stream.Settings) *Judge {
 	j := &Judge{scores: []Score{{Name: "slkstream"}}}
-	settings.ReviewRate = 0 // nobody answers the rivals' questions
+	settings.ReviewRate = 0 // nobody reviews the rivals' items
 	without := settings
 	without.Warm = false
 	nearest := without
@@ -90,7 +89,7 @@ func NewJudge(settings stream.Settings) *Judge {
 	return j
 }
 
-// Names are what is scored, the stage first.
+// Names lists the scored methods, the stage first.
 func (j *Judge) Names() []string {
 	var names []string
 	for i := range j.scores {
@@ -99,7 +98,7 @@ func (j *Judge) Names() []string {
 	return names
 }
 
-// Judged is one item of an episode: what the rivals are asked, what the stage answered, and the truth.
+// Judged is one item of an episode with the stage's answer and the true label.
 type Judged struct {
 	Item     stream.Item
 	Label    string // the stage's answer
