@@ -73,11 +73,11 @@ func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err er
 		return err == nil, err
 	}
 	s.log.Info("backfill", "job", b.Job, "records", all, "left", left)
-	v, err := s.labels.at(ctx, plan.Labels, nil)
+	v, err := s.labels.At(ctx, plan.Labels, nil)
 	if err != nil {
 		return false, err
 	}
-	s.labels.fix(v)
+	s.labels.Fix(v)
 	if c := s.options.Compare; c != nil {
 		if err := c.load(ctx, s, plan); err != nil {
 			return false, err
@@ -119,7 +119,7 @@ func (s *Stage) left(ctx context.Context, plan *Plan) (int64, error) {
 		if r.From >= r.To {
 			continue
 		}
-		committed, err := waitFor(ctx, s.client, s.log, "reading offsets of group "+s.options.Group, func() (int64, error) {
+		committed, err := topic.Await(ctx, s.client, s.log, "reading offsets of group "+s.options.Group, func() (int64, error) {
 			return s.client.Committed(ctx, s.options.Group, r.Topic, r.Partition)
 		})
 		if err != nil {
@@ -137,7 +137,7 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 		return nil, err
 	}
 	read := func() (*Plan, error) { return s.readPlan(ctx, b.Job) }
-	plan, err := waitFor(ctx, s.client, s.log, "reading the job's plan", read)
+	plan, err := topic.Await(ctx, s.client, s.log, "reading the job's plan", read)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 		if err := s.client.Write(ctx, []record.Out{{Topic: s.options.State, Partition: 0, Key: []byte(key), Value: value}}); err != nil {
 			return nil, err
 		}
-		if plan, err = waitFor(ctx, s.client, s.log, "reading the job's plan", read); err != nil {
+		if plan, err = topic.Await(ctx, s.client, s.log, "reading the job's plan", read); err != nil {
 			return nil, err
 		}
 		if plan == nil {
@@ -185,7 +185,7 @@ func (s *Stage) readPlan(ctx context.Context, job string) (*Plan, error) {
 	var plan *Plan
 	var broken error
 	prefix := []byte(planKey + job + "/")
-	_, err := readTo(ctx, s.client, s.options.State, 0, -1, each(func(r *record.Raw) {
+	_, err := s.client.ReadAll(ctx, topic.TopicPartition{Topic: s.options.State}, func(r *record.Raw) {
 		if plan != nil || r.Value == nil || !bytes.HasPrefix(r.Key, prefix) {
 			return
 		}
@@ -193,14 +193,14 @@ func (s *Stage) readPlan(ctx context.Context, job string) (*Plan, error) {
 		if err := json.Unmarshal(r.Value, plan); err != nil {
 			broken = fmt.Errorf("job %s: its plan, offset %d of topic %s: %w", job, r.Offset, s.options.State, err)
 		}
-	}))
+	})
 	return plan, errors.Join(err, broken)
 }
 
 func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessage) (*Plan, error) {
 	plan := &Plan{Job: b.Job, At: time.Now().UTC(), Since: b.From, Settings: settings}
 	for _, in := range s.options.In {
-		n, err := await(ctx, s.client, s.log, in)
+		n, err := s.client.AwaitTopic(ctx, s.log, in)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessa
 		}
 	}
 	if s.options.Labels != "" {
-		n, err := await(ctx, s.client, s.log, s.options.Labels)
+		n, err := s.client.AwaitTopic(ctx, s.log, s.options.Labels)
 		if err != nil {
 			return nil, err
 		}
@@ -235,7 +235,7 @@ func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessa
 // offset returns the offset of a named position in a partition, within the offsets that the log holds.
 func (s *Stage) offset(ctx context.Context, name string, partition int32, named string) (int64, error) {
 	what := fmt.Sprintf("finding %s in %s/%d", named, name, partition)
-	return waitFor(ctx, s.client, s.log, what, func() (int64, error) {
+	return topic.Await(ctx, s.client, s.log, what, func() (int64, error) {
 		return s.client.OffsetNamed(ctx, name, partition, named, s.options.Committed)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -32,11 +33,11 @@ func TestJournalOfAnotherVersion(t *testing.T) {
 	stop()
 	var journals []record.Out
 	last := map[string][]byte{}
-	if _, err := readTo(t.Context(), client, o.State, 0, -1, each(func(r *record.Raw) {
+	if _, err := client.ReadAll(t.Context(), topic.TopicPartition{Topic: o.State}, func(r *record.Raw) {
 		if strings.Contains(string(r.Key), "/journal/") {
 			last[string(r.Key)] = bytes.Clone(r.Value)
 		}
-	})); err != nil {
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for key, value := range last {
@@ -60,11 +61,11 @@ func TestJournalOfAnotherVersion(t *testing.T) {
 	write(t, client, f.records(in, 1, 10))
 	for _, j := range journals {
 		found := false
-		if _, err := readTo(t.Context(), client, o.State, 0, -1, each(func(r *record.Raw) {
+		if _, err := client.ReadAll(t.Context(), topic.TopicPartition{Topic: o.State}, func(r *record.Raw) {
 			if bytes.Equal(r.Key, j.Key) {
 				found = bytes.Equal(r.Value, j.Value)
 			}
-		})); err != nil || !found {
+		}); err != nil || !found {
 			t.Fatalf("%s was changed: %v", j.Key, err)
 		}
 	}

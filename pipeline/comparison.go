@@ -12,6 +12,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 // Comparison makes a backfill compare. It writes no results: only corrections, for items whose label differs
@@ -77,7 +78,7 @@ func (c *Comparison) Differences() (changes map[Relabelled]int64, unknown int64)
 // load reads the labels of the plan's ranges from results and corrections.
 func (c *Comparison) load(ctx context.Context, s *Stage, plan *Plan) error {
 	c.cause, c.at = record.Cause{Kind: "answered again", ID: plan.Job}, plan.At
-	c.revision, c.since = position(plan.Labels), "earliest"
+	c.revision, c.since = labels.Position(plan.Labels).Revision(), "earliest"
 	if since, err := time.Parse(time.RFC3339, plan.Since); err == nil {
 		c.since = since.Add(-clocksApart).Format(time.RFC3339)
 	}
@@ -109,7 +110,7 @@ func (c *Comparison) readAll(
 	take func(*record.Raw) error,
 ) (map[topic.TopicPartition]int64, error) {
 	ends := map[topic.TopicPartition]int64{}
-	list, err := partitionsOf(ctx, s.client, name)
+	list, err := s.client.PartitionsOf(ctx, name)
 	for _, at := range list {
 		first := from[at]
 		if from == nil {
@@ -120,7 +121,7 @@ func (c *Comparison) readAll(
 		if ends[at], err = s.offset(ctx, name, at.Partition, "latest"); err != nil {
 			return nil, err
 		}
-		err = readBetween(ctx, s.client, at, first, ends[at], func(b *topic.Batch, _, _ int64) error {
+		err = s.client.ReadRange(ctx, at, first, ends[at], func(b *topic.Batch) error {
 			for i := range b.Records {
 				if err := take(&b.Records[i]); err != nil {
 					return err

@@ -148,7 +148,7 @@ func corrections(t *testing.T, client *topic.Client, name string) map[string]rec
 	t.Helper()
 	out := map[string]record.Correction{}
 	for p := range int32(2) {
-		_, err := readTo(t.Context(), client, name, p, -1, each(func(r *record.Raw) {
+		_, err := client.ReadAll(t.Context(), topic.TopicPartition{Topic: name, Partition: p}, func(r *record.Raw) {
 			var c record.Correction
 			if err := json.Unmarshal(r.Value, &c); err != nil {
 				t.Error(err)
@@ -156,7 +156,7 @@ func corrections(t *testing.T, client *topic.Client, name string) map[string]rec
 			if c.Cause.Kind != "" {
 				out[c.ID] = c
 			}
-		}))
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ func (p *partition) newDecoder() (*record.Decoder, error) {
 	for model, d := range p.dimensions {
 		decoder.Expect(model, d)
 	}
-	for model, d := range labelledDimensions(p.stage.labels.current.Load().labels.All()) {
+	for model, d := range labelledDimensions(p.stage.labels.Current().Labels.All()) {
 		decoder.Suggest(model, d.dimension, d.examples)
 	}
 	return decoder, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 // earlier holds the latest items that previous owners of a partition answered. A new owner reads them from
@@ -142,21 +143,24 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]r
 func (s *Stage) readLast(ctx context.Context, name string, most int64, e *earlier, contains []byte,
 	take func(r *record.Raw, value []byte),
 ) error {
-	list, err := partitionsOf(ctx, s.client, name)
+	list, err := s.client.PartitionsOf(ctx, name)
 	for _, at := range list {
 		end := e.ends[at]
 		first, _, err := s.client.Bounds(ctx, name, at.Partition, false)
 		if err == nil {
-			err = readBetween(ctx, s.client, at, max(first, end-most), end, each(func(r *record.Raw) {
-				if !bytes.Contains(r.Value, contains) {
-					return
+			err = s.client.ReadRange(ctx, at, max(first, end-most), end, func(b *topic.Batch) error {
+				for i := range b.Records {
+					r := &b.Records[i]
+					switch {
+					case !bytes.Contains(r.Value, contains):
+					case name == s.options.Out:
+						take(r, s.resultOf(r))
+					default:
+						take(r, r.Value)
+					}
 				}
-				if name == s.options.Out {
-					take(r, s.resultOf(r))
-				} else {
-					take(r, r.Value)
-				}
-			}))
+				return nil
+			})
 		}
 		if err != nil {
 			return err
@@ -180,7 +184,7 @@ func (s *Stage) resultOf(r *record.Raw) []byte {
 func (p *partition) earlierEnds(ctx context.Context) error {
 	e, o := p.earlier, &p.stage.options
 	e.ends = map[topic.TopicPartition]int64{}
-	list, err := partitionsOf(ctx, p.stage.client, o.Out, o.Corrections)
+	list, err := p.stage.client.PartitionsOf(ctx, o.Out, o.Corrections)
 	for _, at := range list {
 		if _, e.ends[at], err = p.stage.client.Bounds(ctx, at.Topic, at.Partition, false); err != nil {
 			return err
@@ -209,10 +213,10 @@ func (p *partition) takeEarlier(read earlierRead) {
 		return
 	}
 	e.taken = true
-	to := p.stage.labels.current.Load()
+	to := p.stage.labels.Current()
 	alive := map[string]bool{}
-	for of, example := range to.labels.All() {
-		alive[to.naming.names.Of(of, example.Label)] = true
+	for of, example := range to.Labels.All() {
+		alive[to.Name(of, example.Label)] = true
 	}
 	var kept []recent.Earlier
 	for i := range read.items {
@@ -227,13 +231,13 @@ func (p *partition) takeEarlier(read earlierRead) {
 		if it.Label != was.Was {
 			was.Item = it.Item
 			p.tellCorrections([]recent.Corrected{was}, to, kind,
-				func(*recent.Corrected) *labelRecord { return by })
+				func(*recent.Corrected) *labels.Record { return by })
 		}
 		if it.Class != "" {
 			kept = append(kept, *it)
 		}
 	}
-	p.recent.Before(kept, to.next)
+	p.recent.Before(kept, to.Next)
 	for _, b := range p.recent.Blocks() {
 		p.recall(b)
 	}
@@ -243,39 +247,37 @@ func (p *partition) takeEarlier(read earlierRead) {
 // that caused it. An item whose name was forgotten is left without a class. alive holds the names of
 // examples in force.
 func (p *partition) settle(
-	to *view, it *recent.Earlier, alive map[string]bool,
-) (kind string, by *labelRecord) {
+	to *labels.Version, it *recent.Earlier, alive map[string]bool,
+) (kind string, by *labels.Record) {
 	if it.Class == "" {
 		return "", nil
 	}
-	for called := range to.naming.given.Chain(it.Stream, it.Class) {
-		if f := to.naming.forgotten[called]; f != nil && (!alive[called] || it.Written.Before(f.at)) {
+	for called := range to.Called(it.Stream, it.Class) {
+		if f := to.Forgotten()[called]; f != nil && (!alive[called] || it.Written.Before(f.At)) {
 			it.Class, it.Label, it.Confidence = "", "", 0
 			return "forgotten", f
 		}
 	}
 	l := p.stage.labels
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
 	kind = "renamed"
 	for _, id := range []string{it.Name, it.Cause} {
 		if id == "" {
 			continue
 		}
-		found := l.records.inForce(to, id)
-		if found.example != nil && (found.stream == "" || found.stream == it.Stream) {
-			it.Class, it.Cause = found.example.Label, id
-			kind, by = "taught", l.records.holds(id, to.next)
+		found, last := l.InForce(to, id)
+		if found.Example != nil && (found.Stream == "" || found.Stream == it.Stream) {
+			it.Class, it.Cause = found.Example.Label, id
+			kind, by = "taught", last
 			break
 		}
 		if id == it.Cause {
 			it.Class, it.Cause = it.Said, ""
-			kind, by = "forgotten", l.records.holds(id, to.next)
+			kind, by = "forgotten", last
 		}
 	}
-	label := to.naming.names.Of(it.Stream, it.Class)
+	label := to.Name(it.Stream, it.Class)
 	if by == nil {
-		by = l.records.naming(to, it.Stream, it.Class, it.Label)
+		by = l.Naming(to, it.Stream, it.Class, it.Label)
 	}
 	if label != it.Label {
 		if it.Label = label; kind == "taught" {
@@ -285,19 +287,6 @@ func (p *partition) settle(
 		}
 	}
 	return kind, by
-}
-
-// naming returns the record that names, or no longer names, one of these classes in a stream; an empty record
-// if the process holds none.
-func (l *labelRecords) naming(to *view, in string, names ...string) *labelRecord {
-	for _, name := range names {
-		for _, of := range []string{in, ""} {
-			if r := l.holds(record.NameKey(name, of), to.next); r != nil {
-				return r
-			}
-		}
-	}
-	return &labelRecord{}
 }
 
 // recall sets the labels of a block's items that previous owners had answered to their last known ones, so

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -26,7 +27,7 @@ type NameTopics struct {
 func ForgetName(
 	ctx context.Context, client *topic.Client, topics NameTopics, n record.Name, log *slog.Logger,
 ) (receipt []record.Receipt, err error) {
-	entries, err := ReadLabelEntries(ctx, client, topics.Labels, record.Options{}, log)
+	entries, err := labels.ReadEntries(ctx, client, topics.Labels, record.Options{}, log)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ type forgetting struct {
 
 // newForgetting computes how to forget a name: a record that cuts everything said about it before, and
 // tombstones, so that compaction deletes the rest.
-func newForgetting(labels string, entries []LabelEntry, n record.Name) forgetting {
+func newForgetting(labels string, entries []labels.Entry, n record.Name) forgetting {
 	n.Into, n.Stream = "", ""
 	f := forgetting{records: []record.Out{record.NameRecord(labels, &n)}, classes: []string{n.Name}}
 	for i := range entries {

@@ -35,7 +35,7 @@ func everything(t *testing.T, client *topic.Client, name string) (list []record.
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if _, err := readTo(ctx, client, name, 0, -1, each(func(r *record.Raw) { list = append(list, *r) })); err != nil {
+	if _, err := client.ReadAll(ctx, topic.TopicPartition{Topic: name}, func(r *record.Raw) { list = append(list, *r) }); err != nil {
 		t.Fatal(err)
 	}
 	return list

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -34,7 +32,7 @@ type Remembered struct {
 // of any group.
 func loadAll(ctx context.Context, client *topic.Client, name string, partition int32, group string) (map[string]*state.Restored, error) {
 	loaders := map[string]*state.Loader{}
-	_, err := readTo(ctx, client, name, partition, -1, each(func(r *record.Raw) {
+	_, err := client.ReadAll(ctx, topic.TopicPartition{Topic: name, Partition: partition}, func(r *record.Raw) {
 		_, input, ok := state.Input(r.Key)
 		if !ok {
 			return // a backfill's plan
@@ -45,7 +43,7 @@ func loadAll(ctx context.Context, client *topic.Client, name string, partition i
 			loaders[input] = loader
 		}
 		loader.Add(r)
-	}))
+	})
 	restored := map[string]*state.Restored{}
 	for input, loader := range loaders {
 		restored[input] = loader.Restore()
@@ -167,21 +165,4 @@ func idle(ctx context.Context, client *topic.Client, group string) error {
 		err = fmt.Errorf("group %s, %d members: %w", group, len(members), ErrRunning)
 	}
 	return err
-}
-
-// ReadLabels reads a labels topic to its present end and returns the labels that a stage with this support
-// would use if it started now. Records that cannot be used are logged and skipped.
-func ReadLabels(
-	ctx context.Context, client *topic.Client, name string, decode record.Options, support []stream.Example, log *slog.Logger,
-) (*stream.Labels, error) {
-	n, err := client.Partitions(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("labels topic %s: %w", name, err)
-	}
-	toEnd := slices.Repeat([]int64{math.MaxInt64}, n)
-	v, err := newLabels(client, name, "", decode, support, log).at(ctx, toEnd, nil)
-	if err != nil {
-		return nil, fmt.Errorf("labels topic %s: %w", name, err)
-	}
-	return v.labels, nil
 }

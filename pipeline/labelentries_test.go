@@ -8,6 +8,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 // Forgetting a name takes back all labels with it and leaves the rest. Afterwards none of them is in force,
@@ -24,9 +25,9 @@ func TestForgetTakesBackAllThatWasCalledSo(t *testing.T) {
 		record.Not(name, &record.NotThis{ID: "y", Not: []string{"anna"}, Vector: v}),
 		record.NameRecord(name, &record.Name{Name: "cluster-17", Into: "anna"}),
 	})
-	entries := func() []LabelEntry {
+	entries := func() []labels.Entry {
 		t.Helper()
-		entries, err := ReadLabelEntries(t.Context(), client, name, record.Options{}, slog.Default())
+		entries, err := labels.ReadEntries(t.Context(), client, name, record.Options{}, slog.Default())
 		if err != nil {
 			t.Fatal(err)
 		}

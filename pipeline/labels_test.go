@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -164,7 +165,7 @@ func TestNamesOnTheLabelsTopic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "read", func() bool { return offsetOf(s.labels.current.Load().next, 0) >= end })
+		eventually(t, "read", func() bool { return s.labels.Current().Next[0] >= end })
 	}
 	labels := func(class int) []record.Result { return answer(t, client, f, in, o.Out, "a", class, 10, &so) }
 	name := func(n record.Name) record.Out { return record.NameRecord(o.Labels, &n) }
@@ -202,7 +203,7 @@ func TestNamesOnTheLabelsTopic(t *testing.T) {
 	say(record.Teach(o.Labels, &record.Example{ID: "again", Label: "anna", Vector: f.vector(1)}))
 	all(t, "a later example brings the name back", labels(1), "anna")
 	say(record.Forget(o.Labels, record.NameKey("anna", "")))
-	if got := s.labels.current.Load().labels.Len(); got != 3*classes+1 {
+	if got := s.labels.Current().Labels.Len(); got != 3*classes+1 {
 		t.Errorf("%d examples, once the name is not forgotten any more", got)
 	}
 	v := f.vector(3)
@@ -221,4 +222,71 @@ func TestNamesOnTheLabelsTopic(t *testing.T) {
 	all(t, "others are as they were", labels(3), "class-3")
 	say(record.Forget(o.Labels, "x"))
 	all(t, "taken back", []record.Result{again()}, "class-3")
+}
+
+// Labels in partitions added to the topic are read. A label of another dimension than the feed's goes to the
+// dead letters and affects neither the feed nor the good labels before and after it.
+func TestLabelsThatDoNotFit(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(91)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Support = nil
+	o.Watch = 100 * time.Millisecond
+	o.Limits = consumer.Limits{Size: 8, Age: time.Hour, Memory: 64 << 20}
+	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
+	said := &lines{}
+	o.Log = slog.New(slog.NewTextHandler(said, nil))
+	teachIn := func(partition int32, id, label string, vector []float32) {
+		out := record.Teach(o.Labels, &record.Example{ID: id, Label: label, Vector: vector})
+		out.Partition = partition
+		write(t, client, []record.Out{out})
+	}
+	teachIn(0, "bad", "class-0", f.vector(0)[:dimension/2])
+	for c := range classes - 1 {
+		teachIn(0, fmt.Sprintf("good-%d", c), fmt.Sprintf("class-%d", c), f.vector(c))
+	}
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s)
+	all := 0
+	labels := func() map[string]bool {
+		t.Helper()
+		records := make([]record.Out, 8)
+		for i := range records {
+			records[i] = record.Out{Topic: in, Partition: 0, Key: []byte("cam"), Value: encode(f.vector(i % classes))}
+		}
+		write(t, client, records)
+		all += len(records)
+		got := collect(t, client, o.Out, count(all))
+		found := map[string]bool{}
+		for i := all - 8; i < all; i++ {
+			for _, a := range got.answers[record.Source{Topic: in, Offset: int64(i), Object: -1}.ID()] {
+				found[a.Label] = true
+			}
+		}
+		return found
+	}
+	if got := labels(); !got["class-0"] || !got["class-1"] || !got["class-2"] {
+		t.Errorf("labels %v", got)
+	}
+	letters := read(t, client, o.Dead, 1)
+	reason, _ := letters[0].Header(record.ErrorHeader)
+	if string(letters[0].Key) != "bad" || !strings.Contains(string(reason), "dimension 32") {
+		t.Errorf("letter %q: %q", letters[0].Key, reason)
+	}
+	if err := client.Grow(t.Context(), o.Labels, 2); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "grown", func() bool { return said.count("has more partitions") > 0 })
+	teachIn(1, "gained", fmt.Sprintf("class-%d", classes-1), f.vector(classes-1))
+	eventually(t, "read", func() bool { return s.labels.Current().Labels.Len() == classes+1 })
+	if got := labels(); !got[fmt.Sprintf("class-%d", classes-1)] {
+		t.Errorf("labels %v: the partition that was gained is not read", got)
+	}
+	if n := len(read(t, client, o.Dead, 1)); n > 3 {
+		t.Errorf("%d dead letters", n)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // The labels topic is deleted, made again with fewer partitions and refilled past its old offsets within a
@@ -39,13 +40,13 @@ func TestLabelsTopicMadeAgain(t *testing.T) {
 				}
 				write(t, client, records)
 			}
+			o.Watch = 200 * time.Millisecond
 			teach("old", 30)
 			launch := func() *Stage {
 				s, err := New(client, o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.labels.watch = 200 * time.Millisecond
 				run(t, s)
 				return s
 			}
@@ -57,7 +58,7 @@ func TestLabelsTopicMadeAgain(t *testing.T) {
 			write(t, client, []record.Out{r})
 			so++
 			collect(t, client, o.Out, count(so))
-			before := first.labels.current.Load().next
+			before := first.labels.Current().Next
 			remove(t, client, o.Labels)
 			for {
 				d := topic.Description{Name: o.Labels, Partitions: 1, Settings: topic.StateSettings()}
@@ -80,12 +81,12 @@ func TestLabelsTopicMadeAgain(t *testing.T) {
 			slices.Sort(want)
 			for i, s := range []*Stage{first, second} {
 				eventually(t, fmt.Sprintf("process %d has the new labels alone", i+1), func() bool {
-					got := inForce(s.labels.current.Load())
+					got := inForce(s.labels.Current().Labels)
 					slices.Sort(got)
 					return slices.Equal(got, want)
 				})
-				v, err := s.labels.at(t.Context(), before, nil)
-				if err != nil || v != s.labels.current.Load() {
+				v, err := s.labels.At(t.Context(), before, nil)
+				if err != nil || v != s.labels.Current() {
 					t.Errorf("process %d: what old labels taught is not learned again by the new ones: %v", i+1, err)
 				}
 			}
@@ -96,4 +97,11 @@ func TestLabelsTopicMadeAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+func inForce(labels *stream.Labels) (ids []string) {
+	for _, e := range labels.All() {
+		ids = append(ids, e.ID+"="+e.Label)
+	}
+	return ids
 }

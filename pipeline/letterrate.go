@@ -50,7 +50,7 @@ func (s *Stage) letter(log *slog.Logger, r *consumer.Record, now time.Time) reco
 	if useless && !s.letters.whole(size, now) {
 		limit = letterStart
 		s.metrics.cutLetters.Add(1)
-		s.warned.once("letters", func(int) {
+		s.warned.Once("letters", func(int) {
 			log.Warn("more cannot be read than the dead letters take: they keep its beginning",
 				"topic", r.Raw.Topic, "offset", r.Offset, "bytes", size, "kept", limit)
 		})

@@ -30,7 +30,7 @@ func read(t *testing.T, client *topic.Client, name string, enough int) []record.
 		n, err := client.Partitions(ctx, name)
 		if err == nil {
 			for p := range int32(n) {
-				_, failed := readTo(ctx, client, name, p, -1, each(func(r *record.Raw) { list = append(list, *r) }))
+				_, failed := client.ReadAll(ctx, topic.TopicPartition{Topic: name, Partition: p}, func(r *record.Raw) { list = append(list, *r) })
 				err = errors.Join(err, failed)
 			}
 		}

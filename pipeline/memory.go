@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 // Shares of the budget. Above the first, metrics are dropped and no new ones are made; above the second,
@@ -134,17 +136,17 @@ func (s *Stage) usage() usage {
 
 // labelBytes is the approximate size of the labels, cached for one version.
 type labelBytes struct {
-	view  *view
+	view  *labels.Version
 	bytes int64
 }
 
-func (l *labelBytes) of(labels *labels) int64 {
-	v := labels.current.Load()
+func (l *labelBytes) of(labels *labels.Topic) int64 {
+	v := labels.Current()
 	if v == l.view || v == nil {
 		return l.bytes
 	}
 	l.view, l.bytes = v, 0
-	for id, e := range v.labels.All() {
+	for id, e := range v.Labels.All() {
 		const copies = 3 // the original, the prepared vector, and its products
 		l.bytes += int64(copies*4*len(e.Vector) + len(id) + 400)
 	}
@@ -159,7 +161,7 @@ func (s *Stage) guard(now time.Time) {
 	s.metrics.memoryUsed.Set(float64(s.memory.live()))
 	s.memory.check(now)
 	if s.memory.refused.Swap(0) > 0 {
-		s.warned.once("no metrics", func(int) {
+		s.warned.Once("no metrics", func(int) {
 			s.log.Warn("no metric is learned: it would take the memory over its budget",
 				"memory", mebibytes(s.memory.limit), "do", "raise --memory; answers go on without")
 		})
@@ -235,7 +237,7 @@ func (p *partition) dropMetrics(now time.Time) {
 		return
 	}
 	p.stage.metrics.metricsDropped.Add(float64(dropped))
-	p.warned.once("metrics", func(int) {
+	p.warned.Once("metrics", func(int) {
 		p.log.Warn("metrics of streams given up: memory is used up", "streams", dropped,
 			"memory", mebibytes(p.stage.memory.limit))
 	})

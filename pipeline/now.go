@@ -342,7 +342,7 @@ func (f *firstAnswers) write() {
 	f.mutex.Unlock()
 	if err != nil {
 		f.count(len(kept), nowRefused)
-		stage.warned.once("now", func(times int) {
+		stage.warned.Once("now", func(times int) {
 			f.partition.log.Warn("first answers are not written: the stage goes on without", "times", times, "error", err)
 			stage.makeNow(context.Background(), 1)
 		})
@@ -406,7 +406,7 @@ func (s *Stage) learn(first *firstStream, like *stream.Item, items []stream.Item
 	first.mutex.Lock()
 	before := first.knows
 	first.mutex.Unlock()
-	k, err := first.live.memory.Knowledge(like, s.labels.current.Load().labels, before)
+	k, err := first.live.memory.Knowledge(like, s.labels.Current().Labels, before)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -29,7 +30,7 @@ type partition struct {
 	commits  *commits
 	saver    saver
 	inbox    inbox
-	warned   warnings
+	warned   telemetry.Warnings
 	recent   *recent.Partition // nil: recent items are not kept
 	earlier  *earlier          // nil: those of earlier owners are not corrected
 
@@ -167,7 +168,7 @@ func (p *partition) take(b *consumer.Batch) {
 	p.saver.read(b)
 	if b.Dimensions != nil {
 		p.dimensions = b.Dimensions
-		p.stage.labels.agreed.agree(b.Dimensions)
+		p.stage.labels.Agree(b.Dimensions)
 	}
 	for i := range b.Records {
 		p.record(&b.Records[i], now)
@@ -205,7 +206,7 @@ func (p *partition) follow(change func(*advance)) {
 func (p *partition) record(r *consumer.Record, now time.Time) {
 	if r.Rejected != nil && r.Offset >= p.rejected && p.stage.options.Compare == nil {
 		p.inFlight += p.commits.next.letter(p.stage.letter(p.log, r, now), r.Rejected.Fault)
-		p.warned.once("rejected "+string(r.Rejected.Fault), func(records int) {
+		p.warned.Once("rejected "+string(r.Rejected.Fault), func(records int) {
 			p.log.Warn("records cannot be used and go to the dead letters", "reason", r.Rejected.Fault,
 				"records", records, "offset", r.Offset, "detail", r.Rejected.Reason)
 		})
@@ -216,7 +217,7 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 	}
 	if r.Empty != "" && r.Offset >= p.rejected {
 		p.stage.metrics.empty.Add(1, r.Empty)
-		p.warned.once("empty "+r.Empty, func(records int) {
+		p.warned.Once("empty "+r.Empty, func(records int) {
 			p.log.Warn("records hold nothing to answer", "reason", r.Empty, "records", records, "offset", r.Offset)
 		})
 	}
@@ -319,9 +320,9 @@ func (p *partition) done(j *job) {
 		s.episodes = max(s.episodes, j.report.Episode)
 		s.taught = s.taught || slices.ContainsFunc(e.Items, func(it record.Item) bool { return it.Label != "" })
 		const several = 3 // records of one dimension are taken as the feed's own
-		agreed := &p.stage.labels.agreed
-		if j.rejected == nil && len(e.Items) >= several && agreed.of(e.Key.Model) == 0 {
-			agreed.agree(map[string]int{e.Key.Model: len(e.Items[0].Vector)})
+		labels := p.stage.labels
+		if j.rejected == nil && len(e.Items) >= several && labels.Dimension(e.Key.Model) == 0 {
+			labels.Agree(map[string]int{e.Key.Model: len(e.Items[0].Vector)})
 		}
 		p.stage.embeddings.observe(embedded{p.TopicPartition, s.key}, j.report.EmbeddingChanged, time.Now())
 		p.commits.next.answer(j)

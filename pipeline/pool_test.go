@@ -6,6 +6,7 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -57,7 +58,7 @@ func TestAnswersComeBeforeLearning(t *testing.T) {
 		t.Error("a stream's next job came before what it had left to learn, or left nothing to learn")
 	}
 	large := &consumer.Episode{Bytes: 2 << 20, Items: make([]record.Item, 1)}
-	run(streams[1], &job{stream: streams[1], episode: large, relearn: new(view), poison: jobs[1].poison})
+	run(streams[1], &job{stream: streams[1], episode: large, relearn: new(labels.Version), poison: jobs[1].poison})
 	if streams[1].unlearned != nil {
 		t.Error("a copy of a large episode waits")
 	}

@@ -174,7 +174,7 @@ func (s *Stage) survey(ctx context.Context, now time.Time) {
 		kinds[t.Of]++
 	}
 	for _, t := range list { // of each kind the first
-		s.warned.once(t.Of, func(int) {
+		s.warned.Once(t.Of, func(int) {
 			s.log.Error(t.What, "cause", t.Cause, "do", t.Do, "of_its_kind", kinds[t.Of])
 		})
 	}
@@ -182,14 +182,13 @@ func (s *Stage) survey(ctx context.Context, now time.Time) {
 
 // notePauses reports the pauses in the metric, and once a minute in the log.
 func (s *Stage) notePauses() {
-	o := s.labels.current.Load().orders
-	if o == nil || len(o.paused) == 0 {
-		s.metrics.paused.Set(0)
+	paused := s.labels.Current().Orders.Paused()
+	s.metrics.paused.Set(float64(len(paused)))
+	if len(paused) == 0 {
 		return
 	}
-	s.metrics.paused.Set(float64(len(o.paused)))
-	s.warned.once("paused", func(int) {
-		for _, t := range o.list(s.options.Labels) {
+	s.warned.Once("paused", func(int) {
+		for _, t := range s.pauses() {
 			s.log.Warn(t.What, "cause", t.Cause, "do", t.Do)
 		}
 	})

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 // replay is a new owner's first work: it reads again what the previous owner had read, rebuilds the open
@@ -17,7 +18,7 @@ type replay struct {
 // relearning is an answered episode that is rebuilt, with the labels in force when it was answered.
 type relearning struct {
 	state.Episode
-	view  *view
+	view  *labels.Version
 	items []record.Item
 }
 
@@ -30,7 +31,7 @@ func newReplay() *replay {
 }
 
 // add queues an episode for learning. Episodes of a stream are added in the order of their items.
-func (r *replay) add(a state.Episode, v *view) {
+func (r *replay) add(a state.Episode, v *labels.Version) {
 	key := a.Stream
 	r.episodes[key] = append(r.episodes[key], relearning{Episode: a, view: v})
 	r.left++

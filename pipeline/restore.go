@@ -11,6 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -50,7 +51,7 @@ func (p *partition) open(ctx context.Context) (*topic.Reader, *record.Decoder, e
 	if err != nil {
 		return nil, nil, err
 	}
-	p.stage.labels.agreed.agree(p.dimensions)
+	p.stage.labels.Agree(p.dimensions)
 	for _, name := range p.commits.keeper.Outdated() {
 		if s := p.streams[name]; s != nil {
 			p.saver.changed(s, time.Now())
@@ -81,7 +82,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	}
 	defer s.turn(ctx)()
 	giveUp := func(ctx context.Context, tp topic.TopicPartition) error {
-		outputs, err := partitionsOf(ctx, s.client, o.Out, o.Dead, o.Review, o.Episodes, o.Corrections)
+		outputs, err := s.client.PartitionsOf(ctx, o.Out, o.Dead, o.Review, o.Episodes, o.Corrections)
 		if err != nil {
 			return err
 		}
@@ -164,7 +165,12 @@ func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group str
 	const moment = 3 * time.Second
 	loader := state.NewLoader(group, a.Topic)
 	said, moved, given := time.Now(), time.Now(), false
-	end, err := readTo(ctx, s.client, name, a.Partition, -1, func(b *topic.Batch, first, end int64) error {
+	first, end, err := s.client.Bounds(ctx, name, a.Partition, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	at := topic.TopicPartition{Topic: name, Partition: a.Partition}
+	err = s.client.ReadRange(ctx, at, first, end, func(b *topic.Batch) error {
 		for i := range b.Records {
 			loader.Add(&b.Records[i])
 		}
@@ -182,7 +188,7 @@ func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group str
 		given = true
 		s.log.Warn("the state ends in a transaction that nobody has ended: it is given up if an earlier owner left it",
 			"topic", a.Topic, "partition", a.Partition, "state", name, "offset", b.LastStable)
-		return giveUp(ctx, topic.TopicPartition{Topic: name, Partition: a.Partition})
+		return giveUp(ctx, at)
 	})
 	if err != nil {
 		return nil, 0, err
@@ -276,7 +282,7 @@ func (p *partition) inherit(ctx context.Context) error {
 	for name, snapshot := range restored.Snapshots {
 		s := p.stream(name)
 		s.memory, _ = p.memory(snapshot)
-		p.stage.labels.current.Load().reset(s.memory, name.Name, snapshot.Labels)
+		p.stage.labels.Current().Reset(s.memory, name.Name, snapshot.Labels)
 	}
 	return nil
 }
@@ -337,15 +343,15 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	}
 	p.buffer.Ghosts(ghosts)
 	start, lost := from.Offset, 0
-	var v *view
+	var v *labels.Version
 	for _, a := range r.Relearn {
 		if a.First.Offset < first {
 			lost++
 			continue
 		}
-		if v == nil || !slices.Equal(v.next, a.Labels) {
+		if v == nil || !slices.Equal(v.Next, a.Labels) {
 			var err error
-			if v, err = p.stage.labels.at(ctx, a.Labels, v); err != nil {
+			if v, err = p.stage.labels.At(ctx, a.Labels, v); err != nil {
 				return 0, err
 			}
 		}

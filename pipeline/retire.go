@@ -106,7 +106,7 @@ func (p *partition) giveUp(list []*liveStream, reason, why string) {
 		p.retired.leaving = append(p.retired.leaving, leaving{s.key, s.learned})
 	}
 	p.stage.metrics.retired.Add(float64(len(list)), reason)
-	p.warned.once("streams "+reason, func(times int) {
+	p.warned.Once("streams "+reason, func(times int) {
 		p.log.Warn(why, "streams", len(list), "most", p.stage.options.MaxStreams, "times", times)
 	})
 }

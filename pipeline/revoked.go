@@ -126,8 +126,12 @@ func (p *partition) inspect(ctx context.Context, committed int64) (f found, err 
 		return f, err
 	}
 	from := max(p.stateEnd, f.stateFirst)
-	err = readBetween(ctx, client, topic.TopicPartition{Topic: o.State, Partition: p.Partition}, from, f.stateEnd, each(func(r *record.Raw) {
-		f.written = f.written || state.Concerns(r.Key, o.Group, p.Topic)
-	}))
+	at := topic.TopicPartition{Topic: o.State, Partition: p.Partition}
+	err = client.ReadRange(ctx, at, from, f.stateEnd, func(b *topic.Batch) error {
+		f.written = f.written || slices.ContainsFunc(b.Records, func(r record.Raw) bool {
+			return state.Concerns(r.Key, o.Group, p.Topic)
+		})
+		return nil
+	})
 	return f, err
 }

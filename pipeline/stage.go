@@ -17,7 +17,9 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -142,7 +144,7 @@ type Stage struct {
 	client   *topic.Client
 	log      *slog.Logger
 	pool     *pool
-	labels   *labels
+	labels   *labels.Topic
 	metrics  *Metrics
 	progress *progress
 	contact  contact
@@ -155,9 +157,8 @@ type Stage struct {
 	restores   chan struct{} // one for each running restore; see turn
 	firsts     firstMemory
 	grouped    grouped
-	counted    classCounts
 	remembered sync.Map // *liveStream by key: those of the owned partitions, for other goroutines than their own
-	warned     warnings
+	warned     telemetry.Warnings
 	queried    time.Time    // when survey last asked the brokers
 	stateID    topic.ID     // of the state topic at the last check
 	statesMade atomic.Int64 // how often the state topic's ID has changed
@@ -166,6 +167,9 @@ type Stage struct {
 	embeddings embeddings
 	ranges     map[topic.TopicPartition]Range // offsets that a backfill answers; nil: all, without end
 }
+
+// mostLabels bounds a stage's examples of the labels topic that are in force, the latest.
+const mostLabels = 100_000
 
 // ErrHung is returned when a solve does not end. The process must exit so that others take its partitions.
 var ErrHung = errors.New("an episode does not end")
@@ -199,8 +203,10 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	s.metrics.memoryLimit.Set(float64(o.Budget))
 	s.metrics.stage = s
 	s.contact.group, s.contact.limit = o.Group, o.group().Longest()
-	s.labels = newLabels(client, o.Labels, o.Dead, o.Decode, o.Support, o.Log)
-	s.labels.most, s.labels.shown = mostLabels, s.metrics.labelled
+	s.labels = labels.New(labels.Options{
+		Client: client, Topic: o.Labels, Dead: o.Dead, Decode: o.Decode, Support: o.Support, Most: mostLabels,
+		Shown: s.metrics.labelled, Watch: o.Watch, Log: o.Log,
+	})
 	return s, nil
 }
 
@@ -211,6 +217,9 @@ func (s *Stage) inFlightMost() int64 {
 	}
 	return min(s.options.InFlight, s.memory.limit/8/int64(max(1, s.owned.Load())))
 }
+
+// Labels returns the labels in force and what is said of them.
+func (s *Stage) Labels() *labels.Topic { return s.labels }
 
 // Metrics returns the stage's metrics.
 func (s *Stage) Metrics() *Metrics { return s.metrics }
@@ -232,7 +241,7 @@ func (s *Stage) Run(ctx context.Context) error {
 	ready, followed := make(chan struct{}), make(chan error, 1)
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
-		err := s.labels.follow(following, sync.OnceFunc(func() { close(ready) }))
+		err := s.labels.Follow(following, sync.OnceFunc(func() { close(ready) }))
 		if err != nil {
 			fail(err)
 		}
@@ -318,7 +327,7 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 		}
 		s.progress.of(tp, func(p *advance) { p.doing, p.cause = "taking over", err })
 		if b := (*blocked)(nil); errors.As(err, &b) {
-			s.warned.once("blocked "+tp.String(), func(int) {
+			s.warned.Once("blocked "+tp.String(), func(int) {
 				s.log.Error("partition not taken over", "topic", a.Topic, "partition", a.Partition, "error", err, "do", remedy(err))
 			})
 			s.untilChanged(ctx, b)
@@ -326,7 +335,7 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 		}
 		if claimed || !topic.Temporary(err) { // otherwise the coordinator is not ready or a leader moves
 			s.metrics.restarts.Add(1)
-			s.warned.once("restart "+tp.String(), func(times int) {
+			s.warned.Once("restart "+tp.String(), func(times int) {
 				s.log.Error("partition starts again from what is committed", "topic", a.Topic, "partition", a.Partition, "times", times, "error", err)
 			})
 		}

@@ -107,18 +107,13 @@ func (s *Stage) WouldCorrect(examples []record.Example) []recent.Corrected {
 	if s.options.Recent == nil {
 		return nil
 	}
-	v := s.labels.current.Load()
+	v := s.labels.Current()
 	changes := make([]recent.Change, len(examples))
 	for i := range examples {
 		e := &examples[i]
 		changes[i] = recent.Change{
-			ID: e.ID, Label: e.Label, Stream: e.Stream, Model: e.Model, Vector: e.Vector, Named: v.naming.names.Of,
+			ID: e.ID, Label: e.Label, Stream: e.Stream, Model: e.Model, Vector: e.Vector, Named: v.Name,
 		}
 	}
-	return s.options.Recent.WouldCorrect(changes, v.nearer)
-}
-
-// nearer is a recent.Rival: whether another example than that of id is within a squared distance of an item.
-func (v *view) nearer(id string, it *recent.Item, unit []float32, within float64) bool {
-	return nearerExample(v.labels, id, it, unit, within)
+	return s.options.Recent.WouldCorrect(changes, v.Nearer)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -37,8 +38,7 @@ func TestStrangers(t *testing.T) {
 	}
 	add("another model", "other", func() []float32 { return []float32{3, 2, 1} })
 	add("another dimension", "m", func() []float32 { return []float32{1, 2, 3} })
-	l := &labels{log: slog.New(slog.DiscardHandler)}
-	l.current.Store(l.begin(0).root)
+	l := labels.New(labels.Options{Log: slog.New(slog.DiscardHandler)})
 	s := &Stage{labels: l, options: Options{Recent: store, Memory: stream.Defaults()}}
 	strangers, err := s.Strangers(t.Context())
 	if err != nil || len(strangers) != n {

@@ -15,6 +15,7 @@ import (
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -55,7 +56,7 @@ type liveStream struct {
 type job struct {
 	stream  *liveStream
 	episode *consumer.Episode // nil: take a snapshot
-	relearn *view             // the labels with which the episode was answered: it is replayed without results
+	relearn *labels.Version   // the labels with which the episode was answered: it is replayed without results
 	poison  error             // why the episode must not be solved; nil: it may be
 	closed  time.Time         // when the episode closed, by the wall clock
 
@@ -113,7 +114,7 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	}
 	v := j.relearn
 	if v == nil {
-		v = s.partition.stage.labels.current.Load()
+		v = s.partition.stage.labels.Current()
 	}
 	begin := time.Now()
 	answers, err := j.answer(ctx, engine, v)
@@ -121,9 +122,9 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 		return // the partition is released: its next owner answers
 	}
 	j.took, j.learned, s.learning = time.Since(begin), s.learning, 0
-	j.labels = v.next
+	j.labels = v.Next
 	s.passed(j.episode)
-	s.labels = v.next
+	s.labels = v.Next
 	switch {
 	case j.relearn != nil:
 		if err == nil {
@@ -137,7 +138,7 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 		j.keep(answers)
 		if watching := s.partition.stage.options.Observer; watching != nil {
 			s.partition.first.settle(s, j.episode.Last()) // first answers are told of before, or as late
-			told := &Answered{Episode: j.episode, Results: results, Reviews: reviews, Report: j.report, Solved: engine.Solved(), Labels: v.labels, Unknown: j.unknown, Took: j.took}
+			told := &Answered{Episode: j.episode, Results: results, Reviews: reviews, Report: j.report, Solved: engine.Solved(), Labels: v.Labels, Unknown: j.unknown, Took: j.took}
 			s.partition.guarded("the observer failed", s.key.Name, func() { watching.Answered(told) })
 		}
 	}
@@ -155,15 +156,15 @@ func (p *partition) guarded(what, stream string, do func()) (well bool) {
 }
 
 // answer lets the memory answer. A panic below fails this episode only.
-func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answers []stream.Answer, err error) {
+func (j *job) answer(ctx context.Context, engine *stream.Engine, v *labels.Version) (answers []stream.Answer, err error) {
 	s := j.stream
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("stream %s: %v\n%s", s.key.Name, p, debug.Stack())
 		}
 	}()
-	if s.learned != record.NoPosition && !slices.Equal(s.labels, v.next) { // else the usual case: no new labels
-		v.reset(s.memory, s.key.Name, s.labels)
+	if s.learned != record.NoPosition && !slices.Equal(s.labels, v.Next) { // else the usual case: no new labels
+		v.Reset(s.memory, s.key.Name, s.labels)
 	}
 	if d := s.memory.Dimension(); d != 0 && d != len(j.episode.Items[0].Vector) {
 		s.memory.Reset("") // what it learned has another dimension than the records have now
@@ -173,7 +174,7 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *view) (answe
 	for i := range items {
 		items[i] = streamItem(&j.episode.Items[i], j.ids[i])
 	}
-	answers, j.report, err = s.memory.Answer(ctx, engine, items, v.labels)
+	answers, j.report, err = s.memory.Answer(ctx, engine, items, v.Labels)
 	if s.first.Load() != nil {
 		j.items, j.answers = items, answers
 	}

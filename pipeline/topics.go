@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"fmt"
-	"log/slog"
 
 	"github.com/segmentio/kafka-go"
 
@@ -33,7 +32,7 @@ func (s *Stage) prepare(ctx context.Context) error {
 		own = append(own, topic.Description{Name: o.Labels, Partitions: 1, Settings: topic.StateSettings()})
 	}
 	for _, d := range own {
-		if _, err := waitFor(ctx, s.client, s.log, "making topic "+d.Name, func() (struct{}, error) { return struct{}{}, s.client.Ensure(ctx, d) }); err != nil {
+		if _, err := topic.Await(ctx, s.client, s.log, "making topic "+d.Name, func() (struct{}, error) { return struct{}{}, s.client.Ensure(ctx, d) }); err != nil {
 			return err
 		}
 	}
@@ -44,7 +43,7 @@ func (s *Stage) prepare(ctx context.Context) error {
 // awaitAny waits until one of the inputs exists, and returns the largest number of partitions among those
 // that do. Other inputs may appear later, while the stage works.
 func (s *Stage) awaitAny(ctx context.Context) (int, error) {
-	return waitFor(ctx, s.client, s.log, fmt.Sprintf("looking for topics %v", s.options.In), func() (partitions int, err error) {
+	return topic.Await(ctx, s.client, s.log, fmt.Sprintf("looking for topics %v", s.options.In), func() (partitions int, err error) {
 		missing := error(kafka.UnknownTopicOrPartition)
 		for _, in := range s.options.In {
 			n, err := s.client.Partitions(ctx, in)
@@ -65,34 +64,4 @@ func (s *Stage) end(a consumer.Assignment) int64 {
 		return -1
 	}
 	return s.ranges[a.TopicPartition].To
-}
-
-// await waits until a topic exists and returns its number of partitions.
-func await(ctx context.Context, client *topic.Client, log *slog.Logger, name string) (int, error) {
-	return waitFor(ctx, client, log, "looking for topic "+name, func() (int, error) {
-		n, err := client.Partitions(ctx, name)
-		if err == nil && n == 0 {
-			err = kafka.UnknownTopicOrPartition
-		}
-		return n, err
-	})
-}
-
-// partitionsOf lists the partitions of topics. It leaves out missing topics and empty names.
-func partitionsOf(
-	ctx context.Context, client *topic.Client, names ...string,
-) (list []topic.TopicPartition, err error) {
-	for _, name := range names {
-		if name == "" {
-			continue
-		}
-		n, err := client.Partitions(ctx, name)
-		if err != nil && !topic.IsMissing(err) {
-			return nil, fmt.Errorf("topic %s: %w", name, err)
-		}
-		for p := range int32(n) {
-			list = append(list, topic.TopicPartition{Topic: name, Partition: p})
-		}
-	}
-	return list, nil
 }

@@ -42,7 +42,14 @@ func (s *Stage) troubles(now time.Time) (list []Trouble) {
 	list = append(list, s.openTransactions(now)...)
 	add(s.memory.trouble())
 	list = append(list, s.embeddings.troubles(now, true)...)
-	add(s.labels.failed())
+	if err := s.labels.Failing(); err != nil {
+		add(Trouble{
+			Of:    ofLabels,
+			What:  "the labels topic " + s.options.Labels + " cannot be read, and the labels read before stay in force",
+			Cause: err.Error(),
+			Do:    "allow READ on it, or make it again: it is read from its start then",
+		}, true)
+	}
 	add(s.metrics.rejecting.trouble(now, s.options.StallAfter))
 	return list
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -36,13 +36,13 @@ func audit(ctx context.Context, c *call) error {
 	if name == "" && len(support) == 0 {
 		return usagef("audit needs labelled examples: --labels TOPIC, --support FILE or both")
 	}
-	labels := &stream.Labels{Everyone: support}
+	inForce := &stream.Labels{Everyone: support}
 	if name != "" {
 		client, err := c.kafka(ctx)
 		if err != nil {
 			return err
 		}
-		if labels, err = pipeline.ReadLabels(ctx, client, name, record.Options{Model: c.Config.Stage.Model},
+		if inForce, err = labels.Read(ctx, client, name, record.Options{Model: c.Config.Stage.Model},
 			support, c.Log); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func audit(ctx context.Context, c *call) error {
 		return err
 	}
 	engine := new(stream.Engine)
-	doubts, alone, err := stream.Audit(ctx, engine, settings, labels)
+	doubts, alone, err := stream.Audit(ctx, engine, settings, inForce)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 var labelsCommand = command{
@@ -36,12 +36,12 @@ var labelsCommand = command{
 }
 
 // chosenLabels returns the entries of the labels topic that the settings select.
-func chosenLabels(ctx context.Context, c *call, client *topic.Client) ([]pipeline.LabelEntry, error) {
-	all, err := pipeline.ReadLabelEntries(ctx, client, c.Config.Topics.Labels, record.Options{}, c.Log)
+func chosenLabels(ctx context.Context, c *call, client *topic.Client) ([]labels.Entry, error) {
+	all, err := labels.ReadEntries(ctx, client, c.Config.Topics.Labels, record.Options{}, c.Log)
 	if err != nil {
 		return nil, err
 	}
-	var chosen []pipeline.LabelEntry
+	var chosen []labels.Entry
 	for _, e := range all {
 		s := &c.Config.Select
 		if (s.Stream == "" || e.Stream() == s.Stream) && (s.Class == "" || speaksOf(&e, s.Class)) {
@@ -51,7 +51,7 @@ func chosenLabels(ctx context.Context, c *call, client *topic.Client) ([]pipelin
 	return chosen, nil
 }
 
-func speaksOf(e *pipeline.LabelEntry, class string) bool {
+func speaksOf(e *labels.Entry, class string) bool {
 	return e.Class() == class || slices.Contains(e.Called, class) ||
 		e.Not != nil && slices.Contains(e.Not.Not, class)
 }
@@ -68,7 +68,7 @@ type labelRow struct {
 	Holds  bool      `json:"holds"`
 }
 
-func labelRowOf(e *pipeline.LabelEntry) labelRow {
+func labelRowOf(e *labels.Entry) labelRow {
 	r := labelRow{Key: e.Key, Stream: e.Stream(), By: e.By, At: e.At, Holds: e.Holds}
 	if r.At.IsZero() {
 		r.At = e.Written

@@ -7,7 +7,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 var pauseCommand = command{
@@ -80,8 +80,8 @@ func pause(ctx context.Context, c *call, client *topic.Client) error {
 }
 
 func resume(ctx context.Context, c *call, client *topic.Client) error {
-	wanted, labels := ordered(c), c.Config.Topics.Labels
-	entries, err := pipeline.ReadLabelEntries(ctx, client, labels, record.Options{}, c.Log)
+	wanted, name := ordered(c), c.Config.Topics.Labels
+	entries, err := labels.ReadEntries(ctx, client, name, record.Options{}, c.Log)
 	if err != nil {
 		return err
 	}
@@ -91,15 +91,15 @@ func resume(ctx context.Context, c *call, client *topic.Client) error {
 		if o == nil || !entries[i].Holds || o.Skip != "" || !all && o.Key() != wanted.Key() {
 			continue
 		}
-		if err := client.Write(ctx, []record.Out{o.Resume(labels)}); err != nil {
-			return fmt.Errorf("topic %s: %w", labels, err)
+		if err := client.Write(ctx, []record.Out{o.Resume(name)}); err != nil {
+			return fmt.Errorf("topic %s: %w", name, err)
 		}
 		resumed++
-		c.Log.Info("resumed", "what", o.What(), "topic", labels)
+		c.Log.Info("resumed", "what", o.What(), "topic", name)
 	}
 	if resumed == 0 {
 		return fmt.Errorf("no pause of %s holds in labels topic %s: slkstream labels list shows others",
-			wanted.What(), labels)
+			wanted.What(), name)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -40,7 +41,7 @@ type Options struct {
 	Log        *slog.Logger
 }
 
-// stage is what the page asks of the running stage, which is a *pipeline.Stage but in tests.
+// stage is what the page asks of the running stage and its labels, which are of package pipeline but in tests.
 type stage interface {
 	Status() pipeline.Summary
 	Classes() []string
@@ -56,8 +57,11 @@ type stage interface {
 	Owner(ctx context.Context, stream string) (string, error)
 }
 
-// running is a stage of the pipeline.
-type running struct{ *pipeline.Stage }
+// running is a stage of the pipeline, and its labels.
+type running struct {
+	*pipeline.Stage
+	*labels.Topic
+}
 
 // Status implements stage.
 func (r running) Status() pipeline.Summary { return r.Metrics().Status() }
@@ -105,7 +109,7 @@ func New(o Options) *Page {
 }
 
 // Follow has the page show a stage.
-func (p *Page) Follow(s *pipeline.Stage) { p.stage = running{s} }
+func (p *Page) Follow(s *pipeline.Stage) { p.stage = running{s, s.Labels()} }
 
 // Answered implements pipeline.Observer. Of an episode that comes soon after another, only counts and
 // questions are kept.

@@ -1,4 +1,4 @@
-package pipeline
+package labels
 
 import (
 	"iter"
@@ -12,50 +12,48 @@ import (
 )
 
 // Classes returns the labels of the examples in force, of the labels topic and of the support, sorted.
-func (s *Stage) Classes() []string {
+func (l *Topic) Classes() []string {
 	classes := map[string]bool{}
-	for _, e := range s.labels.current.Load().labels.All() {
+	for _, e := range l.Current().Labels.All() {
 		classes[e.Label] = true
 	}
 	return slices.Sorted(maps.Keys(classes))
 }
 
 // Names returns the records that name classes and clusters or forget a name, the latest last.
-func (s *Stage) Names() (names []record.Name) {
-	for r := range s.labels.current.Load().said.All() {
-		if r.name != nil {
-			names = append(names, *r.name)
+func (l *Topic) Names() (names []record.Name) {
+	for r := range l.Current().said.All() {
+		if r.Name != nil {
+			names = append(names, *r.Name)
 		}
 	}
 	return names
 }
 
 // Example returns the example in force with an ID.
-func (s *Stage) Example(id string) (record.Example, bool) {
-	l := s.labels
+func (l *Topic) Example(id string) (record.Example, bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.records == nil {
 		return record.Example{}, false
 	}
-	found := l.records.inForce(l.current.Load(), id)
-	e := found.example
+	found := l.records.inForce(l.Current(), id)
+	e := found.Example
 	if e == nil {
 		return record.Example{}, false
 	}
-	out := record.Example{ID: id, Stream: found.stream, Label: e.Label, Model: e.Model, Vector: e.Vector}
-	if r := l.records.holds(id, l.current.Load().next); r != nil {
-		out.Attributes, out.By, out.At = r.attributes, r.by, r.at
+	out := record.Example{ID: id, Stream: found.Stream, Label: e.Label, Model: e.Model, Vector: e.Vector}
+	if r := l.records.holds(id, l.Current().Next); r != nil {
+		out.Attributes, out.By, out.At = r.attributes, r.By, r.At
 	}
 	return out, true
 }
 
 // Examples yields the examples in force: first those of the support, then those of the labels topic, the
 // latest last. The caller must not change vectors and attributes.
-func (s *Stage) Examples() iter.Seq[record.Example] {
-	l := s.labels
+func (l *Topic) Examples() iter.Seq[record.Example] {
 	return func(yield func(record.Example) bool) {
-		v := l.current.Load()
+		v := l.Current()
 		for _, e := range l.supporting(v) {
 			if !yield(record.Example{ID: e.ID, Label: e.Label, Model: e.Model, Vector: e.Vector}) {
 				return
@@ -63,12 +61,12 @@ func (s *Stage) Examples() iter.Seq[record.Example] {
 		}
 		inForce := v.standing.All()
 		if v.oldest != nil {
-			inForce = ordered.From(v.standing, v.oldest, (*labelRecord).precedes)
+			inForce = ordered.From(v.standing, v.oldest, (*Record).precedes)
 		}
 		for r := range inForce {
 			if !yield(record.Example{
-				ID: r.key, Stream: r.stream, Label: r.teach.Label, Model: r.teach.Model, Vector: r.teach.Vector,
-				Attributes: r.attributes, By: r.by, At: r.at,
+				ID: r.Key, Stream: r.stream, Label: r.teach.Label, Model: r.teach.Model, Vector: r.teach.Vector,
+				Attributes: r.attributes, By: r.By, At: r.At,
 			}) {
 				return
 			}
@@ -78,12 +76,12 @@ func (s *Stage) Examples() iter.Seq[record.Example] {
 
 // supporting returns the examples of the support in force, which are those whose IDs the topic
 // does not mention.
-func (l *labels) supporting(v *view) (list []*stream.Example) {
+func (l *Topic) supporting(v *Version) (list []*stream.Example) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	for i := range l.support {
-		e := &l.support[i]
-		if l.records == nil || l.records.inForce(v, e.ID).example == e {
+	for i := range l.options.Support {
+		e := &l.options.Support[i]
+		if l.records == nil || l.records.inForce(v, e.ID).Example == e {
 			list = append(list, e)
 		}
 	}
@@ -91,11 +89,11 @@ func (l *labels) supporting(v *view) (list []*stream.Example) {
 }
 
 // Rejections returns those in force, the latest last.
-func (s *Stage) Rejections() (list []record.NotThis) {
-	for r := range s.labels.current.Load().said.All() {
-		if r.not != nil {
-			not := *r.not
-			not.ID, not.Stream, not.By, not.At = r.key, r.stream, r.by, r.at
+func (l *Topic) Rejections() (list []record.NotThis) {
+	for r := range l.Current().said.All() {
+		if r.Not != nil {
+			not := *r.Not
+			not.ID, not.Stream, not.By, not.At = r.Key, r.stream, r.By, r.At
 			list = append(list, not)
 		}
 	}
@@ -105,22 +103,22 @@ func (s *Stage) Rejections() (list []record.NotThis) {
 // classCounts caches the result of Counts for one version of the labels.
 type classCounts struct {
 	mutex                sync.Mutex
-	of                   *view
+	of                   *Version
 	examples, rejections map[string]int
 }
 
 // Counts returns how many examples and rejections of each class are in force. The caller must not
 // change the maps.
-func (s *Stage) Counts() (examples, rejections map[string]int) {
-	c := &s.counted
+func (l *Topic) Counts() (examples, rejections map[string]int) {
+	c := &l.counted
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if v := s.labels.current.Load(); c.of != v {
+	if v := l.Current(); c.of != v {
 		c.of, c.examples, c.rejections = v, map[string]int{}, map[string]int{}
-		for e := range s.Examples() {
+		for e := range l.Examples() {
 			c.examples[e.Label]++
 		}
-		for _, n := range s.Rejections() {
+		for _, n := range l.Rejections() {
 			for _, class := range n.Not {
 				c.rejections[class]++
 			}

@@ -1,4 +1,4 @@
-package pipeline
+package labels
 
 import (
 	"fmt"
@@ -6,19 +6,15 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/slkstream/slkstream/consumer"
-	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-func inForce(v *view) (ids []string) {
-	for _, e := range v.labels.All() {
+func heldBy(v *Version) (ids []string) {
+	for _, e := range v.Labels.All() {
 		ids = append(ids, e.ID+"="+e.Label)
 	}
 	return ids
@@ -29,15 +25,15 @@ func teach(id, label string) record.Label {
 }
 
 // saidBy returns the contents of a version, without resets.
-func saidBy(v *view) (list []string) {
-	for s, e := range v.labels.All() {
+func saidBy(v *Version) (list []string) {
+	for s, e := range v.Labels.All() {
 		list = append(list, fmt.Sprintf("%s/%s=%s %v", s, e.ID, e.Label, e.Vector))
 	}
 	for c := range 8 {
 		list = append(list, v.naming.names.Of("a", fmt.Sprint("c", c)))
 	}
 	for r := range v.said.All() {
-		list = append(list, r.key)
+		list = append(list, r.Key)
 	}
 	return append(list, fmt.Sprint(len(v.naming.faults), v.naming.leftOut, len(v.naming.resets)))
 }
@@ -55,16 +51,16 @@ func TestTheSameRecordHolds(t *testing.T) {
 	}
 	one := []said{{1, now.Add(-time.Second), teach("x", "old")}, {1, now, teach("x", "b")}}
 	for _, order := range [][]said{slices.Concat(zero, one), slices.Concat(one, zero)} {
-		l := newLabelRecords(2, nil, 0)
+		l := newHistory(2, nil, 0)
 		for i, s := range order {
 			l.add(s.partition, int64(i), s.at, s.what)
 		}
 		v := l.version(l.root, []int64{9, 9})
-		if got := inForce(v); !slices.Equal(got, []string{"x=b"}) {
+		if got := heldBy(v); !slices.Equal(got, []string{"x=b"}) {
 			t.Errorf("%v", got)
 		}
 		l.add(0, 9, now.Add(time.Second), record.Label{Forget: "x"})
-		if got := inForce(l.version(v, []int64{10, 9})); got != nil {
+		if got := heldBy(l.version(v, []int64{10, 9})); got != nil {
 			t.Errorf("%v although forgotten", got)
 		}
 	}
@@ -74,17 +70,17 @@ func TestTheSameRecordHolds(t *testing.T) {
 // Forgetting one makes room for another.
 func TestExamplesAreBounded(t *testing.T) {
 	now := time.Now()
-	l := newLabelRecords(2, nil, 3)
+	l := newHistory(2, nil, 3)
 	for i, age := range []int{4, 0, 3, 1, 2} {
 		l.add(i%2, int64(i), now.Add(-time.Duration(age)*time.Second), teach(fmt.Sprint("e", age), "l"))
 	}
 	v := l.version(l.root, []int64{5, 5})
-	if got := inForce(v); !slices.Equal(got, []string{"e0=l", "e1=l", "e2=l"}) || v.leftOut != 2 {
+	if got := heldBy(v); !slices.Equal(got, []string{"e0=l", "e1=l", "e2=l"}) || v.leftOut != 2 {
 		t.Errorf("%v in force, %d left out", got, v.leftOut)
 	}
 	l.add(1, 9, now, record.Label{Forget: "e1"})
 	v = l.version(v, []int64{5, 10})
-	if got := inForce(v); !slices.Equal(got, []string{"e0=l", "e2=l", "e3=l"}) || v.leftOut != 1 {
+	if got := heldBy(v); !slices.Equal(got, []string{"e0=l", "e2=l", "e3=l"}) || v.leftOut != 1 {
 		t.Errorf("%v in force, %d left out", got, v.leftOut)
 	}
 }
@@ -98,7 +94,7 @@ func TestVersionsDependOnTheirOffsetsAlone(t *testing.T) {
 	}
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 3))
-		l := newLabelRecords(partitions, support, most)
+		l := newHistory(partitions, support, most)
 		if l.room = 1 << 20; seed%3 == 0 {
 			l.room = 20_000
 		}
@@ -109,7 +105,7 @@ func TestVersionsDependOnTheirOffsetsAlone(t *testing.T) {
 		}
 		var all []written
 		start := time.Now()
-		versions := []*view{l.root}
+		versions := []*Version{l.root}
 		positions := [][]int64{make([]int64, partitions)}
 		for i := range 400 {
 			at := start.Add(time.Duration(random.IntN(500)) * time.Second)
@@ -155,7 +151,7 @@ func TestVersionsDependOnTheirOffsetsAlone(t *testing.T) {
 			}
 			v := l.version(versions[random.IntN(len(versions))], next)
 			versions = append(versions, v)
-			anew := newLabelRecords(partitions, support, most)
+			anew := newHistory(partitions, support, most)
 			anew.room = 0
 			for _, w := range all {
 				if p := w.partition; anew.next[p] < next[p] {
@@ -177,7 +173,7 @@ func TestVersionsDependOnTheirOffsetsAlone(t *testing.T) {
 // versions can be made again one after the other at the same cost.
 func TestALessonTakesLittleMemory(t *testing.T) {
 	const n, lessons, dimension = 100_000, 3000, 8
-	l := newLabelRecords(1, nil, n)
+	l := newHistory(1, nil, n)
 	now := time.Now()
 	add := func(id string) {
 		what := teach(id, "label "+id[len(id)-1:])
@@ -205,7 +201,7 @@ func TestALessonTakesLittleMemory(t *testing.T) {
 			v = l.version(v, l.next)
 		}
 	})
-	held := make([]*view, 0, lessons)
+	held := make([]*Version, 0, lessons)
 	measure("a version made again", 96<<10, func() {
 		from := v
 		for i := range int64(lessons) {
@@ -213,88 +209,21 @@ func TestALessonTakesLittleMemory(t *testing.T) {
 			held = append(held, from)
 		}
 	})
-	if len(held) != lessons || held[0].labels.Len() != n {
-		t.Errorf("%d labels", held[0].labels.Len())
+	if len(held) != lessons || held[0].Labels.Len() != n {
+		t.Errorf("%d labels", held[0].Labels.Len())
 	}
-	all := newLabels(nil, "labels", "", record.Options{}, nil, slog.New(slog.DiscardHandler))
+	all := New(Options{Topic: "labels", Log: slog.New(slog.DiscardHandler)})
 	all.records = l
 	all.current.Store(v)
 	measure("a version for each of two partitions that take turns", 192<<10, func() {
-		var first, second *view
+		var first, second *Version
 		for i := range int64(lessons / 2) {
-			for from, at := range map[**view]int64{&first: n + i, &second: n + lessons/2 + i} {
+			for from, at := range map[**Version]int64{&first: n + i, &second: n + lessons/2 + i} {
 				var err error
-				if *from, err = all.at(t.Context(), []int64{at}, *from); err != nil {
+				if *from, err = all.At(t.Context(), []int64{at}, *from); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 	})
-}
-
-// Labels in partitions added to the topic are read. A label of another dimension than the feed's goes to the
-// dead letters and affects neither the feed nor the good labels before and after it.
-func TestLabelsThatDoNotFit(t *testing.T) {
-	client := brokertest.Connect(t, brokertest.Brokers(t))
-	f := newFeed(91)
-	in := brokertest.Topic(t, client, "in", 1, nil)
-	o := basics(client, in, f)
-	o.Support = nil
-	o.Limits = consumer.Limits{Size: 8, Age: time.Hour, Memory: 64 << 20}
-	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
-	said := &lines{}
-	o.Log = slog.New(slog.NewTextHandler(said, nil))
-	teachIn := func(partition int32, id, label string, vector []float32) {
-		out := record.Teach(o.Labels, &record.Example{ID: id, Label: label, Vector: vector})
-		out.Partition = partition
-		write(t, client, []record.Out{out})
-	}
-	teachIn(0, "bad", "class-0", f.vector(0)[:dimension/2])
-	for c := range classes - 1 {
-		teachIn(0, fmt.Sprintf("good-%d", c), fmt.Sprintf("class-%d", c), f.vector(c))
-	}
-	s, err := New(client, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.labels.watch = 100 * time.Millisecond
-	run(t, s)
-	all := 0
-	labels := func() map[string]bool {
-		t.Helper()
-		records := make([]record.Out, 8)
-		for i := range records {
-			records[i] = record.Out{Topic: in, Partition: 0, Key: []byte("cam"), Value: encode(f.vector(i % classes))}
-		}
-		write(t, client, records)
-		all += len(records)
-		got := collect(t, client, o.Out, count(all))
-		found := map[string]bool{}
-		for i := all - 8; i < all; i++ {
-			for _, a := range got.answers[record.Source{Topic: in, Offset: int64(i), Object: -1}.ID()] {
-				found[a.Label] = true
-			}
-		}
-		return found
-	}
-	if got := labels(); !got["class-0"] || !got["class-1"] || !got["class-2"] {
-		t.Errorf("labels %v", got)
-	}
-	letters := read(t, client, o.Dead, 1)
-	reason, _ := letters[0].Header(record.ErrorHeader)
-	if string(letters[0].Key) != "bad" || !strings.Contains(string(reason), "dimension 32") {
-		t.Errorf("letter %q: %q", letters[0].Key, reason)
-	}
-	if err := client.Grow(t.Context(), o.Labels, 2); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "grown", func() bool { return said.count("has more partitions") > 0 })
-	teachIn(1, "gained", fmt.Sprintf("class-%d", classes-1), f.vector(classes-1))
-	eventually(t, "read", func() bool { return s.labels.current.Load().labels.Len() == classes+1 })
-	if got := labels(); !got[fmt.Sprintf("class-%d", classes-1)] {
-		t.Errorf("labels %v: the partition that was gained is not read", got)
-	}
-	if n := len(read(t, client, o.Dead, 1)); n > 3 {
-		t.Errorf("%d dead letters", n)
-	}
 }

@@ -1,4 +1,4 @@
-package pipeline
+package labels
 
 import (
 	"fmt"
@@ -16,28 +16,28 @@ type agreed struct {
 	changed    chan struct{} // holds one value after a change
 }
 
-// agree sets the dimensions on which a partition's records agree.
-func (a *agreed) agree(dimensions map[string]int) {
+// Agree sets the dimensions on which a partition's records agree.
+func (l *Topic) Agree(dimensions map[string]int) {
 	for model, d := range dimensions {
-		if before, _ := a.dimensions.Swap(model, d); before != d {
+		if before, _ := l.agreed.dimensions.Swap(model, d); before != d {
 			select {
-			case a.changed <- struct{}{}:
+			case l.agreed.changed <- struct{}{}:
 			default:
 			}
 		}
 	}
 }
 
-// of returns the dimension of a model's vectors; 0: not known.
-func (a *agreed) of(model string) int {
-	d, _ := a.dimensions.Load(model)
+// Dimension returns the dimension of a model's vectors; 0: not known.
+func (l *Topic) Dimension(model string) int {
+	d, _ := l.agreed.dimensions.Load(model)
 	known, _ := d.(int)
 	return known
 }
 
 // misfit returns the dead letter of an example or rejection whose dimension is not the feed's, once for each
 // record. Streams leave out such a record and use the others.
-func (l *labels) misfit(r *labelRecord) (letter record.Out, bad bool) {
+func (l *Topic) misfit(r *Record) (letter record.Out, bad bool) {
 	var what, model string
 	var dimension int
 	switch {
@@ -45,12 +45,12 @@ func (l *labels) misfit(r *labelRecord) (letter record.Out, bad bool) {
 		return letter, false
 	case r.teach != nil:
 		what, model, dimension = "example", r.teach.Model, len(r.teach.Vector)
-	case r.not != nil:
-		what, model, dimension = "rejection", r.not.Model, len(r.not.Vector)
+	case r.Not != nil:
+		what, model, dimension = "rejection", r.Not.Model, len(r.Not.Vector)
 	default:
 		return letter, false
 	}
-	d := l.agreed.of(model)
+	d := l.Dimension(model)
 	if d == 0 || d == dimension {
 		return letter, false
 	}
@@ -59,31 +59,31 @@ func (l *labels) misfit(r *labelRecord) (letter record.Out, bad bool) {
 }
 
 // letter makes the dead letter of a record that cannot be in force, and marks the record as reported.
-func (l *labels) letter(r *labelRecord, reason string) record.Out {
+func (l *Topic) letter(r *Record, reason string) record.Out {
 	r.told = true
-	l.log.Warn("a record of the labels topic is not in force", "topic", l.topic, "partition", r.partition,
-		"offset", r.offset, "id", r.key, "reason", reason)
+	l.options.Log.Warn("a record of the labels topic is not in force", "topic", l.options.Topic, "partition", r.partition,
+		"offset", r.offset, "id", r.Key, "reason", reason)
 	var out record.Out
 	switch {
-	case r.not != nil:
-		out = record.Not(l.topic, r.not)
-	case r.name != nil:
-		out = record.NameRecord(l.topic, r.name)
+	case r.Not != nil:
+		out = record.Not(l.options.Topic, r.Not)
+	case r.Name != nil:
+		out = record.NameRecord(l.options.Topic, r.Name)
 	default:
-		out = record.Teach(l.topic, &record.Example{
-			ID: r.key, Stream: r.stream, Label: r.teach.Label, Model: r.teach.Model, Vector: r.teach.Vector, By: r.by,
+		out = record.Teach(l.options.Topic, &record.Example{
+			ID: r.Key, Stream: r.stream, Label: r.teach.Label, Model: r.teach.Model, Vector: r.teach.Vector, By: r.By,
 		})
 	}
 	raw := record.Raw{
-		Topic: l.topic, Partition: int32(r.partition), Offset: r.offset, Key: out.Key, Value: out.Value,
-		Headers: out.Headers, Time: r.at,
+		Topic: l.options.Topic, Partition: int32(r.partition), Offset: r.offset, Key: out.Key, Value: out.Value,
+		Headers: out.Headers, Time: r.At,
 	}
-	return record.DeadLetter(l.dead, &raw, reason, 0)
+	return record.DeadLetter(l.options.Dead, &raw, reason, 0)
 }
 
 // misfits returns the dead letters of all examples and rejections that do not fit the feed and have none yet.
-func (l *labels) misfits(v *view) (letters []record.Out) {
-	for _, list := range []ordered.List[*labelRecord]{v.standing, v.said} {
+func (l *Topic) misfits(v *Version) (letters []record.Out) {
+	for _, list := range []ordered.List[*Record]{v.standing, v.said} {
 		for r := range list.All() {
 			if letter, bad := l.misfit(r); bad {
 				letters = append(letters, letter)

@@ -1,4 +1,4 @@
-package pipeline
+package labels
 
 import (
 	"fmt"
@@ -16,11 +16,9 @@ import (
 // not replace, then those of the topic that are neither replaced, taken back nor beyond the bound.
 func TestExamplesInForce(t *testing.T) {
 	support := []stream.Example{{ID: "s0", Label: "cat"}, {ID: "s1", Label: "cat"}}
-	l := &labels{support: support, log: slog.New(slog.DiscardHandler)}
-	l.current.Store(l.begin(0).root)
-	s := &Stage{labels: l}
+	l := New(Options{Support: support, Log: slog.New(slog.DiscardHandler)})
 	list := func() (out []string) {
-		for e := range s.Examples() {
+		for e := range l.Examples() {
 			out = append(out, strings.TrimSpace(fmt.Sprintf("%s=%s %s %s", e.ID, e.Label, e.By, e.Attributes)))
 		}
 		return out
@@ -28,10 +26,10 @@ func TestExamplesInForce(t *testing.T) {
 	if got := list(); !slices.Equal(got, []string{"s0=cat", "s1=cat"}) {
 		t.Errorf("before the topic is read: %q", got)
 	}
-	if counts, _ := s.Counts(); counts["cat"] != 2 {
+	if counts, _ := l.Counts(); counts["cat"] != 2 {
 		t.Errorf("before the topic is read: %v", counts)
 	}
-	l.most = 2
+	l.options.Most = 2
 	records := l.begin(1)
 	add := func(what record.Label) {
 		records.add(0, records.next[0], time.Unix(records.next[0], 0), what)
@@ -52,10 +50,10 @@ func TestExamplesInForce(t *testing.T) {
 	if got := list(); !slices.Equal(got, []string{"s0=cat", "s1=dog jo", `b=hen jo {"n":1}`}) {
 		t.Errorf("two of the topic: %q", got)
 	}
-	if r := s.Rejections(); len(r) != 1 || r[0].ID != "r" {
+	if r := l.Rejections(); len(r) != 1 || r[0].ID != "r" {
 		t.Errorf("rejections %v", r)
 	}
-	if taught, rejected := s.Counts(); taught["cat"] != 1 || taught["hen"] != 1 || rejected["cat"] != 1 {
+	if taught, rejected := l.Counts(); taught["cat"] != 1 || taught["hen"] != 1 || rejected["cat"] != 1 {
 		t.Errorf("counted %v, rejected %v", taught, rejected)
 	}
 	if records.attributes != len(`{"n":1}`) {

@@ -1,4 +1,4 @@
-package pipeline
+package labels
 
 import (
 	"slices"
@@ -12,25 +12,25 @@ type naming struct {
 	names      *stream.Names
 	rejections *stream.Rejections
 	// forgotten maps a name to the record that forgets it. Earlier records about the name are not in force.
-	forgotten map[string]*labelRecord
-	given     *stream.Names          // all names, including those forgotten since
-	faults    map[*labelRecord]error // why a name is not in force
-	leftOut   int                    // rejections beyond the bound
-	resets    []reset                // streams forget what they learned of a forgotten name
+	forgotten map[string]*Record
+	given     *stream.Names     // all names, including those forgotten since
+	faults    map[*Record]error // why a name is not in force
+	leftOut   int               // rejections beyond the bound
+	resets    []reset           // streams forget what they learned of a forgotten name
 }
 
 // newNaming computes names and rejections from their records, oldest first.
-func newNaming(records []*labelRecord) *naming {
-	n := &naming{forgotten: map[string]*labelRecord{}, faults: map[*labelRecord]error{}}
+func newNaming(records []*Record) *naming {
+	n := &naming{forgotten: map[string]*Record{}, faults: map[*Record]error{}}
 	var named, inForce []stream.Name
-	var from []*labelRecord
+	var from []*Record
 	for _, r := range records {
 		switch {
-		case r.name == nil:
-		case r.name.Into == "":
-			n.forgotten[r.name.Name] = r
+		case r.Name == nil:
+		case r.Name.Into == "":
+			n.forgotten[r.Name.Name] = r
 		default:
-			named = append(named, stream.Name{Stream: r.name.Stream, Name: r.name.Name, Into: r.name.Into})
+			named = append(named, stream.Name{Stream: r.Name.Stream, Name: r.Name.Name, Into: r.Name.Into})
 			from = append(from, r)
 		}
 	}
@@ -40,7 +40,7 @@ func newNaming(records []*labelRecord) *naming {
 		if faults[i] != nil {
 			n.faults[r] = faults[i]
 		}
-		if !n.cut(r.name.Stream, r.name.Name, r) {
+		if !n.cut(r.Name.Stream, r.Name.Name, r) {
 			inForce = append(inForce, named[i])
 		}
 	}
@@ -49,14 +49,14 @@ func newNaming(records []*labelRecord) *naming {
 	}
 	var rejections []stream.Rejection
 	for _, r := range records {
-		if r.not == nil {
+		if r.Not == nil {
 			continue
 		}
-		not := slices.DeleteFunc(slices.Clone(r.not.Not),
+		not := slices.DeleteFunc(slices.Clone(r.Not.Not),
 			func(class string) bool { return n.cut(r.stream, class, r) })
 		if len(not) > 0 {
 			rejections = append(rejections, stream.Rejection{
-				ID: r.key, Stream: r.stream, Model: r.not.Model, Track: r.not.Track, Not: not, Vector: r.not.Vector,
+				ID: r.Key, Stream: r.stream, Model: r.Not.Model, Track: r.Not.Track, Not: not, Vector: r.Not.Vector,
 			})
 		}
 	}
@@ -78,7 +78,7 @@ func newNaming(records []*labelRecord) *naming {
 
 // cut says whether a record about a class came before that class, or a name given to it, was forgotten. A nil
 // record stands for the support, which is older than every record.
-func (n *naming) cut(in, class string, r *labelRecord) bool {
+func (n *naming) cut(in, class string, r *Record) bool {
 	if len(n.forgotten) == 0 {
 		return false
 	}

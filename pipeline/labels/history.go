@@ -1,4 +1,4 @@
-package pipeline
+package labels
 
 import (
 	"cmp"
@@ -10,18 +10,18 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// labelRecord is a record of the labels topic: an example, a rejection, a name, or the tombstone of
+// Record is a record of the labels topic: an example, a rejection, a name, or the tombstone of
 // any of these.
-type labelRecord struct {
-	key       string
+type Record struct {
+	Key       string
 	partition int
 	offset    int64
-	at        time.Time // the record's timestamp
+	At        time.Time // the record's timestamp
 	stream    string    // the stream that it applies to; "": all
 	teach     *stream.Example
-	not       *record.NotThis
-	name      *record.Name
-	by        string // its author
+	Not       *record.NotThis
+	Name      *record.Name
+	By        string // its author
 	// attributes of an example, to show its picture; nil if they are long, or too many examples have some
 	attributes []byte
 	told       bool // reported as one that cannot be in force
@@ -29,15 +29,15 @@ type labelRecord struct {
 
 // before orders records by timestamp, then by partition and offset, so that the order does not depend on
 // which partition is read first.
-func (r *labelRecord) before(x *labelRecord) int {
-	return cmp.Or(r.at.Compare(x.at), cmp.Compare(r.partition, x.partition), cmp.Compare(r.offset, x.offset))
+func (r *Record) before(x *Record) int {
+	return cmp.Or(r.At.Compare(x.At), cmp.Compare(r.partition, x.partition), cmp.Compare(r.offset, x.offset))
 }
 
 // precedes orders examples by which leave first when there are too many: those without an author (machines'
 // examples) before people's, then the oldest.
-func (r *labelRecord) precedes(x *labelRecord) int {
-	people := func(r *labelRecord) int {
-		if r.by != "" {
+func (r *Record) precedes(x *Record) int {
+	people := func(r *Record) int {
+		if r.By != "" {
 			return 1
 		}
 		return 0
@@ -46,37 +46,34 @@ func (r *labelRecord) precedes(x *labelRecord) int {
 }
 
 // speaks says whether the record is a name or a rejection.
-func (r *labelRecord) speaks() bool { return r != nil && (r.not != nil || r.name != nil) }
+func (r *Record) speaks() bool { return r != nil && (r.Not != nil || r.Name != nil) }
 
-func (r *labelRecord) atOffset(offset int64) int { return cmp.Compare(r.offset, offset) }
+func (r *Record) atOffset(offset int64) int { return cmp.Compare(r.offset, offset) }
 
-// labelRecords holds the records of the labels topic that this process has read: those in force, and replaced
+// history holds the records of the labels topic that this process has read: those in force, and replaced
 // ones while there is room. Versions of the labels can be made from them for any offsets they reach.
-type labelRecords struct {
+type history struct {
 	support map[string]*stream.Example
 	most    int // most examples of the topic in force, the latest; 0: no bound
-	next    []int64
-	keys    map[string]labelKey
-	log     [][]*labelRecord // of each partition, by offset
-	since   []int64          // of each partition, the first offset for which a version can be made
+	next    Position
+	keys    map[string]keyRecords
+	log     [][]*Record // of each partition, by offset
+	since   []int64     // of each partition, the first offset for which a version can be made
 	resets  []reset
 	given   map[string]given // orders by key, including cancelled ones
-	orders  *orders          // computed from given; nil: to be computed
-	root    *view            // the version with the support only
+	orders  *Orders          // computed from given; nil: to be computed
+	root    *Version         // the version with the support only
 
 	replaced, room int // bytes of replaced records, and their bound
 	attributes     int // bytes of attributes of records that hold
 }
 
-// labelKey holds the records of one key, partition by partition, by offset.
-type labelKey [][]*labelRecord
+// keyRecords holds the records of one key, partition by partition, by offset.
+type keyRecords [][]*Record
 
 // mostReplaced bounds the bytes of replaced records. They are kept because replay after a snapshot uses the
 // labels in force at that time.
 const mostReplaced = 64 << 20
-
-// mostLabels bounds a stage's examples of the labels topic that are in force, the latest.
-const mostLabels = 100_000
 
 // Bounds of the attributes kept with examples, in bytes: of one example and of all.
 const (
@@ -84,10 +81,10 @@ const (
 	mostAttributes    = 16 << 20
 )
 
-func newLabelRecords(partitions int, support []stream.Example, most int) *labelRecords {
-	l := &labelRecords{
-		support: map[string]*stream.Example{}, most: most, room: mostReplaced, keys: map[string]labelKey{},
-		next: make([]int64, partitions), log: make([][]*labelRecord, partitions), since: make([]int64, partitions),
+func newHistory(partitions int, support []stream.Example, most int) *history {
+	l := &history{
+		support: map[string]*stream.Example{}, most: most, room: mostReplaced, keys: map[string]keyRecords{},
+		next: make(Position, partitions), log: make([][]*Record, partitions), since: make([]int64, partitions),
 		given: map[string]given{},
 	}
 	var changes []stream.Change
@@ -95,18 +92,18 @@ func newLabelRecords(partitions int, support []stream.Example, most int) *labelR
 		l.support[support[i].ID] = &support[i]
 		changes = append(changes, stream.Change{Example: support[i]})
 	}
-	l.root = &view{
-		labels: new(stream.Labels).With(stream.Changes{Examples: changes}),
-		next:   make([]int64, partitions), standing: ordered.New((*labelRecord).precedes),
-		said: ordered.New((*labelRecord).before), naming: newNaming(nil),
+	l.root = &Version{
+		Labels: new(stream.Labels).With(stream.Changes{Examples: changes}),
+		Next:   make(Position, partitions), standing: ordered.New((*Record).precedes),
+		said: ordered.New((*Record).before), naming: newNaming(nil),
 	}
 	return l
 }
 
 // add adds one record of a partition, in the order of its offsets, and returns it. It returns nil for resets
 // and orders, which are kept apart.
-func (l *labelRecords) add(partition int, offset int64, at time.Time, what record.Label) *labelRecord {
-	r := &labelRecord{key: what.Forget, partition: partition, offset: offset, at: at, by: what.By}
+func (l *history) add(partition int, offset int64, at time.Time, what record.Label) *Record {
+	r := &Record{Key: what.Forget, partition: partition, offset: offset, At: at, By: what.By}
 	switch {
 	case what.Reset != nil:
 		l.resets = append(l.resets, reset{partition, offset, *what.Reset})
@@ -116,21 +113,21 @@ func (l *labelRecords) add(partition int, offset int64, at time.Time, what recor
 		return nil
 	case what.Teach != nil:
 		i := what.Teach
-		r.key, r.stream = i.ItemID, i.Stream
+		r.Key, r.stream = i.ItemID, i.Stream
 		r.teach = &stream.Example{ID: i.ItemID, Label: i.Label, Vector: i.Vector, Model: i.Model}
 		if n := len(i.Attributes); n <= longestAttributes && l.attributes+n <= mostAttributes {
 			r.attributes = slices.Clone(i.Attributes)
 			l.attributes += n
 		}
 	case what.Not != nil:
-		r.key, r.stream, r.not = what.Not.ID, what.Not.Stream, what.Not
+		r.Key, r.stream, r.Not = what.Not.ID, what.Not.Stream, what.Not
 	case what.Name != nil:
-		r.key, r.stream, r.name = what.Key, what.Name.Stream, what.Name
+		r.Key, r.stream, r.Name = what.Key, what.Name.Stream, what.Name
 	}
-	parts := l.keys[r.key]
-	i := slices.IndexFunc(parts, func(list []*labelRecord) bool { return list[0].partition == partition })
+	parts := l.keys[r.Key]
+	i := slices.IndexFunc(parts, func(list []*Record) bool { return list[0].partition == partition })
 	if i < 0 {
-		l.keys[r.key] = append(parts, []*labelRecord{r})
+		l.keys[r.Key] = append(parts, []*Record{r})
 	} else {
 		list := parts[i]
 		last := list[len(list)-1]
@@ -146,19 +143,19 @@ func (l *labelRecords) add(partition int, offset int64, at time.Time, what recor
 }
 
 // size is the record's approximate size in memory.
-func (r *labelRecord) size() int {
-	n := 224 + len(r.key) + len(r.attributes)
+func (r *Record) size() int {
+	n := 224 + len(r.Key) + len(r.attributes)
 	if r.teach != nil {
 		n += 4 * len(r.teach.Vector)
 	}
-	if r.not != nil {
-		n += 4 * len(r.not.Vector)
+	if r.Not != nil {
+		n += 4 * len(r.Not.Vector)
 	}
 	return n
 }
 
 // trim drops the older half of the longest log, and the records replaced within it.
-func (l *labelRecords) trim() {
+func (l *history) trim() {
 	partition := 0
 	for p := range l.log {
 		if len(l.log[p]) > len(l.log[partition]) {
@@ -169,8 +166,8 @@ func (l *labelRecords) trim() {
 	n := (len(log) + 1) / 2
 	l.since[partition] = log[n-1].offset + 1
 	for _, r := range log[:n] {
-		parts := l.keys[r.key]
-		i := slices.IndexFunc(parts, func(list []*labelRecord) bool { return list[0].partition == partition })
+		parts := l.keys[r.Key]
+		i := slices.IndexFunc(parts, func(list []*Record) bool { return list[0].partition == partition })
 		list := parts[i]
 		for len(list) > 1 && list[1].offset < l.since[partition] {
 			l.replaced -= list[0].size()
@@ -184,12 +181,12 @@ func (l *labelRecords) trim() {
 // holds returns the record of a key in force at these offsets; nil: none. In a partition it is the last one;
 // of several partitions, the one with the latest timestamp, then of the highest partition. This depends on
 // the topic's contents only, and compaction does not change it.
-func (l *labelRecords) holds(key string, next []int64) (best *labelRecord) {
+func (l *history) holds(key string, next Position) (best *Record) {
 	for _, list := range l.keys[key] {
 		if list[0].partition >= len(next) {
 			continue
 		}
-		i, _ := slices.BinarySearchFunc(list, next[list[0].partition], (*labelRecord).atOffset)
+		i, _ := slices.BinarySearchFunc(list, next[list[0].partition], (*Record).atOffset)
 		if i == 0 {
 			continue
 		}
@@ -201,22 +198,22 @@ func (l *labelRecords) holds(key string, next []int64) (best *labelRecord) {
 }
 
 // changed returns the keys that have records between two positions.
-func (l *labelRecords) changed(a, b []int64) map[string]bool {
+func (l *history) changed(a, b Position) map[string]bool {
 	keys := map[string]bool{}
 	for p, log := range l.log {
-		from, to := offsetOf(a, p), offsetOf(b, p)
-		i, _ := slices.BinarySearchFunc(log, min(from, to), (*labelRecord).atOffset)
+		from, to := a.offset(p), b.offset(p)
+		i, _ := slices.BinarySearchFunc(log, min(from, to), (*Record).atOffset)
 		for ; i < len(log) && log[i].offset < max(from, to); i++ {
-			keys[log[i].key] = true
+			keys[log[i].Key] = true
 		}
 	}
 	return keys
 }
 
 // reaches says whether all records needed for a version at these offsets are kept.
-func (l *labelRecords) reaches(next []int64) bool {
+func (l *history) reaches(next Position) bool {
 	for p, since := range l.since {
-		if offsetOf(next, p) < since {
+		if next.offset(p) < since {
 			return false
 		}
 	}
@@ -225,11 +222,11 @@ func (l *labelRecords) reaches(next []int64) bool {
 
 // version makes the version at these offsets from another one, at a cost proportional to the records between
 // them. The result does not depend on from.
-func (l *labelRecords) version(from *view, next []int64) *view {
-	if !l.reaches(from.next) {
+func (l *history) version(from *Version, next Position) *Version {
+	if !l.reaches(from.Next) {
 		from = l.root
 	}
-	v := &view{next: slices.Clone(next), resets: l.resetsBefore(next), orders: l.standing(), of: l}
+	v := &Version{Next: slices.Clone(next), resets: l.resetsBefore(next), Orders: l.standing(), of: l}
 	var keys map[string]bool
 	if from == l.root {
 		keys = make(map[string]bool, len(l.keys))
@@ -237,19 +234,19 @@ func (l *labelRecords) version(from *view, next []int64) *view {
 			keys[key] = true
 		}
 	} else {
-		keys = l.changed(from.next, next)
+		keys = l.changed(from.Next, next)
 	}
-	var said, edits []ordered.Edit[*labelRecord]
+	var said, edits []ordered.Edit[*Record]
 	for key := range keys {
-		before, now := l.holds(key, from.next), l.holds(key, next)
+		before, now := l.holds(key, from.Next), l.holds(key, next)
 		if before == now {
 			continue
 		}
 		if before.speaks() {
-			said = append(said, ordered.Edit[*labelRecord]{Value: before, Out: true})
+			said = append(said, ordered.Edit[*Record]{Value: before, Out: true})
 		}
 		if now.speaks() {
-			said = append(said, ordered.Edit[*labelRecord]{Value: now})
+			said = append(said, ordered.Edit[*Record]{Value: now})
 		}
 	}
 	v.said, v.naming = from.said.Edit(said), from.naming
@@ -269,16 +266,16 @@ func (l *labelRecords) version(from *view, next []int64) *view {
 	}
 	forgotten := map[string]bool{}
 	for key := range keys {
-		before, now := l.holds(key, from.next), l.holds(key, next)
+		before, now := l.holds(key, from.Next), l.holds(key, next)
 		if before == now {
 			continue
 		}
-		forgotten[key] = now != nil && now.teach == nil && now.name == nil
+		forgotten[key] = now != nil && now.teach == nil && now.Name == nil
 		if before != nil && before.teach != nil {
-			edits = append(edits, ordered.Edit[*labelRecord]{Value: before, Out: true})
+			edits = append(edits, ordered.Edit[*Record]{Value: before, Out: true})
 		}
 		if now != nil && now.teach != nil && !v.naming.cut(now.stream, now.teach.Label, now) {
-			edits = append(edits, ordered.Edit[*labelRecord]{Value: now})
+			edits = append(edits, ordered.Edit[*Record]{Value: now})
 		}
 	}
 	v.standing = from.standing.Edit(edits)
@@ -293,17 +290,17 @@ func (l *labelRecords) version(from *view, next []int64) *view {
 	var changes []stream.Change
 	for key := range keys {
 		before, now := l.inForce(from, key), l.inForce(v, key)
-		if before.example == now.example {
+		if before.Example == now.Example {
 			continue
 		}
-		if before.example != nil && (now.example == nil || now.stream != before.stream) {
-			changes = append(changes, stream.Change{Stream: before.stream, Example: *before.example, Out: true})
+		if before.Example != nil && (now.Example == nil || now.Stream != before.Stream) {
+			changes = append(changes, stream.Change{Stream: before.Stream, Example: *before.Example, Out: true})
 		}
-		if now.example != nil {
-			changes = append(changes, stream.Change{Stream: now.stream, Example: *now.example})
+		if now.Example != nil {
+			changes = append(changes, stream.Change{Stream: now.Stream, Example: *now.Example})
 		}
 	}
-	v.labels = from.labels.With(stream.Changes{
+	v.Labels = from.Labels.With(stream.Changes{
 		Examples: changes, Forgotten: forgotten, Names: v.naming.names, Rejections: v.naming.rejections,
 	})
 	return v
@@ -311,7 +308,7 @@ func (l *labelRecords) version(from *view, next []int64) *view {
 
 // between returns the keys of standing examples from one record to the other, in either order; nil comes
 // before all others.
-func between(standing ordered.List[*labelRecord], a, b *labelRecord) (keys []string) {
+func between(standing ordered.List[*Record], a, b *Record) (keys []string) {
 	if a != nil && (b == nil || b.precedes(a) < 0) {
 		a, b = b, a
 	}
@@ -320,43 +317,43 @@ func between(standing ordered.List[*labelRecord], a, b *labelRecord) (keys []str
 	}
 	all := standing.All()
 	if a != nil {
-		all = ordered.From(standing, a, (*labelRecord).precedes)
+		all = ordered.From(standing, a, (*Record).precedes)
 	}
 	for r := range all {
 		if r.precedes(b) >= 0 {
 			break
 		}
-		keys = append(keys, r.key)
+		keys = append(keys, r.Key)
 	}
 	return keys
 }
 
-// scoped is an example and the stream that it applies to; "": all.
-type scoped struct {
-	stream  string
-	example *stream.Example
+// Scoped is an example and the stream that it applies to; "": all.
+type Scoped struct {
+	Stream  string
+	Example *stream.Example
 }
 
 // inForce returns the example of a key that is in force in a version. Records of the topic
 // override the support.
-func (l *labelRecords) inForce(v *view, key string) scoped {
-	r := l.holds(key, v.next)
+func (l *history) inForce(v *Version, key string) Scoped {
+	r := l.holds(key, v.Next)
 	switch {
 	case r == nil:
 		e := l.support[key]
 		if e != nil && v.naming.cut("", e.Label, nil) {
 			e = nil
 		}
-		return scoped{"", e}
+		return Scoped{"", e}
 	case r.teach == nil, v.oldest != nil && r.precedes(v.oldest) < 0, v.naming.cut(r.stream, r.teach.Label, r):
-		return scoped{}
+		return Scoped{}
 	}
-	return scoped{r.stream, r.teach}
+	return Scoped{r.stream, r.teach}
 }
 
 // resetsBefore returns the resets that a version at these offsets covers.
-func (l *labelRecords) resetsBefore(next []int64) []reset {
-	known := func(r reset) bool { return r.offset < offsetOf(next, r.partition) }
+func (l *history) resetsBefore(next Position) []reset {
+	known := func(r reset) bool { return r.offset < next.offset(r.partition) }
 	if !slices.ContainsFunc(l.resets, func(r reset) bool { return !known(r) }) {
 		return slices.Clip(l.resets) // the usual case: shared
 	}

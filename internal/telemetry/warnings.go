@@ -1,4 +1,4 @@
-package pipeline
+package telemetry
 
 import (
 	"sync"
@@ -8,8 +8,8 @@ import (
 // sayEvery is the interval at which a lasting problem is logged again.
 const sayEvery = time.Minute
 
-// warnings logs each problem at once, then once a minute while it recurs.
-type warnings struct {
+// Warnings logs each problem at once, then once a minute while it recurs.
+type Warnings struct {
 	mutex sync.Mutex
 	last  map[string]*warning
 }
@@ -19,9 +19,9 @@ type warning struct {
 	times int
 }
 
-// once calls say with the number of times the problem occurred since it was last logged, unless that was less
+// Once calls say with the number of times the problem occurred since it was last logged, unless that was less
 // than a minute ago. name identifies the problem; there are few names.
-func (w *warnings) once(name string, say func(times int)) {
+func (w *Warnings) Once(name string, say func(times int)) {
 	w.mutex.Lock()
 	if w.last == nil {
 		w.last = map[string]*warning{}

@@ -1,4 +1,4 @@
-package pipeline
+package labels
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// LabelEntry is a record of the labels topic.
-type LabelEntry struct {
+// Entry is a record of the labels topic.
+type Entry struct {
 	record.Label
 	Partition int32
 	Offset    int64
@@ -25,7 +25,7 @@ type LabelEntry struct {
 }
 
 // Class is the entry's label, name or reset class; "" for rejections and orders.
-func (e *LabelEntry) Class() string {
+func (e *Entry) Class() string {
 	switch {
 	case e.Teach != nil:
 		return e.Teach.Label
@@ -38,7 +38,7 @@ func (e *LabelEntry) Class() string {
 }
 
 // Stream is the stream that the entry applies to; "": all.
-func (e *LabelEntry) Stream() string {
+func (e *Entry) Stream() string {
 	switch {
 	case e.Teach != nil:
 		return e.Teach.Stream
@@ -54,11 +54,11 @@ func (e *LabelEntry) Stream() string {
 	return ""
 }
 
-// ReadLabelEntries lists the records of a labels topic, oldest first. Records that cannot be used are
+// ReadEntries lists the records of a labels topic, oldest first. Records that cannot be used are
 // logged and skipped.
-func ReadLabelEntries(
+func ReadEntries(
 	ctx context.Context, client *topic.Client, name string, decode record.Options, log *slog.Logger,
-) ([]LabelEntry, error) {
+) ([]Entry, error) {
 	n, err := client.Partitions(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("labels topic %s: %w", name, err)
@@ -68,27 +68,27 @@ func ReadLabelEntries(
 	if err != nil {
 		return nil, err
 	}
-	records := newLabelRecords(n, nil, 0)
+	records := newHistory(n, nil, 0)
 	records.room = math.MaxInt
-	var entries []LabelEntry
-	added := map[*labelRecord]int{}
+	var entries []Entry
+	added := map[*Record]int{}
 	for p := range n {
-		end, err := readTo(ctx, client, name, int32(p), -1, each(func(r *record.Raw) {
+		end, err := client.ReadAll(ctx, topic.TopicPartition{Topic: name, Partition: int32(p)}, func(r *record.Raw) {
 			what, err := decoder.DecodeLabel(ctx, r)
 			if err != nil {
 				log.Warn("a record of the labels topic cannot be used", "topic", name, "partition", p, "offset", r.Offset,
 					"error", err)
 				return
 			}
-			entry := LabelEntry{
+			entry := Entry{
 				Label: what, Partition: int32(p), Offset: r.Offset, Written: r.Time, Key: string(r.Key), Holds: true,
 			}
 			if kept := records.add(p, r.Offset, r.Time, what); kept != nil {
-				entry.Key = kept.key
+				entry.Key = kept.Key
 				added[kept] = len(entries)
 			}
 			entries = append(entries, entry)
-		}))
+		})
 		if err != nil {
 			return nil, fmt.Errorf("labels topic %s: %w", name, err)
 		}
@@ -102,9 +102,9 @@ func ReadLabelEntries(
 	}
 	for r, i := range added {
 		e := &entries[i]
-		e.Holds = records.holds(r.key, records.next) == r && v.naming.faults[r] == nil
+		e.Holds = records.holds(r.Key, records.next) == r && v.naming.faults[r] == nil
 		if class := e.Class(); class != "" {
-			if e.Holds && (r.name == nil || r.name.Into != "") {
+			if e.Holds && (r.Name == nil || r.Name.Into != "") {
 				e.Holds = !v.naming.cut(r.stream, class, r)
 			}
 			if chain := slices.Collect(v.naming.given.Chain(r.stream, class)); len(chain) > 1 {
@@ -112,7 +112,7 @@ func ReadLabelEntries(
 			}
 		}
 	}
-	slices.SortStableFunc(entries, func(a, b LabelEntry) int {
+	slices.SortStableFunc(entries, func(a, b Entry) int {
 		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Partition, b.Partition),
 			cmp.Compare(a.Offset, b.Offset))
 	})
