@@ -39,7 +39,7 @@ func (p *partition) withdraw() {
 	for _, s := range p.streams {
 		p.drop(s)
 	}
-	p.stage.embeddings.release(p.TopicPartition)
+	p.stage.streams.Release(p.TopicPartition)
 }
 
 // drop takes a stream from the process.

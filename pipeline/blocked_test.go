@@ -11,6 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/admin"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -69,7 +70,7 @@ func TestJournalOfAnotherVersion(t *testing.T) {
 			t.Fatalf("%s was changed: %v", j.Key, err)
 		}
 	}
-	if n, err := DiscardState(t.Context(), client, o.Group, o.State); err != nil || n != len(journals) {
+	if n, err := admin.DiscardState(t.Context(), client, o.Group, o.State); err != nil || n != len(journals) {
 		t.Fatalf("%d of %d discarded: %v", n, len(journals), err)
 	}
 	got := collect(t, client, o.Out, count(50))

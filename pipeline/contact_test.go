@@ -191,22 +191,3 @@ func TestInputBehindATransaction(t *testing.T) {
 		return strings.HasSuffix(metric(m, "slkstream_undecided_records"), " 0")
 	})
 }
-
-// Missing inputs are reported after they have been missing for the limit, and only while they are missing.
-func TestMissingInputsAreTold(t *testing.T) {
-	c := contact{limit: 2 * time.Second}
-	now := time.Now()
-	c.lacks([]string{"a", "b"}, now)
-	if trouble, told := c.inputs(now.Add(time.Second)); told {
-		t.Errorf("told at once: %+v", trouble)
-	}
-	c.lacks([]string{"b"}, now.Add(3*time.Second))
-	trouble, told := c.inputs(now.Add(3 * time.Second))
-	if !told || !strings.HasSuffix(trouble.What, "3s: b; other inputs are answered") {
-		t.Errorf("told %t: %+v", told, trouble)
-	}
-	c.lacks(nil, now.Add(4*time.Second))
-	if trouble, told := c.inputs(now.Add(time.Minute)); told {
-		t.Errorf("told for ever: %+v", trouble)
-	}
-}

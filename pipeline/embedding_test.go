@@ -9,6 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/health"
 )
 
 // If the embedder of an input is replaced, the stage is not ready and answers unknown. It is ready again when
@@ -59,56 +60,20 @@ func TestReplacedEmbedder(t *testing.T) {
 	eventually(t, "ready again", func() bool { return stage.metrics.Ready() == "" })
 }
 
-// One changed stream among many does not make its input not ready. Releasing a partition drops its streams.
-func TestEmbeddingsOfAnInput(t *testing.T) {
-	var e embeddings
-	now := time.Now()
-	of := func(partition int32, name string) embedded {
-		return embedded{topic.TopicPartition{Topic: "in", Partition: partition}, record.Stream{Name: name}}
-	}
-	told := func(when string, whole, single int) {
-		t.Helper()
-		if a, b := len(e.troubles(now, true)), len(e.troubles(now, false)); a != whole || b != single {
-			t.Errorf("%s: %d whole, %d single", when, a, b)
-		}
-	}
-	e.observe(of(0, "a"), false, now)
-	told("nothing", 0, 0)
-	e.observe(of(0, "a"), true, now)
-	told("all", 1, 0)
-	for i := range 5 {
-		e.observe(of(1, fmt.Sprint("b", i)), false, now)
-	}
-	told("one of six", 0, 1)
-	e.observe(of(1, "b1"), true, now)
-	e.observe(of(1, "b2"), true, now)
-	told("half", 1, 0)
-	e.release(topic.TopicPartition{Topic: "in", Partition: 1})
-	told("what is left", 1, 0)
-	e.observe(of(0, "a"), false, now)
-	told("as before", 0, 0)
-	if len(e.streams) != 0 {
-		t.Errorf("%d streams tracked", len(e.streams))
-	}
-	e.observe(of(0, "a"), true, now)
-	now = now.Add(2 * embeddingLasts)
-	told("long ago", 0, 0)
-}
-
 // Releasing a partition drops its streams' embeddings.
 func TestAPartitionTakesItsEmbeddings(t *testing.T) {
 	stage, now := &Stage{}, time.Now()
 	for number := range int32(2) {
-		of := embedded{topic.TopicPartition{Topic: "in", Partition: number}, record.Stream{Name: "cam"}}
-		stage.embeddings.observe(of, true, now)
+		of := topic.TopicPartition{Topic: "in", Partition: number}
+		stage.streams.Answered(health.Stream{TopicPartition: of}, health.Answer{EmbeddingChanged: true}, now)
 	}
 	for number := range int32(2) {
-		if list := stage.embeddings.troubles(now, true); len(list) != 1 {
+		if list := stage.streams.Troubles(now); len(list) != 1 {
 			t.Errorf("before partition %d goes: %d troubles", number, len(list))
 		}
 		(&partition{stage: stage, TopicPartition: topic.TopicPartition{Topic: "in", Partition: number}}).withdraw()
 	}
-	if list := stage.embeddings.troubles(now, true); len(list) > 0 {
+	if list := stage.streams.Troubles(now); len(list) > 0 {
 		t.Errorf("%v", list)
 	}
 }

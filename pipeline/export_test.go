@@ -10,6 +10,7 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/pipeline/admin"
 )
 
 // Exported memory can be imported after a reset, into another group, and under the input's new name, but does
@@ -32,7 +33,7 @@ func TestStateExportedAndImported(t *testing.T) {
 	stop()
 	episodes := func(group, of string) map[string]int64 {
 		t.Helper()
-		list, faults, err := ReadState(ctx, client, group+"-state", group)
+		list, faults, err := admin.ReadState(ctx, client, group+"-state", group)
 		if err != nil || len(faults) > 0 {
 			t.Fatal(err, faults)
 		}
@@ -45,12 +46,12 @@ func TestStateExportedAndImported(t *testing.T) {
 		return held
 	}
 	want := episodes(o.Group, in)
-	exported, err := ExportState(ctx, client, o.Group, o.State, "")
+	exported, err := admin.ExportState(ctx, client, o.Group, o.State, "")
 	if err != nil || len(exported) != streams {
 		t.Fatal(len(exported), err)
 	}
 	var file bytes.Buffer
-	if err := WriteExport(&file, exported); err != nil {
+	if err := admin.WriteExport(&file, exported); err != nil {
 		t.Fatal(err)
 	}
 	whole := file.String()
@@ -59,25 +60,25 @@ func TestStateExportedAndImported(t *testing.T) {
 		"newer":   strings.Replace(whole, `"stateVersion":1`, `"stateVersion":2`, 1),
 		"changed": strings.Replace(whole, `"Bytes":"`, `"Bytes":"AAAA`, 1),
 	} {
-		if _, err := ReadExport(strings.NewReader(bad), ""); !errors.Is(err, ErrExport) {
+		if _, err := admin.ReadExport(strings.NewReader(bad), ""); !errors.Is(err, admin.ErrExport) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	list, err := ReadExport(strings.NewReader(whole), "")
+	list, err := admin.ReadExport(strings.NewReader(whole), "")
 	if err != nil || len(list) != streams {
 		t.Fatal(len(list), err)
 	}
-	one, err := ReadExport(strings.NewReader(whole), "cam-1")
+	one, err := admin.ReadExport(strings.NewReader(whole), "cam-1")
 	if err != nil || len(one) != 1 {
 		t.Fatal(len(one), err)
 	}
-	bring := func(group, input string, list []Exported) error {
-		return ImportState(ctx, client, group, group+"-state", input, list, false)
+	bring := func(group, input string, list []admin.Exported) error {
+		return admin.ImportState(ctx, client, group, group+"-state", input, list, false)
 	}
-	if err := bring(o.Group, other, list); !errors.Is(err, ErrExport) {
+	if err := bring(o.Group, other, list); !errors.Is(err, admin.ErrExport) {
 		t.Errorf("into another number of partitions: %v", err)
 	}
-	if _, err := ResetState(ctx, client, o.Group, o.State, ""); err != nil {
+	if _, err := admin.ResetState(ctx, client, o.Group, o.State, ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := bring(o.Group, "", one); err != nil {
@@ -86,13 +87,13 @@ func TestStateExportedAndImported(t *testing.T) {
 	if got := episodes(o.Group, in); got["cam-1"] != want["cam-1"] || got["cam-0"] != 0 {
 		t.Errorf("after a reset: %v of %v", got, want)
 	}
-	if err := bring(o.Group, "", list); !errors.Is(err, ErrNewer) { // cam-1 was saved after the export
+	if err := bring(o.Group, "", list); !errors.Is(err, admin.ErrNewer) { // cam-1 was saved after the export
 		t.Errorf("above what is newer: %v", err)
 	}
 	if got := episodes(o.Group, in); got["cam-0"] != 0 {
 		t.Errorf("a refused import was made in part: %v", got)
 	}
-	if err := ImportState(ctx, client, o.Group, o.State, "", list, true); err != nil {
+	if err := admin.ImportState(ctx, client, o.Group, o.State, "", list, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ group, input string }{{o.Group, renamed}, {brokertest.Name("group"), in}} {
@@ -109,7 +110,7 @@ func TestStateExportedAndImported(t *testing.T) {
 		}
 		stop := start(t, client, of)
 		collect(t, client, of.Out, count(written))
-		if err := bring(c.group, c.input, list); !errors.Is(err, ErrRunning) {
+		if err := bring(c.group, c.input, list); !errors.Is(err, admin.ErrRunning) {
 			t.Errorf("into a running group: %v", err)
 		}
 		stop()

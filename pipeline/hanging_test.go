@@ -14,6 +14,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -38,7 +39,7 @@ func TestStateEndsInAHangingTransaction(t *testing.T) {
 	write(t, client, append(f.records(in, 2, 40), markers(in, 2)...))
 	eventually(t, "told", func() bool {
 		var open *topic.Undecided
-		_, cause := s.failing(stuck{TopicPartition: topic.TopicPartition{Topic: in}})
+		_, cause := s.failing(health.Stuck{TopicPartition: topic.TopicPartition{Topic: in}})
 		return errors.As(cause, &open) && open.Topic == o.State && open.Offset == 0
 	})
 	collect(t, client, o.Out, count(40))

@@ -13,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/admin"
 )
 
 // remove deletes a topic and waits until it is gone.
@@ -107,7 +108,7 @@ func TestInputMadeAnew(t *testing.T) {
 			feed("late", 10)
 			answered("late", 89, 3+1)
 			stop()
-			list, faults, err := ReadState(context.Background(), client, o.Group+"-state", o.Group)
+			list, faults, err := admin.ReadState(context.Background(), client, o.Group+"-state", o.Group)
 			if err != nil || len(faults) > 0 {
 				t.Fatal(err, faults)
 			}
@@ -201,11 +202,11 @@ func TestInputEndsEarlier(t *testing.T) {
 	write(t, client, f.records(in, 1, 30))
 	read(t, client, o.Out, 30)
 	stop()
-	inputs, err := loadAll(t.Context(), client, o.State, 0, o.Group)
-	if err != nil {
+	loader := state.NewLoader(o.Group, in)
+	if _, err := client.ReadAll(t.Context(), topic.TopicPartition{Topic: o.State}, loader.Add); err != nil {
 		t.Fatal(err)
 	}
-	restored := inputs[in]
+	restored := loader.Restore()
 	journal := *restored.Journal
 	journal.From, journal.Episodes = record.Start(1000), nil
 	keeper := state.NewKeeper(o.Group, in, o.State, 0, 0, restored)
@@ -257,7 +258,7 @@ func TestStateDeleted(t *testing.T) {
 	})
 	read(t, client, o.Out, 90)
 	stop()
-	list, faults, err := ReadState(context.Background(), client, o.State, o.Group)
+	list, faults, err := admin.ReadState(context.Background(), client, o.State, o.Group)
 	if err != nil || len(faults) > 0 || len(list) != 2 {
 		t.Fatal(err, faults, list)
 	}

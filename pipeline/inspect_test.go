@@ -8,6 +8,7 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/pipeline/admin"
 )
 
 // ReadState shows what the stage has learned. A reset keeps the positions and removes the memory.
@@ -25,11 +26,11 @@ func TestStateShownAndReset(t *testing.T) {
 	write(t, client, markers(in, streams))
 	stop := start(t, client, o)
 	collect(t, client, o.Out, count(n))
-	if _, err := ResetState(ctx, client, o.Group, o.State, ""); !errors.Is(err, ErrRunning) {
+	if _, err := admin.ResetState(ctx, client, o.Group, o.State, ""); !errors.Is(err, admin.ErrRunning) {
 		t.Errorf("a running group's state was reset: %v", err)
 	}
 	stop()
-	list, faults, err := ReadState(ctx, client, o.State, o.Group)
+	list, faults, err := admin.ReadState(ctx, client, o.State, o.Group)
 	if err != nil || len(faults) > 0 || len(list) != streams {
 		t.Fatalf("%d streams, faults %v, %v", len(list), faults, err)
 	}
@@ -38,10 +39,10 @@ func TestStateShownAndReset(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if count, err := ResetState(ctx, client, o.Group, o.State, "cam-1"); err != nil || count != 1 {
+	if count, err := admin.ResetState(ctx, client, o.Group, o.State, "cam-1"); err != nil || count != 1 {
 		t.Fatalf("%d streams reset, %v", count, err)
 	}
-	after, _, err := ReadState(ctx, client, o.State, o.Group)
+	after, _, err := admin.ReadState(ctx, client, o.State, o.Group)
 	if err != nil {
 		t.Fatal(err)
 	}

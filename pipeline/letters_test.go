@@ -16,6 +16,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/admin"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -253,7 +254,7 @@ func TestStateTTL(t *testing.T) {
 	for i := 0; ; i++ {
 		episode("stays", 10, at.Add(time.Duration(i+1)*time.Second))
 		time.Sleep(200 * time.Millisecond)
-		list, _, err := ReadState(ctx, client, o.State, o.Group)
+		list, _, err := admin.ReadState(ctx, client, o.State, o.Group)
 		if err != nil && !topic.Temporary(err) { // the stage makes the topic
 			t.Fatal(err)
 		}

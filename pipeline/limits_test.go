@@ -13,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/admin"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -60,11 +61,11 @@ func TestStateTopicTakesSmallRecords(t *testing.T) {
 				write(t, client, append(f.records(in, 3, 600), markers(in, 3)...))
 				collect(t, client, o.Out, count(1200))
 				eventually(t, "saved", func() bool {
-					list, faults, err := ReadState(t.Context(), client, o.State, o.Group)
+					list, faults, err := admin.ReadState(t.Context(), client, o.State, o.Group)
 					if err != nil || len(faults) > 0 {
 						t.Fatal(list, faults, err)
 					}
-					return len(list) == 3 && !slices.ContainsFunc(list, func(r Remembered) bool {
+					return len(list) == 3 && !slices.ContainsFunc(list, func(r admin.Remembered) bool {
 						return r.Learned != r.Answered || r.Err != nil || r.Memory.Bytes < 10_000
 					})
 				})

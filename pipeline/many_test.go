@@ -10,6 +10,7 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/admin"
 )
 
 // A flood of keys that come once evicts neither a stream that was taught nor a long-lived one, though both
@@ -49,7 +50,7 @@ func TestOneOffKeysPushOutOneAnother(t *testing.T) {
 	start(t, client, o)
 	flood("again", 300)
 	collect(t, client, o.Out, count(len(first)+900))
-	list, _, err := ReadState(t.Context(), client, o.State, o.Group)
+	list, _, err := admin.ReadState(t.Context(), client, o.State, o.Group)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	for {
-		list, faults, err := ReadState(ctx, client, o.State, o.Group)
+		list, faults, err := admin.ReadState(ctx, client, o.State, o.Group)
 		if err != nil || len(faults) > 0 {
 			t.Fatal(err, faults)
 		}

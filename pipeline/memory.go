@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
@@ -170,10 +171,10 @@ func (s *Stage) guard(now time.Time) {
 
 func mebibytes(n int64) string { return fmt.Sprintf("%dMiB", n>>20) }
 
-// trouble reports that reading is paused because memory is used up.
-func (b *budget) trouble() (Trouble, bool) {
+// troubles reports that reading is paused because memory is used up.
+func (b *budget) troubles() []health.Trouble {
 	if !b.paused.Load() {
-		return Trouble{}, false
+		return nil
 	}
 	cause := "it is held by"
 	b.held.Load().each(func(kind string, bytes int64) {
@@ -181,13 +182,13 @@ func (b *budget) trouble() (Trouble, bool) {
 			cause += fmt.Sprintf(" %s %s", kind, mebibytes(bytes))
 		}
 	})
-	return Trouble{
-		Of: ofMemory, What: fmt.Sprintf("memory is used up, and reading waits: %s of %s", mebibytes(b.used.Load()),
+	return []health.Trouble{{
+		Of: health.OfMemory, What: fmt.Sprintf("memory is used up, and reading waits: %s of %s", mebibytes(b.used.Load()),
 			mebibytes(b.limit)),
 		Cause: cause,
 		Do: "raise --memory, share the input among more processes, or lower --max-memory or " +
 			"--recent; it goes on by itself",
-	}, true
+	}}
 }
 
 // relieve frees what the budget asks for: first metrics, the largest first, then the streams of least worth

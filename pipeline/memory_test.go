@@ -41,7 +41,7 @@ func TestBudgetGivesUpInOrder(t *testing.T) {
 		if ok {
 			release()
 		}
-		_, troubled := b.trouble()
+		troubled := len(b.troubles()) > 0
 		if b.metrics.Load() != step.metrics || b.streams.Load() != step.streams || ok == step.refused ||
 			b.paused.Load() != step.paused || troubled != step.paused {
 			t.Errorf("%+v: metrics %d, streams %d, granted %v, paused %v, told %v", step, b.metrics.Load(),

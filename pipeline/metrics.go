@@ -12,6 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/health"
 )
 
 // Metrics are a stage's metrics.
@@ -27,8 +28,6 @@ type Metrics struct {
 	stage                       *Stage
 	trouble                     telemetry.Gauge
 	paused                      telemetry.Gauge
-	rejecting                   rejecting
-	doubts                      doubts
 	embeddingChanged            telemetry.Counter
 	rejectingFor                telemetry.Gauge
 	rejections                  telemetry.Counter
@@ -146,8 +145,8 @@ func newMetrics() *Metrics {
 // ServeHTTP answers a scrape.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	lines := map[string]int{
-		ofBrokers: 0, ofInput: 0, ofTransaction: 0, ofPartition: 0,
-		ofLabels: 0, ofMemory: 0, ofEmbedding: 0, ofRecords: 0,
+		health.OfBrokers: 0, health.OfInput: 0, health.OfTransaction: 0, health.OfPartition: 0,
+		health.OfLabels: 0, health.OfMemory: 0, health.OfEmbedding: 0, health.OfRecords: 0,
 	}
 	for _, t := range m.Troubles() {
 		lines[t.Of]++
@@ -167,7 +166,7 @@ type Summary struct {
 	Streams    int64            `json:"streams"`
 	Lag        int64            `json:"lag"` // records not read yet; -1: unknown
 	LagSeconds float64          `json:"lagSeconds"`
-	Troubles   []Trouble        `json:"troubles,omitempty"` // set by Status
+	Troubles   []health.Trouble `json:"troubles,omitempty"` // set by Status
 	Reasons    map[string]int64 `json:"-"`                  // dead letters of unusable records, by fault
 	CutOff     time.Duration    `json:"-"`                  // time without reading
 }
@@ -203,33 +202,23 @@ func (m *Metrics) Summary() Summary {
 func tags(p topic.TopicPartition) []string { return []string{p.Topic, strconv.Itoa(int(p.Partition))} }
 
 // progress updates the gauges of the partitions' progress.
-func (m *Metrics) progress(p *progress, now time.Time) {
-	m.rejectingFor.Set(m.rejecting.lasting(now).Seconds())
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	for tp, a := range p.partitions {
-		tags := tags(tp)
-		m.oldest.Set(a.unacknowledged(now).Seconds(), tags...)
-		m.commitAge.Set(now.Sub(a.commit).Seconds(), tags...)
-		took := a.took
-		if took == 0 {
-			took = now.Sub(a.assigned)
-		}
-		m.takeover.Set(took.Seconds(), tags...)
-		if !a.known(now) {
+func (m *Metrics) progress(now time.Time) {
+	m.rejectingFor.Set(m.stage.records.Lasting(now).Seconds())
+	for _, p := range m.stage.partitions.All() {
+		f, tags := p.Figures(now), tags(p.TopicPartition)
+		m.oldest.Set(f.Oldest.Seconds(), tags...)
+		m.commitAge.Set(f.Commit.Seconds(), tags...)
+		m.takeover.Set(f.TakeOver.Seconds(), tags...)
+		if !f.Known {
 			for _, g := range []telemetry.Gauge{m.lag, m.behind, m.undecided} {
 				g.Set(math.NaN(), tags...)
 			}
 			continue
 		}
-		m.undecided.Set(float64(a.waiting), tags...)
-		behind := 0.
-		if !a.last.IsZero() {
-			behind = max(now.Sub(a.last).Seconds(), 0)
-		}
-		m.behind.Set(behind, tags...)
-		if a.committed >= 0 {
-			m.lag.Set(float64(max(a.end-a.committed, 0)), tags...)
+		m.undecided.Set(float64(f.Undecided), tags...)
+		m.behind.Set(f.Behind.Seconds(), tags...)
+		if f.Lag >= 0 {
+			m.lag.Set(float64(f.Lag), tags...)
 		}
 	}
 }
@@ -249,10 +238,10 @@ func (m *Metrics) episode(j *job) {
 	n := len(j.episode.Items)
 	if j.rejected != nil {
 		m.records.Add(float64(n), "rejected")
-		m.rejecting.rejected(n, j.rejected.Error(), true, time.Now())
+		m.stage.records.Rejected(n, j.rejected.Error(), true, time.Now())
 		return
 	}
-	m.rejecting.used(true)
+	m.stage.records.Used(true)
 	m.iterations.Observe(float64(j.report.Iterations))
 	taught := 0
 	for i := range j.episode.Items {
@@ -265,7 +254,6 @@ func (m *Metrics) episode(j *job) {
 	}
 	if j.report.Doubtful {
 		m.doubtful.Add(1)
-		m.doubts.add(j.episode.Key.Name, j.report.LabelledRight, j.report.Labelled, time.Now())
 	}
 	m.records.Add(float64(n-j.unknown), "known")
 	m.taught.Add(float64(taught))

@@ -20,10 +20,8 @@ func claimed(t *testing.T, s *Stage, partitions int) {
 	t.Helper()
 	waitUntil(t, "the partitions are not claimed", func() bool {
 		n := 0
-		s.progress.mutex.Lock()
-		defer s.progress.mutex.Unlock()
-		for _, a := range s.progress.partitions {
-			if a.took > 0 {
+		for _, p := range s.partitions.All() {
+			if p.Figures(time.Now()).Ready {
 				n++
 			}
 		}

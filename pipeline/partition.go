@@ -13,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -21,6 +22,7 @@ import (
 type partition struct {
 	topic.TopicPartition
 	stage    *Stage
+	progress *health.Partition
 	log      *slog.Logger
 	ctx      context.Context // ends when the partition is released, not when it drains
 	buffer   *consumer.Buffer
@@ -186,21 +188,15 @@ func (p *partition) take(b *consumer.Batch) {
 		p.endSince = now
 	}
 	p.first.flush(b.Next < b.End && now.Sub(b.Time) > p.stage.options.NowWithin)
-	p.follow(func(a *advance) {
-		if a.last = (time.Time{}); b.Next < b.End {
-			a.last = b.Time
-		}
-		a.read(b.Next, now)
-		a.ends(b.End, b.Waiting, now)
-		if len(p.closings.waiting) == 0 && !p.commits.waiting() {
-			a.moved(now) // reading is all that remains
-		}
-	})
-}
-
-// follow updates the partition's progress.
-func (p *partition) follow(change func(*advance)) {
-	p.stage.progress.of(p.TopicPartition, change)
+	var last time.Time
+	if b.Next < b.End {
+		last = b.Time
+	}
+	p.progress.Read(b.Next, last, now)
+	p.progress.Ends(b.End, b.Waiting, now)
+	if len(p.closings.waiting) == 0 && !p.commits.waiting() {
+		p.progress.Moved(now) // reading is all that remains
+	}
 }
 
 func (p *partition) record(r *consumer.Record, now time.Time) {
@@ -210,10 +206,10 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 			p.log.Warn("records cannot be used and go to the dead letters", "reason", r.Rejected.Fault,
 				"records", records, "offset", r.Offset, "detail", r.Rejected.Reason)
 		})
-		p.stage.metrics.rejecting.rejected(1, r.Rejected.Reason, false, now)
+		p.stage.records.Rejected(1, r.Rejected.Reason, false, now)
 	}
 	if len(r.Items) > 0 {
-		p.stage.metrics.rejecting.used(false)
+		p.stage.records.Used(false)
 	}
 	if r.Empty != "" && r.Offset >= p.rejected {
 		p.stage.metrics.empty.Add(1, r.Empty)
@@ -324,7 +320,10 @@ func (p *partition) done(j *job) {
 		if j.rejected == nil && len(e.Items) >= several && labels.Dimension(e.Key.Model) == 0 {
 			labels.Agree(map[string]int{e.Key.Model: len(e.Items[0].Vector)})
 		}
-		p.stage.embeddings.observe(embedded{p.TopicPartition, s.key}, j.report.EmbeddingChanged, time.Now())
+		p.stage.streams.Answered(health.Stream{TopicPartition: p.TopicPartition, Key: s.key}, health.Answer{
+			EmbeddingChanged: j.report.EmbeddingChanged, Doubtful: j.report.Doubtful, Right: j.report.LabelledRight,
+			Labelled: j.report.Labelled,
+		}, time.Now())
 		p.commits.next.answer(j)
 		if sent := p.first.settle(s, e.Last()); sent != nil {
 			p.commits.next.after = append(p.commits.next.after, sent)
@@ -396,12 +395,10 @@ func (p *partition) acknowledge(err error) error {
 	if len(sent.records) > 0 {
 		p.works()
 	}
-	p.follow(func(a *advance) {
-		a.moved(now)
-		if sent.journal {
-			a.acknowledged(p.commits.last.Offset, now)
-		}
-	})
+	p.progress.Moved(now)
+	if sent.journal {
+		p.progress.Committed(p.commits.last.Offset, now)
+	}
 	for fault, n := range sent.faults {
 		p.stage.metrics.rejections.Add(float64(n), string(fault))
 	}
@@ -479,15 +476,13 @@ func (p *partition) report(now time.Time) {
 	}
 	nothing := (!p.endSince.IsZero() || p.paused()) && p.jobs == 0 &&
 		len(p.closings.waiting) == 0 && !p.commits.waiting()
-	p.follow(func(a *advance) {
-		a.doing = doing
-		if nothing {
-			a.moved(now)
-		}
-		if a.took == 0 && p.replay.left == 0 && p.caughtUp() {
-			a.took = now.Sub(a.assigned)
-		}
-	})
+	p.progress.Doing(doing)
+	if nothing {
+		p.progress.Moved(now)
+	}
+	if p.replay.left == 0 && p.caughtUp() {
+		p.progress.Ready(now)
+	}
 }
 
 // recovery is how long a new owner would take to replay what no snapshot covers.

@@ -8,21 +8,22 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 // pauses describes the pauses in force, for display.
-func (s *Stage) pauses() (out []Trouble) {
+func (s *Stage) pauses() (out []health.Trouble) {
 	paused, labels := s.labels.Current().Orders.Paused(), s.options.Labels
 	const most = 20
 	for i, pause := range paused {
 		if i == most {
-			return append(out, Trouble{
+			return append(out, health.Trouble{
 				What: fmt.Sprintf("%d more pauses hold", len(paused)-most),
 				Do:   "slkstream labels list --labels " + labels + " lists them",
 			})
 		}
-		t := Trouble{What: pause.What() + " is paused", Do: "slkstream resume --labels " + labels}
+		t := health.Trouble{What: pause.What() + " is paused", Do: "slkstream resume --labels " + labels}
 		if pause.By != "" {
 			t.Cause = "by " + pause.By
 		}
@@ -44,7 +45,7 @@ func (s *Stage) pauses() (out []Trouble) {
 }
 
 // Paused lists the pauses in force.
-func (m *Metrics) Paused() []Trouble {
+func (m *Metrics) Paused() []health.Trouble {
 	return m.stage.pauses()
 }
 

@@ -133,33 +133,3 @@ func raise(t *testing.T, client *topic.Client, name string) {
 		t.Fatal(err, answer)
 	}
 }
-
-// The progress of a partition is kept over its restarts.
-func TestProgress(t *testing.T) {
-	now := time.Now()
-	p, tp := newProgress(), topic.TopicPartition{Topic: "in"}
-	p.assign(tp, now)
-	p.of(tp, func(a *advance) { a.read(10, now) })
-	p.of(tp, func(a *advance) { a.read(20, now.Add(5*time.Second)) })
-	at := now.Add(10 * time.Second)
-	if list := p.stuck(at, 8*time.Second); len(list) != 1 || list[0].lasting != 10*time.Second {
-		t.Errorf("%+v", list)
-	}
-	p.of(tp, func(a *advance) {
-		if got := a.unacknowledged(at); got != 10*time.Second {
-			t.Errorf("oldest %v", got)
-		}
-		a.moved(at)
-		a.acknowledged(10, at)
-		if got := a.unacknowledged(at); got != 5*time.Second {
-			t.Errorf("oldest %v", got)
-		}
-		a.acknowledged(20, at)
-		if got := a.unacknowledged(at); got != 0 {
-			t.Errorf("oldest %v", got)
-		}
-	})
-	if list := p.stuck(at, 8*time.Second); len(list) != 0 {
-		t.Errorf("%+v", list)
-	}
-}

@@ -46,37 +46,3 @@ func TestAFeedThatCannotBeUsedShows(t *testing.T) {
 	write(t, client, f.records(in, 1, 10))
 	eventually(t, "ready again", func() bool { return s.metrics.Ready() == "" })
 }
-
-// A feed counts as unusable after enough rejected records in a row, for long enough, with no usable one among
-// them. Readable records do not count as usable while episodes cannot be solved.
-func TestRejecting(t *testing.T) {
-	begin := time.Now()
-	at := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second) }
-	var r rejecting
-	reject := func(n, s int) {
-		for range n {
-			r.rejected(1, "bad", false, at(s))
-		}
-	}
-	troubled := func(s int) bool { _, ok := r.trouble(at(s), time.Minute); return ok }
-	if reject(fewRejected-1, 0); troubled(1000) {
-		t.Error("a few rejected records are no trouble")
-	}
-	if reject(1, 10); troubled(59) || !troubled(60) {
-		t.Error("trouble comes after a minute from the first")
-	}
-	if r.used(false); troubled(1000) || r.lasting(at(1000)) != 0 {
-		t.Error("a record that can be used ends it")
-	}
-	r.rejected(fewRejected, "no solution", true, at(0))
-	if r.used(false); !troubled(60) {
-		t.Error("episodes that cannot be solved are trouble, though their records can be read")
-	}
-	if r.used(true); troubled(1000) {
-		t.Error("an answer ends it")
-	}
-	reject(fewRejected, 2000)
-	if r.used(false); troubled(3000) {
-		t.Error("after an answer, records that can be read count again")
-	}
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -18,7 +19,7 @@ import (
 
 // claim restores a partition after its assignment: it fences the previous owner, then reads the committed
 // offset, then the state, and only then writes.
-func (s *Stage) claim(ctx context.Context, a consumer.Assignment) (*partition, *topic.Reader, *record.Decoder, error) {
+func (s *Stage) claim(ctx context.Context, a consumer.Assignment, progress *health.Partition) (*partition, *topic.Reader, *record.Decoder, error) {
 	o := &s.options
 	committer, committed, err := o.Delivery.Claim(ctx, producer.Claim{Group: o.Group, Topic: a.Topic, Partition: a.Partition, Generation: a.Generation})
 	if err != nil {
@@ -31,6 +32,7 @@ func (s *Stage) claim(ctx context.Context, a consumer.Assignment) (*partition, *
 	var reader *topic.Reader
 	var decoder *record.Decoder
 	if err == nil {
+		p.progress = progress
 		reader, decoder, err = p.open(ctx)
 	}
 	if err != nil {
@@ -61,10 +63,8 @@ func (p *partition) open(ctx context.Context) (*topic.Reader, *record.Decoder, e
 	if err := p.commits.committer.Commit(ctx, &producer.Commit{Offset: committed}); err != nil {
 		return nil, nil, err
 	}
-	p.follow(func(a *advance) {
-		a.acknowledged(committed, time.Now())
-		a.input, a.anew = p.input, p.anew
-	})
+	p.progress.Committed(committed, time.Now())
+	p.progress.Claimed(p.input, p.anew)
 	o := &p.stage.options
 	reader := p.stage.client.NewReader(topic.ReaderSettings{
 		MaxWait: fetchWait,

@@ -19,6 +19,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver"
@@ -140,15 +141,17 @@ func (o *Options) group() consumer.GroupSettings {
 
 // Stage labels the partitions that its group assigns to it.
 type Stage struct {
-	options  Options
-	client   *topic.Client
-	log      *slog.Logger
-	pool     *pool
-	labels   *labels.Topic
-	metrics  *Metrics
-	progress *progress
-	contact  contact
-	letters  letters
+	options    Options
+	client     *topic.Client
+	log        *slog.Logger
+	pool       *pool
+	labels     *labels.Topic
+	metrics    *Metrics
+	partitions health.Partitions
+	brokers    health.Brokers
+	streams    health.Streams
+	records    health.Records
+	letters    letters
 	// revoked holds *partition by topic.TopicPartition: those that the group has revoked, with their memory, until
 	// the next assignment. A rebalance revokes all partitions, and most return to the same member. The others
 	// are dropped before any is restored, so that they take no memory beside it.
@@ -164,7 +167,6 @@ type Stage struct {
 	statesMade atomic.Int64 // how often the state topic's ID has changed
 	memory     *budget
 	labelBytes labelBytes
-	embeddings embeddings
 	ranges     map[topic.TopicPartition]Range // offsets that a backfill answers; nil: all, without end
 }
 
@@ -193,7 +195,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics(), progress: newProgress(), restores: make(chan struct{}, o.Workers)}
+	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics(), restores: make(chan struct{}, o.Workers)}
 	s.memory = newBudget(o.Budget)
 	s.options.Memory.Budget = s.memory
 	s.firsts.most = nowMemory
@@ -202,7 +204,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	}
 	s.metrics.memoryLimit.Set(float64(o.Budget))
 	s.metrics.stage = s
-	s.contact.group, s.contact.limit = o.Group, o.group().Longest()
+	s.brokers.Group, s.brokers.Limit = o.Group, o.group().Longest()
 	s.labels = labels.New(labels.Options{
 		Client: client, Topic: o.Labels, Dead: o.Dead, Decode: o.Decode, Support: o.Support, Most: mostLabels,
 		Shown: s.metrics.labelled, Watch: o.Watch, Log: o.Log,
@@ -288,26 +290,26 @@ func (s *Stage) work(ctx context.Context) error {
 		s.owned.Store(int32(len(assigned)))
 		s.metrics.rebalances.Add(1)
 		s.metrics.partitions.Set(float64(len(assigned)))
-		s.contact.joined()
+		s.brokers.Joined()
 	}
 	group.Left = func(err error) {
 		s.metrics.partitions.Set(0)
-		s.contact.lost(err, time.Now())
+		s.brokers.Left(err, time.Now())
 	}
-	group.Missing = func(topics []string) { s.contact.lacks(topics, time.Now()) }
-	s.contact.lost(nil, time.Now())
+	group.Missing = func(topics []string) { s.brokers.Missing(topics, time.Now()) }
+	s.brokers.Left(nil, time.Now())
 	return consumer.Work(ctx, s.client, group, s.log, s.own)
 }
 
 // own answers one partition while the group assigns it to this process.
 func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 	tp := a.TopicPartition
-	s.progress.assign(tp, time.Now())
+	progress := s.partitions.Assign(tp, time.Now())
 	defer s.metrics.released(tp)
-	defer s.progress.release(tp)
+	defer s.partitions.Release(tp)
 	outage := s.client.Outage(s.log, "taking over "+tp.String())
 	for ctx.Err() == nil {
-		claimed, err := s.hold(ctx, a, outage)
+		claimed, err := s.hold(ctx, a, progress, outage)
 		switch {
 		case err == nil, ctx.Err() != nil:
 			if err != nil && !errors.Is(err, context.Canceled) {
@@ -316,7 +318,7 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 			return nil
 		case errors.Is(err, producer.ErrFenced):
 			s.log.Warn("another owner has the partition", "topic", a.Topic, "partition", a.Partition)
-			s.progress.of(tp, func(p *advance) { p.doing, p.cause = "waiting for the group to give it away", err })
+			progress.Failed("waiting for the group to give it away", err)
 			// The group revokes the partition within a session. Otherwise it still counts on this process.
 			_ = topic.Pause(ctx, 2*s.options.group().Longest())
 			continue
@@ -325,10 +327,10 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 				"partition", a.Partition)
 			continue
 		}
-		s.progress.of(tp, func(p *advance) { p.doing, p.cause = "taking over", err })
+		progress.Failed("taking over", err)
 		if b := (*blocked)(nil); errors.As(err, &b) {
 			s.warned.Once("blocked "+tp.String(), func(int) {
-				s.log.Error("partition not taken over", "topic", a.Topic, "partition", a.Partition, "error", err, "do", remedy(err))
+				s.log.Error("partition not taken over", "topic", a.Topic, "partition", a.Partition, "error", err, "do", health.Remedy(err))
 			})
 			s.untilChanged(ctx, b)
 			continue
@@ -349,8 +351,10 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 // hold is one ownership from claim to hand-over; claimed says whether the claim succeeded. Only an
 // acknowledged answer ends an outage: a partition that can be claimed but not answered is claimed again
 // with growing delays.
-func (s *Stage) hold(ctx context.Context, a consumer.Assignment, outage *topic.Outage) (claimed bool, err error) {
-	p, reader, decoder, err := s.claim(ctx, a)
+func (s *Stage) hold(
+	ctx context.Context, a consumer.Assignment, progress *health.Partition, outage *topic.Outage,
+) (claimed bool, err error) {
+	p, reader, decoder, err := s.claim(ctx, a, progress)
 	if err != nil {
 		return false, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/health"
 )
 
 // While the stage cannot work, the page shows in red what is wrong, why, and what to do.
@@ -21,7 +22,7 @@ func TestPageSaysTrouble(t *testing.T) {
 		if well.Load() {
 			return pipeline.Summary{Answered: 7}
 		}
-		return pipeline.Summary{Refused: 500, Troubles: []pipeline.Trouble{{
+		return pipeline.Summary{Refused: 500, Troubles: []health.Trouble{{
 			What:  "nothing of the input could be used for 1m2s: all 500 records went to the dead letters",
 			Cause: "the vector has 249 numbers, the feed's have 1280",
 			Do:    "compare the feed with --format, --dimension and --support",

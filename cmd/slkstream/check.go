@@ -11,7 +11,7 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/admin"
 )
 
 var checkCommand = command{
@@ -275,7 +275,7 @@ func (k *checker) state(ctx context.Context) {
 	if !k.exists[name] {
 		return
 	}
-	list, faults, err := pipeline.ReadState(ctx, k.client, name, k.config.Topics.Group)
+	list, faults, err := admin.ReadState(ctx, k.client, name, k.config.Topics.Group)
 	if err != nil {
 		k.fault("state", "state topic %s: %v", name, err)
 		return

@@ -6,7 +6,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/admin"
 )
 
 var forgetCommand = command{
@@ -39,12 +39,12 @@ func forget(ctx context.Context, c *call, client *topic.Client) error {
 // forgetName removes a name from all topics that the settings name.
 func forgetName(ctx context.Context, c *call, client *topic.Client, n record.Name) ([]record.Receipt, error) {
 	t := &c.Config.Topics
-	topics := pipeline.NameTopics{
+	topics := admin.NameTopics{
 		Labels: t.Labels, State: t.StateTopic(),
 		Others: []string{t.Out, t.Now, t.Review, t.Episodes, t.Corrections},
 	}
 	if t.Out != "" {
 		topics.Others = append(topics.Others, t.DeadTopic())
 	}
-	return pipeline.ForgetName(ctx, client, topics, n, c.Log)
+	return admin.ForgetName(ctx, client, topics, n, c.Log)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/admin"
 )
 
 var stateCommand = command{
@@ -67,7 +68,7 @@ var stateCommand = command{
 }
 
 func showState(ctx context.Context, c *call, client *topic.Client) error {
-	list, faults, err := pipeline.ReadState(ctx, client, c.Config.Topics.StateTopic(), c.Config.Topics.Group)
+	list, faults, err := admin.ReadState(ctx, client, c.Config.Topics.StateTopic(), c.Config.Topics.Group)
 	if topic.IsMissing(err) {
 		t := &c.Config.Topics
 		return fmt.Errorf("state: no topic %s: has a stage with --group %s saved anything yet?", t.StateTopic(),
@@ -117,10 +118,10 @@ func showState(ctx context.Context, c *call, client *topic.Client) error {
 
 // sayLive logs when the listed state was saved and, if the group's stage runs on this machine,
 // its present progress.
-func sayLive(ctx context.Context, c *call, list []pipeline.Remembered) {
+func sayLive(ctx context.Context, c *call, list []admin.Remembered) {
 	last := "nothing yet"
 	if len(list) > 0 {
-		newest := slices.MaxFunc(list, func(a, b pipeline.Remembered) int { return a.Saved.Compare(b.Saved) })
+		newest := slices.MaxFunc(list, func(a, b admin.Remembered) int { return a.Saved.Compare(b.Saved) })
 		if !newest.Saved.IsZero() {
 			last = ago(newest.Saved)
 		}
@@ -168,7 +169,7 @@ func offset(p record.Position) string {
 
 func discardState(ctx context.Context, c *call, client *topic.Client) error {
 	t := &c.Config.Topics
-	n, err := pipeline.DiscardState(ctx, client, t.Group, t.StateTopic())
+	n, err := admin.DiscardState(ctx, client, t.Group, t.StateTopic())
 	if err == nil {
 		c.Log.Info("state records deleted that cannot be read", "count", n, "topic", t.StateTopic())
 	}
@@ -177,7 +178,7 @@ func discardState(ctx context.Context, c *call, client *topic.Client) error {
 
 func exportState(ctx context.Context, c *call, client *topic.Client) error {
 	t := &c.Config.Topics
-	list, err := pipeline.ExportState(ctx, client, t.Group, t.StateTopic(), c.Config.Select.Stream)
+	list, err := admin.ExportState(ctx, client, t.Group, t.StateTopic(), c.Config.Select.Stream)
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func exportState(ctx context.Context, c *call, client *topic.Client) error {
 		return err
 	}
 	defer file.Discard()
-	if err := pipeline.WriteExport(file, list); err != nil {
+	if err := admin.WriteExport(file, list); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := file.Commit(0o600); err != nil {
@@ -215,7 +216,7 @@ func importState(ctx context.Context, c *call) error {
 		return err
 	}
 	defer file.Close()
-	list, err := pipeline.ReadExport(file, c.Config.Select.Stream)
+	list, err := admin.ReadExport(file, c.Config.Select.Stream)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Args[0], err)
 	}
@@ -226,11 +227,11 @@ func importState(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	err = pipeline.ImportState(ctx, client, t.Group, t.StateTopic(), input, list, c.Config.Change.Force)
+	err = admin.ImportState(ctx, client, t.Group, t.StateTopic(), input, list, c.Config.Change.Force)
 	switch {
-	case errors.Is(err, pipeline.ErrRunning):
+	case errors.Is(err, admin.ErrRunning):
 		return fmt.Errorf("%w: stop it first", err)
-	case errors.Is(err, pipeline.ErrNewer):
+	case errors.Is(err, admin.ErrNewer):
 		return fmt.Errorf("%w: --force puts the file's memory above it", err)
 	case err == nil:
 		c.Log.Info("imported: the streams go on with it when the stage starts", "streams", len(list),
@@ -248,8 +249,8 @@ func resetState(ctx context.Context, c *call, client *topic.Client) error {
 	if s.Class != "" {
 		return usagef("class %q: a single class is reset through the labels topic: give --labels", s.Class)
 	}
-	n, err := pipeline.ResetState(ctx, client, t.Group, t.StateTopic(), s.Stream)
-	if errors.Is(err, pipeline.ErrRunning) {
+	n, err := admin.ResetState(ctx, client, t.Group, t.StateTopic(), s.Stream)
+	if errors.Is(err, admin.ErrRunning) {
 		return fmt.Errorf("%w: stop it first, or give --labels, so that the order reaches it", err)
 	}
 	if err == nil {

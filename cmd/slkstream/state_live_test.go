@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/config"
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/admin"
 )
 
 // state show reports the progress and troubles of the group's running stage. If no stage or another group's
@@ -21,7 +21,7 @@ func TestStateShowAsksTheRunningStage(t *testing.T) {
 		fmt.Fprint(w, `{"title":"group doors","status":{"answered":412,"episodes":4,"streams":1,"troubles":[{"what":"it hangs","cause":"a disk","do":"buy one"}]}}`)
 	}))
 	defer stage.Close()
-	list := []pipeline.Remembered{{Stream: "cam", Saved: time.Now().Add(-20 * time.Second)}, {Stream: "new"}}
+	list := []admin.Remembered{{Stream: "cam", Saved: time.Now().Add(-20 * time.Second)}, {Stream: "new"}}
 	for group, want := range map[string][]string{
 		"doors": {"answered_by_now=412", "it hangs", "do=\"buy one\"", "20 s ago"},
 		"halls": {"no stage of the group answers", "20 s ago"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/health"
 )
 
 func review(id string) record.Review {
@@ -239,7 +240,7 @@ func TestOpenAPIIsTrue(t *testing.T) {
 // sent to the page.
 func TestTroublesAreTold(t *testing.T) {
 	p := pageOf(Options{}, fakeStage{status: func() pipeline.Summary {
-		return pipeline.Summary{Answered: 7, Troubles: []pipeline.Trouble{{
+		return pipeline.Summary{Answered: 7, Troubles: []health.Trouble{{
 			What:  "nothing of the input could be used",
 			Cause: "dimension 3", Do: "look at the feed",
 		}}}

@@ -1,4 +1,6 @@
-package pipeline
+// Package admin reads and changes what a group has in its topics, from outside of a stage: what its streams
+// remember, and the names of its labels.
+package admin
 
 import (
 	"cmp"

@@ -1,8 +1,9 @@
-package pipeline
+package admin
 
 import (
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
@@ -17,7 +18,13 @@ func TestForgetTakesBackAllThatWasCalledSo(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	name := brokertest.Topic(t, client, "labels", 2, topic.StateSettings())
 	v := []float32{1, 2}
-	write(t, client, []record.Out{
+	write := func(records []record.Out) {
+		t.Helper()
+		if err := client.Write(t.Context(), records); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write([]record.Out{
 		record.Teach(name, &record.Example{ID: "a", Label: "anna", Vector: v, By: "kim"}),
 		record.Teach(name, &record.Example{ID: "c", Label: "cluster-17", Vector: v}),
 		record.Teach(name, &record.Example{ID: "b", Label: "ben", Vector: v}),
@@ -37,7 +44,7 @@ func TestForgetTakesBackAllThatWasCalledSo(t *testing.T) {
 	if f.examples != 2 || f.rejections != 2 || f.names != 1 || !slices.Contains(f.classes, "cluster-17") {
 		t.Errorf("%+v", f)
 	}
-	write(t, client, f.records)
+	write(f.records)
 	var left []string
 	for _, e := range entries() {
 		if e.Holds && e.Forget == "" {
@@ -51,5 +58,17 @@ func TestForgetTakesBackAllThatWasCalledSo(t *testing.T) {
 	again := newForgetting(name, entries(), record.Name{Name: "anna"})
 	if again.examples+again.rejections+again.names != 0 {
 		t.Errorf("%+v", again)
+	}
+}
+
+func TestUntil(t *testing.T) {
+	for retention, want := range map[string]string{
+		"-1": "for ever", "9223372036854775807": "for ever", "4000000000000": "for ever", "x": "for ever",
+		"604800000": "and a segment more",
+	} {
+		got := until(map[string]string{"cleanup.policy": "delete", "retention.ms": retention})
+		if !strings.Contains(got, want) {
+			t.Errorf("retention.ms %s: %s", retention, got)
+		}
 	}
 }

@@ -1,0 +1,148 @@
+package health
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// Streams tracks streams whose answers may be useless: their embedder changed, or they answer fewer than half
+// of the items right that people label. While there are any, it counts the other streams that are answered.
+type Streams struct {
+	mutex   sync.Mutex
+	streams map[Stream]answered // empty unless one of them is in doubt
+}
+
+// Stream is a stream of an input partition.
+type Stream struct {
+	topic.TopicPartition
+	Key record.Stream
+}
+
+// Answer is what an episode shows of its stream.
+type Answer struct {
+	EmbeddingChanged bool
+	Doubtful         bool // fewer than half of the labelled items were right
+	Right, Labelled  int  // of the last labelled items
+}
+
+// answered is the last episode of a stream.
+type answered struct {
+	Answer
+	at      time.Time
+	doubted time.Time // when it was last doubtful, with the figures of then
+}
+
+const (
+	streamLasts = 10 * time.Minute // after a stream's last episode
+	doubtLasts  = 5 * time.Minute  // after its last doubtful one
+	streamsKept = 4096
+	doubtsShown = 100
+)
+
+// Answered records an episode of a stream.
+func (s *Streams) Answered(of Stream, a Answer, now time.Time) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	before, known := s.streams[of]
+	if !known && (len(s.streams) >= streamsKept || len(s.streams) == 0 && !a.EmbeddingChanged && !a.Doubtful) {
+		return
+	}
+	if s.streams == nil {
+		s.streams = map[Stream]answered{}
+	}
+	next := answered{Answer: a, at: now, doubted: before.doubted}
+	if a.Doubtful {
+		next.doubted = now
+	} else {
+		next.Right, next.Labelled = before.Right, before.Labelled
+	}
+	s.streams[of] = next
+}
+
+// Release drops the streams of a partition that is no longer owned here.
+func (s *Streams) Release(tp topic.TopicPartition) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	maps.DeleteFunc(s.streams, func(of Stream, _ answered) bool { return of.TopicPartition == tp })
+}
+
+// expire drops what was long ago, and all streams if none that is left is in doubt.
+func (s *Streams) expire(now time.Time) {
+	doubted := false
+	for of, x := range s.streams {
+		if now.Sub(x.at) > streamLasts {
+			delete(s.streams, of)
+			continue
+		}
+		if !x.doubted.IsZero() && now.Sub(x.doubted) > doubtLasts {
+			x.doubted = time.Time{}
+			s.streams[of] = x
+		}
+		doubted = doubted || x.EmbeddingChanged || !x.doubted.IsZero()
+	}
+	if !doubted {
+		clear(s.streams)
+	}
+}
+
+// Troubles lists the inputs where the embedding of at least half of the streams answered has changed.
+func (s *Streams) Troubles(now time.Time) []Trouble {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.embeddings(now, true)
+}
+
+// Doubts lists what does not stop a stage: streams that are doubtful, and inputs where the embedding of a few
+// streams has changed.
+func (s *Streams) Doubts(now time.Time) (list []Trouble) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	few := s.embeddings(now, false)
+	for of, x := range s.streams {
+		if !x.doubted.IsZero() {
+			list = append(list, Trouble{
+				What: fmt.Sprintf("stream %s answers %d of the last %d items right that people labelled", of.Key.Name,
+					x.Right, x.Labelled),
+				Do: "it looks unlike its labels: teach it some of its own items",
+			})
+		}
+	}
+	slices.SortFunc(list, func(a, b Trouble) int { return cmp.Compare(a.What, b.What) })
+	return append(list[:min(len(list), doubtsShown)], few...)
+}
+
+// embeddings lists the inputs with streams whose embedding changed: with whole those where these are at least
+// half of the streams answered, without it the others.
+func (s *Streams) embeddings(now time.Time, whole bool) (list []Trouble) {
+	s.expire(now)
+	all, names := map[string]int{}, map[string][]string{}
+	for of, x := range s.streams {
+		all[of.Topic]++
+		if x.EmbeddingChanged {
+			names[of.Topic] = append(names[of.Topic], of.Key.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		changed := names[name]
+		if whole != (2*len(changed) >= all[name]) {
+			continue
+		}
+		slices.Sort(changed)
+		list = append(list, Trouble{
+			Of: OfEmbedding, What: fmt.Sprintf("embedding changed in %d streams of %s: %.200s", len(changed), name,
+				strings.Join(changed, ", ")),
+			Cause: "their vectors have nothing in common with those before: another embedder made them",
+			Do: "give the new embedder's name, --model, and teach by it, or bring the old one back; " +
+				"until then answers are unknown",
+		})
+	}
+	return list
+}
