@@ -8,8 +8,9 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Items are clustered in two stages: the items of an episode are linked into groups, then each group joins
-// the cluster most similar to its sum, or becomes a new one. Rows are compared by their cosine after
+// Items are clustered in two stages: the items of an episode and the last ones before it are linked into groups,
+// then each group joins the cluster most similar to its sum, or becomes a new one. The earlier items keep their
+// clusters; they show what the first items of an episode, or all of a short one, continue. Rows are compared by their cosine after
 // subtracting a centre, which is common to all and distinguishes nothing. Clusters and episode both count in
 // the centre with bounded weight, so that neither an object that stays long nor a crowd dominates it.
 const (
@@ -17,6 +18,7 @@ const (
 	centreWindow  = 20  // an episode weighs no more than this many items in the centre
 	clustersKept  = 512 // beyond it, the cluster longest unseen is retired
 	clusterChunk  = 256 // items linked at once at most: the cost grows with its square
+	itemsBefore   = 20  // items linked again with those that follow
 
 	smoothNearest = 4       // a row gets the mean of this many nearest rows added ...
 	smoothWeight  = .75     // ... with this weight
@@ -96,18 +98,15 @@ func (s *Stream) cluster(items []Item, chosen []int, report *Report) []member {
 // clusterPart is cluster for items that are linked at once. whole: all items of the episode are chosen.
 func (s *Stream) clusterPart(items []Item, chosen []int, whole bool, report *Report) []member {
 	set, d := &s.clusters, s.dimension
-	p := grouping{n: len(chosen), at: chosen, rows: make([]float32, len(chosen)*d), unit: make([]float32, len(chosen)*d)}
-	for i, at := range chosen {
-		vector.Unit(p.unit[i*d:i*d+d], items[at].Vector)
-	}
-	centre := set.centre(p.unit, d)
-	for i := range p.n {
+	p := set.gather(items, chosen, d)
+	unit := p.unit[p.before*d:] // of the chosen items
+	centre := set.centre(unit, d)
+	for i := range p.items {
 		centred(p.rows[i*d:i*d+d], p.unit[i*d:i*d+d], centre)
 	}
-	p.alike = make([]float32, p.n*p.n)
-	kernel.Gram(p.alike, p.rows, p.n, d)
-	kernel.Mirror(p.alike, p.n)
-	p.relate(items, s.settings.FrameWeight > 0, &set.apart)
+	kernel.Gram(p.alike, p.rows, len(p.items), d)
+	kernel.Mirror(p.alike, len(p.items))
+	p.relate(s.settings.FrameWeight > 0, &set.apart)
 	if s.settings.Time && s.settings.Warm {
 		p.order(&s.timeline, whole)
 	}
@@ -116,7 +115,7 @@ func (s *Stream) clusterPart(items []Item, chosen []int, whole bool, report *Rep
 	p.link(d, link)
 	found := p.match(set, centre, match)
 	born := len(set.list)
-	members := make([]int, p.n) // each item's cluster
+	members := make([]int, len(chosen)) // each item's cluster
 	for g, at := range found {
 		if at < 0 { // unlike all clusters
 			at = len(set.list)
@@ -124,23 +123,54 @@ func (s *Stream) clusterPart(items []Item, chosen []int, whole bool, report *Rep
 			set.next++
 		}
 		for _, i := range p.groups[g] {
-			members[i] = at
+			if i >= p.before {
+				members[i-p.before] = at
+			}
 		}
 	}
-	set.learn(members, p.unit, d, s.episode+1)
+	set.learn(members, unit, d, s.episode+1)
+	set.before = lastItems(p.items)
 	for _, c := range set.list[born:] {
 		report.Events = append(report.Events, Event{Kind: "born", Class: c.label()})
 	}
-	k := len(set.list)
-	likely := make([]float32, p.n*k)
-	kernel.Products(likely, p.rows, slices.Concat(set.centred(centre)...), p.n, k, d)
+	n, k := len(chosen), len(set.list)
+	likely := make([]float32, n*k)
+	kernel.Products(likely, p.rows[p.before*d:], slices.Concat(set.centred(centre)...), n, k, d)
 	kernel.Scale(clusterTau, likely)
-	kernel.SoftmaxRows(likely, p.n, k)
-	out := make([]member, p.n)
+	kernel.SoftmaxRows(likely, n, k)
+	out := make([]member, n)
 	for i, at := range members {
 		out[i] = member{set.list[at], float64(likely[i*k+at])}
 	}
 	return out
+}
+
+// gather returns a grouping of the chosen items, with the last ones before them.
+func (s *clusters) gather(items []Item, chosen []int, d int) *grouping {
+	p := &grouping{before: len(s.before), items: slices.Clone(s.before)}
+	for _, at := range chosen {
+		item := &items[at]
+		p.items = append(p.items, linkedItem{frame: item.Frame, track: item.Track, at: int64(at)})
+	}
+	n := len(p.items)
+	p.rows, p.unit, p.alike = make([]float32, n*d), make([]float32, n*d), make([]float32, n*n)
+	for i := range p.items {
+		unit := p.unit[i*d : i*d+d]
+		if i < p.before {
+			vector.Longs(unit, p.items[i].row, 1)
+			continue
+		}
+		vector.Unit(unit, items[chosen[i-p.before]].Vector)
+		if n-i <= itemsBefore {
+			p.items[i].row = vector.Shorts(nil, unit, 1)
+		}
+	}
+	return p
+}
+
+// lastItems copies the last items, for those that follow.
+func lastItems(items []linkedItem) []linkedItem {
+	return slices.Clone(items[max(0, len(items)-itemsBefore):])
 }
 
 // centre is the mean of the clusters, by mass, of the episode's unit rows, with centreWindow rows' weight at
@@ -236,17 +266,24 @@ func (s *clusters) learn(members []int, unit []float32, d int, episode int64) {
 	}
 }
 
-// grouping is a part of an episode whose items are linked at once.
+// grouping is a part of an episode whose items are linked at once, with the items before it.
 type grouping struct {
-	n     int
-	at    []int     // of each item: its index in the episode
-	unit  []float32 // n x d
-	rows  []float32 // n x d, centred, of length 1
-	alike []float32 // n x n: cosines
-	apart []bool    // n x n: different objects of one frame
-	track []bool    // n x n: one track
-	lag   []float32 // subtracted from the cosine of items 0, 1, ... positions apart; nil: nothing
+	before int // the first items are earlier ones, which have their clusters
+	items  []linkedItem
+	unit   []float32 // n x d
+	rows   []float32 // n x d, centred, of length 1
+	alike  []float32 // n x n: cosines
+	apart  []bool    // n x n: different objects of one frame
+	track  []bool    // n x n: one track
+	lag    []float32 // subtracted from the cosine of items 0, 1, ... positions apart; nil: nothing
 
 	smoothed []float32 // n x d
-	groups   [][]int
+	groups   [][]int   // those that hold an item of the episode
+}
+
+// linkedItem is what linking needs of an item.
+type linkedItem struct {
+	row          []int16 // at length 1, by vector.Shorts; nil where no later item is linked with it
+	frame, track string
+	at           int64 // position in the episode; below zero: before it
 }

@@ -29,9 +29,10 @@ func (c *cluster) label() string {
 
 // clusters holds a stream's clusters in the order of their ids. Ids are never reused.
 type clusters struct {
-	next  int64
-	list  []*cluster
-	apart likeness // of rows known to be of different objects
+	next   int64
+	list   []*cluster
+	apart  likeness     // of rows known to be of different objects
+	before []linkedItem // the last items that were clustered; replaced, never changed
 }
 
 // ClusterSummary is one cluster in a Summary.
@@ -53,7 +54,11 @@ func (s *clusters) summary() []ClusterSummary {
 func (s *clusters) reset(label string) bool {
 	before := len(s.list)
 	s.list = slices.DeleteFunc(s.list, func(c *cluster) bool { return c.label() == label })
-	return len(s.list) < before
+	if len(s.list) == before {
+		return false
+	}
+	s.before = nil // they may be of that label
+	return true
 }
 
 func (s *clusters) fields(f *fields) {
@@ -65,6 +70,16 @@ func (s *clusters) fields(f *fields) {
 			s.apart = likeness{apart[0], apart[1]}
 		}
 		f.check(s.apart.squares >= 0 && s.apart.squares <= s.apart.pairs, "likeness of different things")
+	case "before":
+		list(f, fieldLinkedItem, &s.before, func(f *fields, number int, item *linkedItem) {
+			f.group(number, func(f *fields) {
+				slice(f, fieldUnitRow, &item.row, f.dimension)
+				text(f, fieldFrame, &item.frame)
+				text(f, fieldTrack, &item.track)
+				integer(f, fieldPosition, &item.at)
+				f.check(len(item.row) == f.dimension && item.at < 0, "earlier item")
+			})
+		})
 	case "cluster":
 		c := &cluster{}
 		if f.writes {
@@ -86,6 +101,10 @@ func (s *clusters) fields(f *fields) {
 // observe names a cluster after a taught item that is similar enough to be a member. Items of the feed name
 // clusters as they come, examples of the labels topic when the topic has changed.
 func (s *clusters) observe(e *episode) {
+	s.before = slices.Clone(s.before)
+	for i := range s.before {
+		s.before[i].at -= int64(len(e.items))
+	}
 	if len(s.list) == 0 {
 		return
 	}

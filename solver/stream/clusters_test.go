@@ -210,3 +210,63 @@ func TestClustersOfCopies(t *testing.T) {
 		}
 	}
 }
+
+// TestClustersOfShortEpisodes: an object that turns while it is seen keeps its cluster, although each episode
+// shows too little of it to link its views, and the stream is restored after each.
+func TestClustersOfShortEpisodes(t *testing.T) {
+	const objects, sight, d, atOnce, episode = 24, 30, 64, 3, 5
+	random := rand.New(rand.NewPCG(7, 1))
+	views := make([][2][]float64, objects)
+	for c := range views {
+		for side := range views[c] {
+			for range d {
+				views[c][side] = append(views[c][side], random.NormFloat64())
+			}
+		}
+	}
+	var items []Item
+	var truth []int
+	for first := 0; first < objects; first += atOnce {
+		for i := range sight {
+			for c := first; c < first+atOnce; c++ {
+				turned := .9 * float64(i) / (sight - 1)
+				v := make([]float32, d)
+				for j := range v {
+					v[j] = float32(3 + (1-turned)*views[c][0][j] + turned*views[c][1][j] + .4*random.NormFloat64())
+				}
+				at := len(items)
+				items = append(items, Item{ID: fmt.Sprint(at), Vector: v, Position: Position{Offset: int64(at), Object: -1}})
+				truth = append(truth, c)
+			}
+		}
+	}
+	s := New("camera", settings(t))
+	labels := make([]map[string]bool, objects)
+	for c := range labels {
+		labels[c] = map[string]bool{}
+	}
+	for from := 0; from < len(items); from += episode {
+		answers, _ := answer(t, s, new(Engine), items[from:from+episode], nil)
+		restored, err := Restore(settings(t), s.State())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = restored
+		for i, a := range answers {
+			labels[truth[from+i]][a.Label] = true
+		}
+	}
+	split := 0
+	for _, of := range labels[2*atOnce:] { // the centre of the rows is known from then on
+		split += len(of) - 1
+	}
+	if split > objects/4 { // without the items before an episode more than three times an object
+		t.Errorf("%d objects are split %d times", objects-2*atOnce, split)
+	}
+	kept := func(p Piece) bool { return p.Name == "before" }
+	for label := range labels[objects-1] {
+		if !slices.ContainsFunc(s.State(), kept) || !s.Reset(label) || slices.ContainsFunc(s.State(), kept) {
+			t.Errorf("a cluster that is forgotten leaves its last items")
+		}
+	}
+}

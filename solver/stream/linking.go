@@ -11,37 +11,45 @@ import (
 
 // relate marks the pairs of items that are different objects, as they are of one frame, and those that are
 // one object, as they are of one track. apart learns from the former.
-func (p *grouping) relate(items []Item, framed bool, apart *likeness) {
-	n := p.n
+func (p *grouping) relate(framed bool, apart *likeness) {
+	n := len(p.items)
 	p.apart, p.track = make([]bool, n*n), make([]bool, n*n)
 	for i := range n {
 		for j := range i {
-			a, b, v := &items[p.at[i]], &items[p.at[j]], float64(p.alike[i*n+j])
-			if framed && a.Frame != "" && a.Frame == b.Frame {
-				apart.squares += min(1, v*v)
-				apart.pairs++
+			a, b, v := &p.items[i], &p.items[j], float64(p.alike[i*n+j])
+			if framed && a.frame != "" && a.frame == b.frame {
+				if i >= p.before { // others have been counted
+					apart.squares += min(1, v*v)
+					apart.pairs++
+				}
 				p.apart[i*n+j] = v <= twinLikeness
 				p.apart[j*n+i] = p.apart[i*n+j]
-			} else if a.Track != "" && a.Track == b.Track {
+			} else if a.track != "" && a.track == b.track {
 				p.track[i*n+j], p.track[j*n+i] = true, true
 			}
 		}
 	}
 }
 
-// order computes the lag. learned: the timeline learns from the order of the items, too.
+// order computes the lag. learned: the timeline learns from the order of the episode's items, too.
 func (p *grouping) order(t *timeline, learned bool) {
-	n := p.n
-	if n < 2 {
+	all, n := len(p.items), len(p.items)-p.before
+	if all < 2 {
 		return
 	}
-	around := surroundings{distances: make([]float32, n*n)}
-	kernel.Axpy(-1, p.alike, around.distances)
-	around.find(n)
-	if learned {
+	around := surroundings{distances: make([]float32, n*n)} // of the episode's items alone
+	nearest := make([]float32, n)                           // cosines, with those before
+	for i := range n {
+		row := slices.Clone(p.alike[(p.before+i)*all:][:all])
+		kernel.Axpy(-1, row[p.before:], around.distances[i*n:i*n+n])
+		row[p.before+i] = -1
+		nearest[i] = slices.Max(row)
+	}
+	if learned && n > 1 {
+		around.find(n)
 		t.learnOrder(&around)
 	}
-	middle := float64(1 + float32(around.middle)) // of 1 - cosine
+	middle := 1 - float64(vector.Median(nearest))
 	for positions := range lagMost + 1 {
 		lag := lagLikeness * t.coherence() * middle * (float64(positions)/lagUnit - 1)
 		p.lag = append(p.lag, float32(lag))
@@ -53,12 +61,13 @@ func (p *grouping) timed(i, j int, cosine float32) float32 {
 	if p.lag == nil {
 		return cosine
 	}
-	return cosine - p.lag[min(lagMost, max(p.at[i]-p.at[j], p.at[j]-p.at[i]))]
+	a, b := p.items[i].at, p.items[j].at
+	return cosine - p.lag[min(lagMost, max(a-b, b-a))]
 }
 
 // smooth adds to each row the mean of its nearest rows, weighted by their cosines.
 func (p *grouping) smooth(d int) {
-	n := p.n
+	n := len(p.items)
 	p.smoothed = slices.Clone(p.rows)
 	near := make([]link, 0, smoothNearest)
 	for i := range n {
@@ -85,7 +94,7 @@ func (p *grouping) smooth(d int) {
 // mean similarity over their pairs of items reaches limit. Groups that hold different objects of a
 // frame never merge.
 func (p *grouping) link(d int, limit float64) {
-	n := p.n
+	n := len(p.items)
 	alike := make([]float32, n*n)
 	kernel.Gram(alike, p.smoothed, n, d)
 	kernel.Mirror(alike, n)
@@ -143,7 +152,7 @@ func (p *grouping) link(d int, limit float64) {
 			}
 		}
 	}
-	p.groups = slices.DeleteFunc(p.groups, func(g []int) bool { return g == nil })
+	p.groups = slices.DeleteFunc(p.groups, func(g []int) bool { return len(g) == 0 || slices.Max(g) < p.before })
 }
 
 // match returns the cluster of each group, or -1 where it is new; the most similar pairs are matched first.
@@ -183,6 +192,6 @@ func (p *grouping) match(set *clusters, centre []float32, limit float64) []int {
 // differ reports whether two groups hold different objects of one frame.
 func (p *grouping) differ(a, b []int) bool {
 	return slices.ContainsFunc(a, func(i int) bool {
-		return slices.ContainsFunc(b, func(j int) bool { return p.apart[i*p.n+j] })
+		return slices.ContainsFunc(b, func(j int) bool { return p.apart[i*len(p.items)+j] })
 	})
 }

@@ -12,7 +12,7 @@ import (
 // Piece is a part of an encoded stream. A writer may write only the pieces whose bytes have changed, and may
 // cut or join their bytes as it likes. A stream is restored from all of its pieces, in any order.
 type Piece struct {
-	Name  string // head, metric, scatter, shape, time, class/NAME, cluster/ID
+	Name  string // head, metric, scatter, shape, time, before, class/NAME, cluster/ID
 	Bytes []byte
 }
 
@@ -83,6 +83,10 @@ const (
 	fieldLeftOutFit
 	fieldScore
 	fieldTrackLabel
+	fieldLinkedItem
+	fieldUnitRow
+	fieldFrame
+	fieldPosition
 )
 
 // head holds the fields of the head that Restore checks.
@@ -104,7 +108,7 @@ func (s *Stream) State() []Piece {
 			out = append(out, Piece{name, f.sealed()})
 		}
 	}
-	for _, kind := range []string{"metric", "scatter", "time", "shape"} {
+	for _, kind := range []string{"metric", "scatter", "time", "shape", "before"} {
 		add(kind, &fields{kind: kind})
 	}
 	known := maps.Clone(s.proportions.counts)
