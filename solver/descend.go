@@ -27,7 +27,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 	if annealed == 0 {
 		e.begin(r)
 	}
-	for r.Iterations < outer && r.Status != Converged {
+	for converged := false; r.Iterations < outer && !converged; {
 		e.anneal(r.Iterations, annealed)
 		r.Iterations++
 		if e.settings.Paper.ResetAssignments {
@@ -45,9 +45,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 			}
 			e.note(r)
 			if change <= e.settings.Tolerance && r.Iterations > annealed {
-				if i == 0 || e.still {
-					r.Status = Converged
-				}
+				converged = i == 0
 				break
 			}
 		}
@@ -66,7 +64,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 		}
 	}
 	if e.judged {
-		r.ObjectiveAfter, r.EnergyAfter = e.objectives()
+		r.ObjectiveAfter = e.objective()
 	}
 	return nil
 }
@@ -98,7 +96,7 @@ func (e *episode) begin(r *Result) {
 	if !e.judged {
 		return
 	}
-	r.ObjectiveBefore, _ = e.objectives()
+	r.ObjectiveBefore = e.objective()
 	if e.settings.Check {
 		r.Trace = append(r.Trace, r.ObjectiveBefore)
 	}
@@ -109,7 +107,7 @@ func (e *episode) note(r *Result) {
 	if !e.settings.Check || len(r.Trace) == 0 { // R is traced from the end of an annealed start
 		return
 	}
-	now, _ := e.objectives()
+	now := e.objective()
 	before := r.Trace[len(r.Trace)-1]
 	if !(now <= before+e.rounding()) { // NaN counts as a rise
 		r.Rises++

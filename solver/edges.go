@@ -150,19 +150,14 @@ func (e *episode) addEvidence(p int, row []float32) {
 	}
 }
 
-// evidenceTerms returns what a row's evidence adds to R and to E. s_p is scale times row; label
-// is the answer.
-func (e *episode) evidenceTerms(p int, row []float32, scale float64, label int32) (objective, energy float64) {
+// evidenceTerm returns what a row's evidence adds to R. s_p is scale times row.
+func (e *episode) evidenceTerm(p int, row []float32, scale float64) (sum float64) {
 	if e.graph.evidence == nil {
-		return 0, 0
+		return 0
 	}
 	evidence := e.graph.evidence[p*len(e.number):]
 	for c, class := range e.class {
-		v := e.lambda * float64(evidence[class])
-		objective -= v * float64(row[c]) * scale
-		if int32(c) != label {
-			energy += v
-		}
+		sum -= e.lambda * float64(evidence[class]) * float64(row[c]) * scale
 	}
-	return objective, energy
+	return sum
 }

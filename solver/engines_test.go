@@ -115,7 +115,6 @@ func TestEnginesAgree(t *testing.T) {
 				}
 				near("S", a.S, b.S)
 				near("prototypes", a.Prototypes(), b.Prototypes())
-				near("masses", a.Masses, b.Masses)
 				near("confidence", a.Confidence, b.Confidence)
 				near("agreement", a.Agreement, b.Agreement)
 				x, y := make([]float32, p.N), make([]float32, p.N)

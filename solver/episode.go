@@ -51,7 +51,7 @@ type episode struct {
 	direct   rowSpace
 	gram     gramSpace
 	usesGram bool
-	judged   bool // R and E are computed
+	judged   bool // R is computed
 	pool     workerPool
 
 	terms       terms
@@ -248,7 +248,6 @@ func (e *episode) enter() {
 func (e *episode) finish(p *Problem, r *Result) {
 	k, d := e.k, e.d
 	r.Labels = vector.Resize(r.Labels, e.n)
-	r.Masses = vector.Zeroed(r.Masses, p.K)
 	r.episode, r.space, r.rows, r.class, r.k = e, e.space, &e.s, e.class, p.K
 	widen := false
 	switch {
@@ -265,12 +264,9 @@ func (e *episode) finish(p *Problem, r *Result) {
 			r.Row(i, r.S[i*p.K:i*p.K+p.K])
 		}
 	}
-	for c, class := range e.class {
-		r.Masses[class] = float32(e.held[c] + e.soft[c])
-	}
 	if e.points == nil {
 		r.Z, r.Mean, r.Inverse = e.z[:e.n*d], e.mean, e.inverse
 	}
 	r.labelled, r.number, r.beside = e.label[:e.n], e.number, &e.beside
-	r.Affinity, r.Search = e.graph.Affinity, e.graph.search
+	r.Affinity = e.graph.Affinity
 }

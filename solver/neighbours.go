@@ -13,7 +13,6 @@ import (
 // graph is W and b of an episode, and the workspace to build them.
 type graph struct {
 	*index.Affinity // in force: given, built, or summed
-	search          index.Report
 	built, summed   index.Affinity
 	lists           index.Workspace
 	entries         []entry   // of Problem.Edges, row by row
@@ -65,7 +64,7 @@ func (l *nearLists) insert(p int, id int32, squared float32) float32 {
 // neighbours fills the graph: the rho nearest, unlabelled or labelled, of each unlabelled row.
 func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 	g := &e.graph
-	g.search, g.Affinity = index.Report{}, &g.built
+	g.Affinity = &g.built
 	all := e.n + e.anchors
 	if p.Affinity != nil || e.settings.Rho == 0 || all < 2 {
 		e.compare(nil)
@@ -88,7 +87,6 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 		e.compare(&g.near)
 		e.shrinkRows()
 		e.link(&g.near.Neighbours)
-		g.search = index.Report{Chosen: "exact", Recall: 1, Floor: 1}
 		return nil
 	}
 	e.compare(nil)
@@ -105,7 +103,6 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 		}
 	}
 	e.link(lists)
-	g.search = lists.Report
 	return nil
 }
 

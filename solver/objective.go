@@ -8,17 +8,14 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// objectives returns R and E, both summed in float64 from the formulas. Tests and Settings.Check hold the
-// descent to them.
+// objective returns R, summed in float64 from the formula. Tests and Settings.Check hold the descent to it.
 //
 //	R = sum_p s_p . a_p - (lambda/2) sum_pq w_pq s_p . s_q - lambda sum_p s_p . b_p + sum_p s_p . log s_p
 //	    + sum_labelled ws a + sum_k pw_k a(m'_k, C_k) - beta [ sum_p s_p . log pi + cpi sum_k pi0_k log pi_k ]
-//	E = sum_p a_{p,label} + (lambda/4) sum_pq w_pq |s_p - s_q|^2 at one-hot labels
 //
 // A row of S is read as s / sum s, so that the float32 rounding of its sum does not count as a rise or a
-// fall. In E the pair of a row and a labelled neighbour is visited from one side only and counts for both;
-// evidence counts like such a neighbour.
-func (e *episode) objectives() (objective, energy float64) {
+// fall.
+func (e *episode) objective() (sum float64) {
 	k := e.k
 	e.terms.states = vector.Resize(e.terms.states, e.n)
 	if blocks := (e.n + tile - 1) / tile; len(e.pool.workers) > 1 {
@@ -49,7 +46,7 @@ func (e *episode) objectives() (objective, energy float64) {
 		}
 	}
 	blocks := (e.n + e.terms.unit - 1) / e.terms.unit
-	e.terms.parts = vector.Resize(e.terms.parts, 2*blocks)
+	e.terms.parts = vector.Resize(e.terms.parts, blocks)
 	if len(e.pool.workers) == 1 { // no closure: nothing is allocated
 		for block := range blocks {
 			e.objectiveBlock(e.pool.workers[0], block)
@@ -57,25 +54,24 @@ func (e *episode) objectives() (objective, energy float64) {
 	} else {
 		e.pool.run(blocks, e.objectiveBlock)
 	}
-	for block := range blocks {
-		objective += e.terms.parts[2*block]
-		energy += e.terms.parts[2*block+1]
+	for _, part := range e.terms.parts {
+		sum += part
 	}
-	objective += (1 - e.blocks.Distance) * e.heldObjective()
+	sum += (1 - e.blocks.Distance) * e.heldObjective()
 	if e.beta > 0 && e.cpi > 0 && e.blocks.Rows == 0 { // without, a proportion may be 0
 		for c, v := range e.pi0 {
 			if v > 0 {
-				objective -= e.cpi * v * e.terms.logPi[c]
+				sum -= e.cpi * v * e.terms.logPi[c]
 			}
 		}
 	}
-	return objective, energy
+	return sum
 }
 
 // terms is the workspace of objectives.
 type terms struct {
 	states        []pointState // n
-	parts         []float64    // R and E of each block
+	parts         []float64    // of each block
 	logPi, pulled []float64    // k: beta log pi, psi(|C|)
 	exact         exact
 	unit          int     // rows in a block
@@ -84,36 +80,34 @@ type terms struct {
 
 // pointState is what the objectives need of a point as a neighbour, adjacent in memory.
 type pointState struct {
-	scale         float64 // 1 / sum s
-	label, answer int32
+	scale float64 // 1 / sum s
+	label int32
 }
 
 // weighRows fills states for rows [from, to).
 func (e *episode) weighRows(from, to int) {
 	for p := from; p < to; p++ {
-		e.terms.states[p] = pointState{1 / e.s.sum(p), e.label[p], int32(e.s.answer(p))}
+		e.terms.states[p] = pointState{1 / e.s.sum(p), e.label[p]}
 	}
 }
 
-// objectiveBlock computes what a block of rows adds to R and E.
+// objectiveBlock computes what a block of rows adds to R.
 func (e *episode) objectiveBlock(w *worker, block int) {
 	lo := block * e.terms.unit
 	hi := min(e.n, lo+e.terms.unit)
-	var objective, energy float64
+	sum := 0.
 	if e.blocks.Rows > 0 {
 		w.own.average(e, w, lo, hi)
-		objective = w.own.held(e, e.terms.squares)
+		sum = w.own.held(e, e.terms.squares)
 	}
 	for ; lo < hi; lo += tile {
-		more, discrete := e.objectiveTile(w, lo, min(tile, hi-lo))
-		objective += more
-		energy += discrete
+		sum += e.objectiveTile(w, lo, min(tile, hi-lo))
 	}
-	e.terms.parts[2*block], e.terms.parts[2*block+1] = objective, energy
+	e.terms.parts[block] = sum
 }
 
-// objectiveTile returns what the unlabelled points of one tile add to R and E.
-func (e *episode) objectiveTile(w *worker, lo, n int) (objective, energy float64) {
+// objectiveTile returns what the unlabelled points of one tile add to R.
+func (e *episode) objectiveTile(w *worker, lo, n int) (sum float64) {
 	k := e.k
 	var dots []float32
 	if !e.s.sparse() {
@@ -127,19 +121,16 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (objective, energy float64
 		if e.label[p] >= 0 {
 			continue
 		}
-		scale, label := e.terms.states[p].scale, e.terms.states[p].answer
+		scale := e.terms.states[p].scale
 		var row []float32
 		if e.s.sparse() { // few products are needed
 			row = w.scores[:k]
 			clear(row)
 			for _, v := range e.s.elements(p) {
 				row[v.class] = v.value
-				cost, logPi := e.costOf(w, p, i, int(v.class), e.space.dot(p, int(v.class)))
 				if s := float64(v.value) * scale; s > 0 {
-					objective += s * (cost + math.Log(s) - logPi)
-				}
-				if v.class == label {
-					energy += cost
+					cost, logPi := e.costOf(w, p, i, int(v.class), e.space.dot(p, int(v.class)))
+					sum += s * (cost + math.Log(s) - logPi)
 				}
 			}
 		} else {
@@ -147,11 +138,9 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (objective, energy float64
 			for c, v := range row {
 				if s := float64(v) * scale; s > 0 {
 					cost, logPi := e.costOf(w, p, i, c, dots[i*k+c])
-					objective += s * (cost + math.Log(s) - logPi)
+					sum += s * (cost + math.Log(s) - logPi)
 				}
 			}
-			cost, _ := e.costOf(w, p, i, int(label), dots[i*k+int(label)])
-			energy += cost
 		}
 		if i+ahead < n && e.n > serial { // small problems are in the cache already
 			columns, _ := e.graph.Row(p + ahead)
@@ -163,26 +152,14 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (objective, energy float64
 		for j, q := range columns {
 			w := e.lambda * float64(weights[j])
 			if int(q) >= e.n || e.terms.states[q].label >= 0 {
-				y := e.label[q]
-				objective -= w * float64(row[y]) * scale
-				if y != label {
-					energy += w
-				}
-				continue
-			}
-			if int(q) < p { // W is symmetric: the pair was counted twice at q
-				continue
-			}
-			objective -= w * e.s.product(int(q), row) * scale * e.terms.states[q].scale
-			if e.terms.states[q].answer != label {
-				energy += w
+				sum -= w * float64(row[e.label[q]]) * scale
+			} else if int(q) > p { // W is symmetric: the pair counts twice
+				sum -= w * e.s.product(int(q), row) * scale * e.terms.states[q].scale
 			}
 		}
-		more, discrete := e.evidenceTerms(p, row, scale, label)
-		objective += more
-		energy += discrete
+		sum += e.evidenceTerm(p, row, scale)
 	}
-	return objective, energy
+	return sum
 }
 
 // heldObjective returns what labelled rows and the prior add to R.

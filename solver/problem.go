@@ -76,7 +76,7 @@ type Problem struct {
 	// as Settings.Start says.
 	Start []int32
 
-	// Judge computes R before and after the descent, and E. Settings.Check does too.
+	// Judge computes R before and after the descent. Settings.Check does too.
 	Judge bool
 
 	// Progress is called after each assignment sweep with the number of sweeps done and their maximum; nil: not
@@ -92,13 +92,11 @@ type Result struct {
 	Mean   []float32 // mu, subtracted from raised rows before they are scaled to length 1
 	// Inverse is 1/|row - Mean| of each raised row; 0 if that is not finite.
 	Inverse []float32
-	Masses  []float32 // weight of all that counts for a class: labelled, prior, soft points; 0: masked
 
 	// Affinity is the graph of the solve, N rows: (A+A')/2 between unlabelled rows, and from each unlabelled row
 	// its labelled neighbours with their weight in A (1 without EdgeDecay), anchor j as column N+j. Rows of
 	// labelled items are empty if the solver built it.
 	Affinity *index.Affinity
-	Search   index.Report // how neighbours were found; empty with Problem.Affinity or without a graph
 
 	// Filled by Assess.
 	Confidence []float32 // z_p: softmax(-tau d2(u, C)) at the label, smoothed over the graph; 1: labelled
@@ -106,10 +104,8 @@ type Result struct {
 	Distance   []float32 // to the nearest labelled item, in u-space
 
 	ObjectiveBefore, ObjectiveAfter float64 // R at the start and at the end, if judged
-	EnergyAfter                     float64 // E, the discrete objective at one-hot labels
 	Iterations                      int     // prototype steps
 	Sweeps                          int     // assignment sweeps
-	Status                          Status
 	Trace                           []float64
 	Rises                           int // half-steps in which R rose by more than rounding, with Settings.Check
 
@@ -122,21 +118,6 @@ type Result struct {
 	labelled []int32   // rows: active class, -1: unlabelled
 	plain    []float32 // active classes x n: squared distances to the nearest labelled row
 	beside   *besides
-}
-
-// Status says why a descent ended.
-type Status int
-
-const (
-	StepLimit Status = iota // Settings.Outer steps were made
-	Converged               // the change of S fell to Settings.Tolerance
-)
-
-func (s Status) String() string {
-	if s == Converged {
-		return "converged"
-	}
-	return "step limit"
 }
 
 // Row writes row p of S, K values, to out, also if Result.S is nil.
@@ -167,7 +148,7 @@ func (r *Result) Prototypes() []float32 {
 // clear empties a result and keeps the memory of its slices.
 func (r *Result) clear() {
 	*r = Result{
-		Trace: r.Trace[:0], Labels: r.Labels, Masses: r.Masses, Confidence: r.Confidence,
+		Trace: r.Trace[:0], Labels: r.Labels, Confidence: r.Confidence,
 		Agreement: r.Agreement, Distance: r.Distance,
 	}
 }

@@ -129,7 +129,7 @@ func TestDescent(t *testing.T) {
 				t.Fatalf("s of row %d sums to %g", i, sum)
 			}
 		}
-		for _, values := range [][]float32{r.Prototypes(), r.Confidence, r.Agreement, r.Masses, r.Z} {
+		for _, values := range [][]float32{r.Prototypes(), r.Confidence, r.Agreement, r.Z} {
 			for i, v := range values {
 				if v-v != 0 {
 					t.Fatalf("%g at %d", v, i)
