@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 )
 
@@ -131,18 +130,6 @@ func (c *classes) keep(class string, taught example, most int) (dropped string) 
 		c.forget(dropped)
 	}
 	return dropped
-}
-
-// cosine compares directions: an embedding's length says little about its content.
-func cosine(a, b []float32) float64 {
-	var ab, aa, bb float64
-	for i, v := range a {
-		x, y := float64(v), float64(b[i])
-		ab += x * y
-		aa += x * x
-		bb += y * y
-	}
-	return ab / max(math.Sqrt(aa*bb), math.SmallestNonzeroFloat64)
 }
 
 func (c *classes) reset(class string) bool {

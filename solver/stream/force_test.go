@@ -36,7 +36,7 @@ func TestExamplesOfAnEpisode(t *testing.T) {
 				t.Errorf("%d classes of %d examples: an episode gets %d", c.classes, c.each, now.Len())
 			}
 			for _, item := range items {
-				nearest := e.problem.everyone.nearest([][]float32{item.Vector}, 1)[0][0].example
+				nearest := e.problem.everyone.nearest([][]float32{item.Vector}, 1)[0][0].node
 				if _, has := now.row(nearest); !has {
 					t.Errorf("the nearest example of an item is not in its episode")
 				}

@@ -85,7 +85,7 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	k.not = p.rejectedClasses(from)
 	k.force, k.class = p.listed()
 	k.weight = s.settings.Solver.WS
-	k.expected = from.proportions.recurrence.expected(p.K, nil)
+	k.expected = uniform(p.K)
 	var prior *solver.Prior
 	if s.settings.Warm {
 		k.learned, k.expected, prior = from.metric.current, from.proportions.expected(p.names), from.prior(&p)
@@ -148,7 +148,7 @@ func (k *Knowledge) fromClusters(s *Stream) {
 		mass := c.list[i].mass
 		k.sums.add(int(k.numbers[c.list[i].label()]), mean, float32(mass), mass)
 	}
-	k.expected = slices.Repeat([]float64{1 / float64(len(k.names))}, len(k.names))
+	k.expected = uniform(len(k.names))
 	k.sums.weighAll()
 }
 

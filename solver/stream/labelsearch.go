@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -9,40 +8,21 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// found is an example near an item.
-type found struct {
-	example    *labelled
-	similarity float32 // cosine
-}
-
-// offer puts an example into the list of at most n, the nearest first, ties by id.
-func (f found) offer(list []found, n int) []found {
-	at, _ := slices.BinarySearchFunc(list, f, func(a, b found) int {
-		return cmp.Or(cmp.Compare(b.similarity, a.similarity), a.example.compareID(b.example.ID))
-	})
-	if at == n {
-		return list
-	}
-	return slices.Insert(list[:min(len(list), n-1)], at, f)
-}
-
 // nearest returns, for each of the queries, the n examples of the set that are nearest to it, exactly: a
 // process that replays an episode must find the same ones. It compares every example, in the memory in
 // which it was received: an index of 100,000 labels would hold them a second time, and change with every
-// lesson. Examples of another dimension or without a direction are near to nothing.
-func (s *exampleSet) nearest(queries [][]float32, n int) [][]found {
+// lesson. Examples of another dimension or without a direction are near to nothing. The weight of a link is
+// the cosine below zero; of two examples alike the first id is nearer.
+func (s *exampleSet) nearest(queries [][]float32, n int) [][]link[*labelled] {
 	const block = 64
 	d := len(queries[0])
 	asked, rows := vector.New(len(queries), d), vector.New(block, d)
 	for i, query := range queries {
 		vector.Unit(asked.Row(i), query)
 	}
-	out := make([][]found, len(queries))
+	out := make([][]link[*labelled], len(queries))
 	offer := func(i int, e *labelled, product float32) {
-		similarity := product * e.inverse
-		if len(out[i]) < n || similarity >= out[i][n-1].similarity {
-			out[i] = found{e, similarity}.offer(out[i], n)
-		}
+		out[i] = nearest(out[i], link[*labelled]{e, -product * e.inverse}, n)
 	}
 	products := make([]float32, len(queries)*block)
 	batch := make([]*labelled, 0, block)
@@ -88,7 +68,7 @@ func (s *exampleSet) near(items []Item, most int) (list []*labelled) {
 		}
 		for _, each := range s.nearest(queries, candidatesEach) {
 			for _, hit := range each {
-				hits[hit.example], classes[hit.example.Label] = true, true
+				hits[hit.node], classes[hit.node.Label] = true, true
 			}
 		}
 	}

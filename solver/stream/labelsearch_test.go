@@ -88,8 +88,8 @@ func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 			}
 			near, truly := got.nearest(queries, candidatesEach), want.nearest(queries, candidatesEach)
 			for i := range queries {
-				if !slices.EqualFunc(near[i], truly[i], func(a, b found) bool {
-					return a.example.ID == b.example.ID && a.similarity == b.similarity
+				if !slices.EqualFunc(near[i], truly[i], func(a, b link[*labelled]) bool {
+					return a.node.ID == b.node.ID && a.weight == b.weight
 				}) {
 					t.Fatalf("seed %d, round %d: %v near, truly %v", seed, round, near[i], truly[i])
 				}
@@ -167,8 +167,8 @@ func TestNearestAreTheNearest(t *testing.T) {
 			t.Fatalf("%d near", len(near))
 		}
 		for i, f := range near {
-			if f.example.ID != truly[i].ID {
-				t.Errorf("query %d: %s is %d., not %s", q, f.example.ID, i, truly[i].ID)
+			if f.node.ID != truly[i].ID {
+				t.Errorf("query %d: %s is %d., not %s", q, f.node.ID, i, truly[i].ID)
 			}
 		}
 	}

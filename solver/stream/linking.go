@@ -69,13 +69,13 @@ func (p *grouping) timed(i, j int, cosine float32) float32 {
 func (p *grouping) smooth(d int) {
 	n := len(p.items)
 	p.smoothed = slices.Clone(p.rows)
-	near := make([]link, 0, smoothNearest)
+	near := make([]link[int32], 0, smoothNearest)
 	for i := range n {
 		near = near[:0]
 		var sum float32
 		for j, v := range p.alike[i*n : i*n+n] {
 			if j != i && v > 0 && !p.apart[i*n+j] {
-				near = nearest(near, link{int32(j), -p.timed(i, j, v)}, smoothNearest)
+				near = nearest(near, link[int32]{int32(j), -p.timed(i, j, v)}, smoothNearest)
 			}
 		}
 		for _, l := range near {

@@ -10,11 +10,11 @@ import (
 
 // nowScratch is memory that is used again.
 type nowScratch struct {
-	z                         []float32 // before the metric
-	labelled, classes, window []float32 // products of a tile of items with labelled rows, with the classes' sums, and with the rows
-	shrunk                    []float32 // of the metric
-	likely                    []float32 // softmax(-tau d2(u, C)) of an item
-	near                      []link    // of an item, with their squared distances; labelled rows come after all rows
+	z                         []float32     // before the metric
+	labelled, classes, window []float32     // products of a tile of items with labelled rows, with the classes' sums, and with the rows
+	shrunk                    []float32     // of the metric
+	likely                    []float32     // softmax(-tau d2(u, C)) of an item
+	near                      []link[int32] // of an item, with their squared distances; labelled rows come after all rows
 	scores                    []float32
 }
 
@@ -163,7 +163,7 @@ func (n *Now) near(at int, window, labelled []float32) {
 	x.near = x.near[:0]
 	limit := float32(math.MaxFloat32) // of what is among the nearest
 	add := func(node int, square float32) {
-		x.near = nearest(x.near, link{int32(node), square}, rho)
+		x.near = nearest(x.near, link[int32]{int32(node), square}, rho)
 		if len(x.near) == rho {
 			limit = x.near[rho-1].weight
 		}
@@ -189,21 +189,6 @@ func (n *Now) near(at int, window, labelled []float32) {
 		row.closest = closest
 		add(j, timed)
 	}
-}
-
-// nearest keeps the most nearest of the links that it is given, in order; of two at one distance the first.
-func nearest(near []link, x link, most int) []link {
-	if len(near) < most {
-		near = append(near, x)
-	} else if most == 0 || x.weight >= near[most-1].weight {
-		return near
-	}
-	at := len(near) - 1
-	for ; at > 0 && x.weight < near[at-1].weight; at-- {
-		near[at] = near[at-1]
-	}
-	near[at] = x
-	return near
 }
 
 // neighbours adds lambda (W S + b), and returns the unknown score, smoothed.

@@ -6,61 +6,18 @@ import (
 	"slices"
 )
 
-// proportions are how much of each class came recently, and how well that predicts what comes next.
+// proportions are how much of each class came recently, and how often a stream's classes recur: of the mass of
+// about the last ten episodes, the part that the episodes before predicted. At a street camera nine items in ten
+// are of classes that were just there. On a table where one object is shown after another it is one in five, and
+// to expect the others as well costs more than it gains.
 type proportions struct {
 	counts map[string]float64 // items of each class; each episode halves those counted before
-	recurrence
+	again  float64            // mass of classes that recurred
+	all    float64            // mass of all
 }
 
-// recurrence is how often a stream's classes recur: of the mass of about the last ten episodes, the part that
-// the episodes before predicted. At a street camera nine items in ten are of classes that were just there. On
-// a table where one object is shown after another it is one in five, and to expect the others as well costs
-// more than it gains.
-type recurrence struct {
-	again float64 // mass of classes that recurred
-	all   float64 // mass of all
-}
-
-// fraction is again / all, with one item that recurred and one that did not added: 1/2 for a new stream.
-func (r recurrence) fraction() float64 { return (r.again + 1) / (r.all + 2) }
-
-// expected returns the fractions that are expected of k classes in an episode: w lately + (1-w)/k, with w =
-// fraction. lately are the recent fractions of the classes; nil: unknown, and all are 1/k.
-func (r recurrence) expected(k int, lately []float64) []float64 {
-	out := make([]float64, k)
-	w := r.fraction()
-	for c := range out {
-		out[c] = 1 / float64(k)
-		if lately != nil {
-			out[c] = w*lately[c] + (1-w)/float64(k)
-		}
-	}
-	return out
-}
-
-// after returns the recurrence after an episode with these masses of the classes: one step of expectation
-// maximisation, in which a class's mass is shared between the two reasons for which it was expected.
-func (r recurrence) after(lately, masses []float64) recurrence {
-	w := r.fraction()
-	next := recurrence{again: episodeKept * r.again, all: episodeKept * r.all}
-	for c, mass := range masses {
-		again := w * lately[c]
-		next.again += mass * again / (again + (1-w)/float64(len(masses)))
-		next.all += mass
-	}
-	return next
-}
-
-// masses returns the sums of the rows of S, which has k columns.
-func masses(soft []float32, k int) []float64 {
-	out := make([]float64, k)
-	for from := 0; from < len(soft); from += k {
-		for c, v := range soft[from : from+k] {
-			out[c] += float64(v)
-		}
-	}
-	return out
-}
+// recurrence is again / all, with one item that recurred and one that did not added: 1/2 for a new stream.
+func (p *proportions) recurrence() float64 { return (p.again + 1) / (p.all + 2) }
 
 func (p *proportions) contribute(_ context.Context, e *episode) error {
 	of := e.problem
@@ -70,9 +27,24 @@ func (p *proportions) contribute(_ context.Context, e *episode) error {
 	return nil
 }
 
-// expected returns pi0, the class fractions that an episode is expected to have.
+// expected returns pi0, the class fractions that an episode is expected to have: w lately + (1-w)/K, with w the
+// recurrence and lately the recent fractions. If nothing was counted all are 1/K.
 func (p *proportions) expected(names []string) []float64 {
-	return p.recurrence.expected(len(names), p.lately(names))
+	if lately := p.lately(names); lately != nil {
+		return p.mixed(lately)
+	}
+	return uniform(len(names))
+}
+
+func uniform(k int) []float64 { return slices.Repeat([]float64{1 / float64(k)}, k) }
+
+// mixed turns recent fractions into expected ones.
+func (p *proportions) mixed(lately []float64) []float64 {
+	w := p.recurrence()
+	for c := range lately {
+		lately[c] = w*lately[c] + (1-w)/float64(len(lately))
+	}
+	return lately
 }
 
 // corrected is expected where labels test answers of the stream. What was recently counted for the class of a
@@ -95,7 +67,7 @@ func (p *proportions) corrected(names []string, numbers map[string]int32, tested
 		lately[from] -= moved
 		lately[to] += moved
 	}
-	return p.recurrence.expected(len(names), lately)
+	return p.mixed(lately)
 }
 
 // lately returns the recent fraction of each class; nil if nothing was counted for any.
@@ -139,15 +111,25 @@ func (p *proportions) variety() float32 {
 	return float32(1 - squares/(sum*sum))
 }
 
-// observe learns from the class masses of an episode.
+// observe learns from the class masses of an episode. The recurrence makes one step of expectation maximisation:
+// a class's mass is shared between the two reasons for which it was expected.
 func (p *proportions) observe(e *episode) {
 	if e.solved == nil {
 		return
 	}
 	k := e.problem.K
-	masses := masses(e.solved.S[:len(e.items)*k], k)
+	masses := make([]float64, k)
+	for i, v := range e.solved.S[:len(e.items)*k] {
+		masses[i%k] += float64(v)
+	}
 	if lately := p.lately(e.problem.names); lately != nil {
-		p.recurrence = p.after(lately, masses)
+		w := p.recurrence()
+		p.again, p.all = episodeKept*p.again, episodeKept*p.all
+		for c, mass := range masses {
+			again := w * lately[c]
+			p.again += mass * again / (again + (1-w)/float64(k))
+			p.all += mass
+		}
 	}
 	if p.counts == nil {
 		p.counts = map[string]float64{}

@@ -60,7 +60,7 @@ func recurring(t *testing.T, positions int) (share float64, cold, warm int) {
 				}
 			}
 			if memory {
-				share += s.proportions.fraction() / streams
+				share += s.proportions.recurrence() / streams
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func recurring(t *testing.T, positions int) (share float64, cold, warm int) {
 // TestProportionsFollowALabel: one label that differs from an answer moves most of the answer's class count
 // to its own class; less if other labels confirm the answer's class.
 func TestProportionsFollowALabel(t *testing.T) {
-	p := proportions{counts: map[string]float64{"a": 30, "b": 10}, recurrence: recurrence{again: 98, all: 98}}
+	p := proportions{counts: map[string]float64{"a": 30, "b": 10}, again: 98, all: 98}
 	names, numbers := []string{"a", "b", "c"}, map[string]int32{"a": 0, "b": 1, "c": 2}
 	wrong, right := heldOut{predicted: "a", label: "c"}, heldOut{predicted: "a", label: "a"}
 	for name, c := range map[string]struct {

@@ -184,20 +184,20 @@ func (t *timeline) spread(a *surroundings, items []Item, rho int) (values []floa
 			values[i*k+int(c)], classes[c] = 1, items[i].Label
 		}
 	}
-	links := make([]link, 0, n*rho)
+	links := make([]link[int32], 0, n*rho)
 	ends := make([]int, n)
-	near := make([]link, 0, rho)
+	near := make([]link[int32], 0, rho)
 	width := float32(max(a.middle, 1e-12))
 	for i := range n {
 		if items[i].Label == "" {
 			near = near[:0]
 			for j := max(0, i-evidenceReach); j <= min(n-1, i+evidenceReach); j++ {
 				if j != i {
-					near = nearest(near, link{int32(j), a.distances[i*n+j]}, rho)
+					near = nearest(near, link[int32]{int32(j), a.distances[i*n+j]}, rho)
 				}
 			}
 			for _, x := range near {
-				links = append(links, link{x.node, float32(math.Exp(-float64(x.weight / width)))})
+				links = append(links, link[int32]{x.node, float32(math.Exp(-float64(x.weight / width)))})
 			}
 		}
 		ends[i] = len(links)
@@ -225,10 +225,25 @@ func (t *timeline) spread(a *surroundings, items []Item, rho int) (values []floa
 	return values, classes
 }
 
-// link is a neighbour in time, with its squared distance or its weight.
-type link struct {
-	node   int32
+// link is a neighbour, with its distance or its weight.
+type link[T any] struct {
+	node   T
 	weight float32
+}
+
+// nearest keeps the most nearest of the links that it is given, in order; of two at one distance the first.
+func nearest[T any](near []link[T], x link[T], most int) []link[T] {
+	if len(near) < most {
+		near = append(near, x)
+	} else if most == 0 || x.weight >= near[most-1].weight {
+		return near
+	}
+	at := len(near) - 1
+	for ; at > 0 && x.weight < near[at-1].weight; at-- {
+		near[at] = near[at-1]
+	}
+	near[at] = x
+	return near
 }
 
 func (t *timeline) reset(class string) bool {
