@@ -14,6 +14,8 @@ go build -o "$work/slkstream" ./cmd/slkstream
 python3 -m venv "$work/venv" || { apt-get update -qq && apt-get install -y -qq --no-install-recommends python3-venv && python3 -m venv "$work/venv"; }
 "$work/venv/bin/pip" install -q --disable-pip-version-check confluent-kafka==2.16.1 numpy==2.4.6 pandas==3.1.1
 python3 examples/label-studio/test_label_studio.py
+python3 examples/home-assistant/test_frigate.py "$work/frigate.jsonl"
+"$work/slkstream" label --input "$work/frigate.jsonl" --k 1 --output "$work/frigate.csv"
 awk '/^```python$/ {code = 1; next} /^```$/ {code = 0} code' "$page" >"$work/page.py"
 command=$(sed -n 's/^slkstream run/run/p' "$page" | head -1)
 cd "$work"
