@@ -91,6 +91,7 @@ func serveWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *web.P
 		Handler:           access.Guard(mux),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
 		IdleTimeout: time.Minute,
+		ConnState:   new(web.Visitors).State,
 	}
 	var failed error
 	serving.Go(func() {

@@ -24,7 +24,7 @@ var openAPI []byte
 
 const (
 	longestLabel = 200     // letters, in UTF-8
-	longestBody  = 4 << 20 // bytes: a vector of any model as JSON numbers
+	longestBody  = 4 << 20 // bytes of a request: a vector of any model as JSON numbers
 	mostLabels   = 1000    // offered to a person
 	// bytes of an item's attributes, which are written with an example because of the picture
 	longestAttributes = 4 << 10
@@ -117,7 +117,7 @@ func asked[Body any](serve func(*http.Request, *Body) (any, error)) http.Handler
 			return
 		}
 		var body Body
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, longestBody)).Decode(&body); err != nil {
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 			answer(w, nil, wrong("not the JSON of this path: %v", err))
 			return
 		}

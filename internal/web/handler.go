@@ -46,7 +46,7 @@ func (p *Page) Handler() http.Handler {
 		})
 	}
 	for route, serve := range p.routes() {
-		mux.HandleFunc(route, serve)
+		mux.HandleFunc(route, p.crowd.admit(serve))
 	}
 	policy := p.policy()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -77,6 +77,7 @@ type Page struct {
 	stage     stage
 	offered   chan *episode // the next one to show
 	clients   clients
+	crowd     crowd
 	asked     allowance // of questions
 	pace      allowance // of first answers
 	streams   streams
@@ -99,7 +100,7 @@ func New(o Options) *Page {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Page{
-		options: o, offered: make(chan *episode, 1), questions: newQuestions(),
+		options: o, offered: make(chan *episode, 1), questions: newQuestions(), crowd: newCrowd(),
 		asked:   allowance{each: askedEach, burst: askedBurst},
 		pace:    allowance{each: firstEach, burst: firstBurst},
 		streams: streams{now: time.Now, by: map[string]*streamCounts{}},

@@ -1,0 +1,101 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Visitors whose large requests do not come to an end hold up other large requests only.
+func TestSlowLargeRequestsAreBounded(t *testing.T) {
+	page := New(Options{})
+	server := httptest.NewServer(page.Handler())
+	defer server.Close()
+	large := strings.Repeat(" ", small+1)
+	var slow sync.WaitGroup
+	var ends []*io.PipeWriter
+	for range mostLarge {
+		body, end := io.Pipe()
+		ends = append(ends, end)
+		slow.Go(func() {
+			r, err := server.Client().Post(server.URL+"/api/similar", "application/json", body)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Body.Close()
+		})
+		if _, err := io.WriteString(end, large); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := func(n int) {
+		t.Helper()
+		for begin := time.Now(); len(page.crowd.large) != n; time.Sleep(time.Millisecond) {
+			if time.Since(begin) > time.Minute {
+				t.Fatalf("%d large requests, not %d", len(page.crowd.large), n)
+			}
+		}
+	}
+	held(mostLarge)
+	if status, text := post(t, server, "/api/similar", large); status != http.StatusServiceUnavailable {
+		t.Errorf("one more: %d %s", status, text)
+	}
+	if status, text := post(t, server, "/api/similar", "{}"); status == http.StatusServiceUnavailable {
+		t.Errorf("a small one: %d %s", status, text)
+	}
+	for _, end := range ends {
+		end.Close()
+	}
+	slow.Wait()
+	held(0)
+	if status, text := post(t, server, "/api/similar", large); status != http.StatusBadRequest {
+		t.Errorf("once they have ended: %d %s", status, text)
+	}
+	huge := strings.Repeat(" ", longestBody+1)
+	if status, text := post(t, server, "/api/similar", huge); status != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d bytes: %d %s", len(huge), status, text)
+	}
+}
+
+// However many look on, few requests are served at once, and a visitor who does not read a large answer holds
+// up large answers only.
+func TestLookingOnTakesTurns(t *testing.T) {
+	c := newCrowd()
+	open, inside := make(chan struct{}), make(chan struct{}, 100)
+	handler := c.admit(func(http.ResponseWriter, *http.Request) {
+		inside <- struct{}{}
+		<-open
+	})
+	var visitors sync.WaitGroup
+	for range 3 * mostLooking {
+		visitors.Go(func() {
+			handler(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+		})
+	}
+	for range mostLooking {
+		<-inside
+	}
+	if len(inside) > 0 {
+		t.Errorf("%d more are served at once", len(inside))
+	}
+	close(open)
+	visitors.Wait()
+
+	for range mostLarge {
+		c.large <- struct{}{}
+	}
+	for bytes, want := range map[int]int{small: http.StatusOK, small + 1: http.StatusServiceUnavailable} {
+		answer := httptest.NewRecorder()
+		c.admit(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(make([]byte, bytes)) // it cannot fail
+		})(answer, httptest.NewRequest(http.MethodGet, "/", nil))
+		if answer.Code != want {
+			t.Errorf("an answer of %d bytes: %d, not %d", bytes, answer.Code, want)
+		}
+	}
+}
