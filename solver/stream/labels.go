@@ -67,55 +67,62 @@ type Change struct {
 // with the labels.
 func (l *Labels) With(c Changes) *Labels {
 	l.prepare()
-	next := &Labels{
-		version: lastLabels.Add(1), names: cmp.Or(c.Names, l.names), rejections: cmp.Or(c.Rejections, l.rejections),
-	}
-	next.once.Do(func() {})
+	next := &Labels{}
+	next.once.Do(func() { next.follow(l, c) })
+	return next
+}
+
+// follow makes l the version after another one.
+func (l *Labels) follow(before *Labels, c Changes) {
+	l.version = lastLabels.Add(1)
+	l.names, l.rejections = cmp.Or(c.Names, before.names), cmp.Or(c.Rejections, before.rejections)
 	changes := map[string][]Change{}
 	for _, x := range c.Examples {
 		changes[x.Stream] = append(changes[x.Stream], x)
 	}
-	next.everyone = l.everyone.with(changes[""])
+	l.everyone = before.everyone.with(changes[""])
 	delete(changes, "")
 	var edits []ordered.Edit[streamExamples]
 	for stream, list := range changes {
-		set := l.own(stream).with(list)
+		set := before.own(stream).with(list)
 		edits = append(edits, ordered.Edit[streamExamples]{
 			Value: streamExamples{stream, set}, Out: set.len() == 0,
 		})
 	}
-	next.streams = l.streams.Edit(edits)
+	l.streams = before.streams.Edit(edits)
 	var ids []ordered.Edit[string]
 	for id, forgotten := range c.Forgotten {
 		ids = append(ids, ordered.Edit[string]{Value: id, Out: !forgotten})
 	}
-	next.forgot = l.forgot.Edit(ids)
-	return next
+	l.forgot = before.forgot.Edit(ids)
 }
 
 var (
 	lastLabels atomic.Uint64
 	noLabels   = &Labels{}
+	unprepared = &Labels{ // precedes the labels of a literal
+		everyone: noExamples,
+		streams:  ordered.New(func(a, b streamExamples) int { return a.compare(b.stream) }),
+		forgot:   ordered.New(cmp.Compare[string]),
+	}
 )
 
 // prepare indexes the fields of a literal, once.
 func (l *Labels) prepare() {
 	l.once.Do(func() {
-		l.version = lastLabels.Add(1)
-		l.everyone = newExampleSet(l.Everyone)
-		l.streams = ordered.New(func(a, b streamExamples) int { return a.compare(b.stream) })
-		var edits []ordered.Edit[streamExamples]
+		c := Changes{Forgotten: map[string]bool{}}
+		for _, e := range l.Everyone {
+			c.Examples = append(c.Examples, Change{Example: e})
+		}
 		for stream, list := range l.Stream {
-			if len(list) > 0 {
-				edits = append(edits, ordered.Edit[streamExamples]{Value: streamExamples{stream, newExampleSet(list)}})
+			for _, e := range list {
+				c.Examples = append(c.Examples, Change{Stream: stream, Example: e})
 			}
 		}
-		l.streams = l.streams.Edit(edits)
-		var ids []ordered.Edit[string]
 		for _, id := range l.Forgotten {
-			ids = append(ids, ordered.Edit[string]{Value: id})
+			c.Forgotten[id] = true
 		}
-		l.forgot = ordered.New(cmp.Compare[string]).Edit(ids)
+		l.follow(unprepared, c)
 	})
 }
 
@@ -185,15 +192,6 @@ var noExamples = &exampleSet{
 	byLabel: ordered.New(func(a, b *labelled) int {
 		return cmp.Or(a.compareLabel(b.Label), a.compareID(b.ID))
 	}),
-}
-
-// newExampleSet returns the set of a list's examples; the last of an id counts.
-func newExampleSet(list []Example) *exampleSet {
-	changes := make([]Change, len(list))
-	for i, e := range list {
-		changes[i].Example = e
-	}
-	return noExamples.with(changes)
 }
 
 // with returns the set with the changes applied; the last of an id counts.

@@ -158,7 +158,7 @@ func TestNearestAreTheNearest(t *testing.T) {
 		return ab / math.Sqrt(aa*bb)
 	}
 	queries := [][]float32{vector(), vector(), vector()}
-	for q, near := range newExampleSet(list).nearest(queries, candidatesEach) {
+	for q, near := range (&Labels{Everyone: list}).of("").everyone.nearest(queries, candidatesEach) {
 		truly := slices.Clone(list[2:])
 		slices.SortFunc(truly, func(a, b Example) int {
 			return cmp.Compare(cosine(b.Vector, queries[q]), cosine(a.Vector, queries[q]))

@@ -3,7 +3,6 @@ package stream
 import (
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
-	"github.com/slkstream/slkstream/solver"
 )
 
 // review is the credit for asking a user for labels: the part of the bounded rate that an episode does not
@@ -13,9 +12,8 @@ type review struct {
 }
 
 func (v *review) answer(e *episode) {
-	if !e.cold {
-		set := &e.stream.settings
-		v.credit = v.ask(set.ReviewRate, e.engine, e.result, e.items, e.answers, set.MaxWrong > 0)
+	if !e.cold && e.stream.settings.ReviewRate > 0 {
+		v.ask(e)
 	}
 }
 
@@ -28,7 +26,7 @@ func (v *review) fields(f *fields) {
 // reviewReach is the rate at which the effect of a label falls off with the squared distance.
 const reviewReach = 2
 
-// ask marks the items whose label would teach most and returns the credit left. A label teaches about similar
+// ask marks the items whose label would teach most as far as the credit goes. A label teaches about similar
 // items, so an item's worth is the doubt of all items near it, itself included. What a chosen item covers
 // does not count for the next, so that no two ask the same question.
 //
@@ -39,16 +37,12 @@ const reviewReach = 2
 //
 // Where sure answers are asked for, the labels are those that make most of them: answers that are not sure
 // count in place of doubt, by their confidence. A label that agrees with one lowers the limit of its class.
-func (v *review) ask(
-	rate float64, w *Engine, r *solver.Result, items []Item, answers []Answer, sure bool,
-) (credit float64) {
-	if rate == 0 {
-		return v.credit
-	}
-	n, d := len(items), len(items[0].Vector)
-	worth := float64(n) * rate
-	if credit = min(v.credit+worth, 2*max(worth, 1)); credit < 1 {
-		return credit
+func (v *review) ask(e *episode) {
+	items, answers, r, w := e.items, e.answers, e.result, e.engine
+	n, d, sure := len(items), len(items[0].Vector), e.stream.settings.MaxWrong > 0
+	worth := float64(n) * e.stream.settings.ReviewRate
+	if v.credit = min(v.credit+worth, 2*max(worth, 1)); v.credit < 1 {
+		return
 	}
 	w.near, w.doubt = vector.Resize(w.near, n*n), vector.Zeroed(w.doubt, n)
 	near, doubt := w.near, w.doubt
@@ -72,7 +66,7 @@ func (v *review) ask(
 			}
 		}
 	}
-	for credit >= 1 {
+	for v.credit >= 1 {
 		best, gain := -1, float32(0)
 		for i := range items {
 			if items[i].Label != "" || answers[i].Review {
@@ -83,13 +77,12 @@ func (v *review) ask(
 			}
 		}
 		if best < 0 {
-			return credit
+			return
 		}
 		answers[best].Review = true
-		credit--
-		for j, v := range near[best*n : best*n+n] {
-			doubt[j] *= 1 - v
+		v.credit--
+		for j, covered := range near[best*n : best*n+n] {
+			doubt[j] *= 1 - covered
 		}
 	}
-	return credit
 }

@@ -62,7 +62,11 @@ func TestReviewForSureAnswers(t *testing.T) {
 	}
 	for sure, want := range map[bool]int{true: 1, false: 2} {
 		answers := []Answer{{UnknownScore: 1, Sure: sure}, {UnknownScore: 1}, {UnknownScore: 1}}
-		new(review).ask(1./3, new(Engine), r, items, answers, sure)
+		set := Settings{ReviewRate: 1. / 3}
+		if sure {
+			set.MaxWrong = .1
+		}
+		new(review).answer(&episode{stream: New("s", set), engine: new(Engine), result: r, items: items, answers: answers})
 		for i, a := range answers {
 			if a.Review != (i == want) {
 				t.Errorf("sure %t: asked about %d: %t", sure, i, a.Review)
