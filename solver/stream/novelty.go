@@ -12,7 +12,8 @@ import (
 // does not make an item one of a known class.
 const Nobody = "nobody"
 
-// enoughScores is the least number of unknown scores from which a limit is derived.
+// enoughScores is the least number of unknown scores from which a limit is derived, and how many scores of
+// held-out answers count as much as all others.
 const enoughScores = 20
 
 // novelty holds the scores from which the limit of the unknown is derived.
@@ -140,7 +141,6 @@ const (
 	bulk          = .4  // quantile: most items below are of known classes, whatever else comes
 	leftOutSpread = .6  // of the spread of labelled items' scores: others are smoothed over the graph
 	bulkExcess    = 1.5 // of the unknown rate: unknown items, where there are any, are above the limit
-	heldOutAlone  = 60  // held-out answers from which on their scores alone make the limit
 )
 
 // unknownLimit is the limit of the unknown, the bulk of the scores, and the fit of the confidence to labelled
@@ -198,8 +198,8 @@ func (s *Stream) unknownLimit(scores *scoreDensity) unknownLimit {
 		limit = max(low, middle) + weight*spread + (1-weight)*(limit-low)
 	}
 	if heldOut := s.calibration.scores(); len(heldOut) > 0 {
-		alone := min(1, float64(len(heldOut))/heldOutAlone)
-		limit += alone * (float64(vector.Quantile(heldOut, 1-rate)) - limit)
+		n := float64(len(heldOut))
+		limit += n / (n + enoughScores) * (float64(vector.Quantile(heldOut, 1-rate)) - limit)
 	}
 	return unknownLimit{limit, low, s.novelty.fit}
 }

@@ -263,17 +263,17 @@ func TestHeldOutAnswersMakeTheLimit(t *testing.T) {
 		a := heldOut{id: "x", label: label, predicted: "a", z: .5, score: score}
 		s.calibration.answers = append(s.calibration.answers, a)
 	}
-	for i := range 2 * heldOutAlone {
+	for i := range 2 * enoughScores {
 		answer(Nobody, 1.9)
 		answer("a", 0)
-		if i < heldOutAlone/2 {
+		if i < enoughScores {
 			answer("a", .3)
 		}
 	}
 	if at := s.unknownLimit(&s.novelty.scores).at; math.Abs(at-(own+.3)/2) > 1e-6 {
-		t.Errorf("half of enough answers: limit %v of %v and .3", at, own)
+		t.Errorf("as many answers as count half: limit %v of %v and .3", at, own)
 	}
-	for i := range heldOutAlone {
+	for i := range 3 * enoughScores {
 		answer("a", .3+.4*float32(i%2))
 	}
 	s.dimension = 2
@@ -282,8 +282,8 @@ func TestHeldOutAnswersMakeTheLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []*Stream{s, restored} {
-		if at := s.unknownLimit(&s.novelty.scores).at; math.Abs(at-.7) > 1e-6 {
-			t.Errorf("limit %v of answers up to .7", at)
+		if at := s.unknownLimit(&s.novelty.scores).at; math.Abs(at-(own+4*.7)/5) > 1e-6 {
+			t.Errorf("limit %v of %v and four times as many answers up to .7", at, own)
 		}
 	}
 }
