@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ type checker struct {
 
 func (k *checker) say(kind, format string, args ...any) {
 	_, err := fmt.Fprintf(k.out, "%-6s%s\n", kind, fmt.Sprintf(format, args...))
-	k.failed = errors.Join(k.failed, err)
+	k.failed = cmp.Or(k.failed, err)
 }
 
 func (k *checker) good(format string, args ...any) { k.say("ok", format, args...) }

@@ -37,7 +37,12 @@ func printConfigOf(command, name string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name,
 		Short: "print the effective configuration of " + command,
-		Args:  noArguments,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.HasSubCommands() && len(args) > 0 {
+				return refuseUnknown(cmd, args)
+			}
+			return noArguments(cmd, args)
+		},
 	}
 	addSettings(command, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

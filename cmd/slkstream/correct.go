@@ -13,6 +13,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 var correctCommand = command{
@@ -38,6 +39,17 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 	t, b := &c.Config.Topics, &c.Config.Backfill
 	if t.OutFormat != "json" && t.OutFormat != "cloudevents" {
 		return usagef("out-format is %s: results are compared as json or cloudevents", t.OutFormat)
+	}
+	if len(c.Config.Stage.Support) == 0 {
+		entries, err := c.labelEntries(ctx, client)
+		if err != nil {
+			return err
+		}
+		says := func(e labels.Entry) bool { return e.Holds && (e.Teach != nil || e.Not != nil || e.Name != nil) }
+		if !slices.ContainsFunc(entries, says) {
+			return fmt.Errorf("labels topic %s holds nothing to correct by: everything would be called a cluster; "+
+				"give the --support of the stage", t.Labels)
+		}
 	}
 	from := c.Config.Select.SinceTime(time.Now()).UTC().Format(time.RFC3339)
 	if b.FromState == "" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -51,7 +52,7 @@ func askStage(ctx context.Context, c *call, address, path string, question, answ
 	client := http.Client{Timeout: 3 * time.Second}
 	reply, err := client.Do(request)
 	if err != nil {
-		return err
+		return fmt.Errorf("no stage answers at %s (--listen): %w", address, errors.Unwrap(err))
 	}
 	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {

@@ -45,6 +45,11 @@ func label(ctx context.Context, c *call) error {
 		return fmt.Errorf("output: %w", err)
 	}
 	defer output.Discard()
+	page, err := createFile("report", c.Config.Files.Report, c.Config.Change.Force)
+	if err != nil {
+		return err
+	}
+	defer page.Discard()
 	problem, err := surveyFile(ctx, c)
 	if err != nil {
 		return err
@@ -56,9 +61,9 @@ func label(ctx context.Context, c *call) error {
 	if err := writeAnswers(c, output, problem, r); err != nil {
 		return err
 	}
-	if path := c.Config.Files.Report; path != "" {
-		if err := writeReport(path, c.Config.Change.Force, problem, r); err != nil {
-			return err
+	if page != nil {
+		if err := writeReport(page, problem, r); err != nil {
+			return fmt.Errorf("report: %w", err)
 		}
 	}
 	if err := output.Commit(); err != nil {
@@ -181,12 +186,35 @@ func isNPY(path string) bool { return strings.EqualFold(filepath.Ext(path), ".np
 func sixDecimals(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 func createOutput(c *call) (*table.Output, error) {
-	if c.Config.Files.Output == "-" {
+	path, force := c.Config.Files.Output, c.Config.Change.Force
+	if path == "-" {
 		return table.Print(c.Out), nil
 	}
-	output, err := table.Create(c.Config.Files.Output, c.Config.Change.Force)
-	if errors.Is(err, os.ErrExist) {
-		err = fmt.Errorf("%w; --force overwrites it", err)
+	if err := refuseExisting(path, force); err != nil {
+		return nil, err
 	}
-	return output, err
+	return table.Create(path, force)
+}
+
+// createFile begins the file of a setting, before long work; nil if path is empty.
+func createFile(setting, path string, force bool) (*table.Part, error) {
+	if path == "" {
+		return nil, nil
+	}
+	err := refuseExisting(path, force)
+	var part *table.Part
+	if err == nil {
+		part, err = table.CreateBeside(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", setting, err)
+	}
+	return part, nil
+}
+
+func refuseExisting(path string, force bool) error {
+	if _, err := os.Stat(path); err == nil && !force {
+		return fmt.Errorf("%s exists; --force overwrites it", path)
+	}
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -138,23 +137,12 @@ func mapOf(f *labelledFile, r *file.Result, classes []*reportClass) []reportPoin
 	return out
 }
 
-// writeReport writes the page: one file that loads nothing from the network. It appears whole, or not at all.
-func writeReport(path string, force bool, f *labelledFile, r *file.Result) error {
-	if _, err := os.Stat(path); err == nil && !force {
-		return fmt.Errorf("report: %s exists; --force overwrites it", path)
+// writeReport writes the page: one file that loads nothing from the network.
+func writeReport(page *table.Part, f *labelledFile, r *file.Result) error {
+	if err := reportPage.Execute(page, newReport(f, r)); err != nil {
+		return err
 	}
-	page, err := table.CreateBeside(path)
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	defer page.Discard()
-	if err = reportPage.Execute(page, newReport(f, r)); err == nil {
-		err = page.Commit(0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	return nil
+	return page.Commit(0o644)
 }
 
 var reportPage = template.Must(template.New("report").Parse(`<!doctype html>

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,9 +36,19 @@ var labelsCommand = command{
 	},
 }
 
+// labelEntries reads the labels topic.
+func (c *call) labelEntries(ctx context.Context, client *topic.Client) ([]labels.Entry, error) {
+	name := c.Config.Topics.Labels
+	entries, err := labels.ReadEntries(ctx, client, name, record.Options{}, c.Log)
+	if topic.IsMissing(err) {
+		err = fmt.Errorf("no topic %s: nothing was taught yet, or --labels names another", name)
+	}
+	return entries, err
+}
+
 // chosenLabels returns the entries of the labels topic that the settings select.
 func chosenLabels(ctx context.Context, c *call, client *topic.Client) ([]labels.Entry, error) {
-	all, err := labels.ReadEntries(ctx, client, c.Config.Topics.Labels, record.Options{}, c.Log)
+	all, err := c.labelEntries(ctx, client)
 	if err != nil {
 		return nil, err
 	}

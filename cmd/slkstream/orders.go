@@ -7,7 +7,6 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 var pauseCommand = command{
@@ -81,7 +80,7 @@ func pause(ctx context.Context, c *call, client *topic.Client) error {
 
 func resume(ctx context.Context, c *call, client *topic.Client) error {
 	wanted, name := ordered(c), c.Config.Topics.Labels
-	entries, err := labels.ReadEntries(ctx, client, name, record.Options{}, c.Log)
+	entries, err := c.labelEntries(ctx, client)
 	if err != nil {
 		return err
 	}

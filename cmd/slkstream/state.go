@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/pipeline/admin"
@@ -186,7 +185,7 @@ func exportState(ctx context.Context, c *call, client *topic.Client) error {
 		return fmt.Errorf("state topic %s remembers no such stream of group %s", t.StateTopic(), t.Group)
 	}
 	path := c.Args[0]
-	file, err := table.CreateBeside(path)
+	file, err := createFile("export", path, true)
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,8 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 					c.Stage.SupportLabels)
 			case labels != nil && row.Label == "":
 				return nil // the class is unknown
+			case row.Label == "" && isNPY(path):
+				return fmt.Errorf("%s has no labels: give their file as --support-labels", path)
 			case row.Label == "":
 				return fmt.Errorf("%s: row %d has no label", path, at)
 			}

@@ -44,7 +44,11 @@ func teach(ctx context.Context, c *call) error {
 	if err := c.writeLabels(ctx, client, records...); err != nil {
 		return err
 	}
-	c.Log.Info("taught", "examples", len(records), "forget", c.Config.Change.Forget, "topic", labels)
+	done := "taught"
+	if c.Config.Change.Forget {
+		done = "forgotten"
+	}
+	c.Log.Info(done, "examples", len(records), "topic", labels)
 	return nil
 }
 

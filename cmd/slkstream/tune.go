@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/evaluate"
@@ -35,11 +33,16 @@ func tune(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	output := c.Config.Files.Output
+	file, err := createFile("output", output, true)
+	if err != nil {
+		return err
+	}
+	defer file.Discard()
 	rows, err := search.Run(ctx)
 	if err != nil {
 		return err
 	}
-	output := c.Config.Files.Output
 	table := *c
 	if output == "" && !c.Config.Output.JSON {
 		table.Out = c.Err
@@ -54,19 +57,22 @@ func tune(ctx context.Context, c *call) error {
 		}
 		return nil
 	}
-	text, err := tunedFile(c, best)
+	heading := fmt.Sprintf("slkstream tune --for %s: accuracy %.2f %%, %+.2f ± %.2f against the start on the same %d of each cell.",
+		c.Config.Solver.For, best.Accuracy, best.Difference, best.CI95, best.Units)
+	values := solverValues(c.Config.Solver.For, best.Settings)
 	switch {
-	case err != nil:
-		return err
-	case output != "":
-		if err := os.WriteFile(output, text, 0o644); err != nil {
+	case file != nil:
+		if err = config.WriteSolver(file, heading, values); err == nil {
+			err = file.Commit(0o644)
+		}
+		if err != nil {
 			return fmt.Errorf("output: %w", err)
 		}
 		c.Log.Info("written", "file", output, "use", "--solver "+output)
 	case !c.Config.Output.JSON:
-		_, err = c.Out.Write(text)
+		return config.WriteSolver(c.Out, heading, values)
 	}
-	return err
+	return nil
 }
 
 // tuneSearch prepares the measurements.
@@ -141,13 +147,4 @@ func fileAccuracy(c *call) func(context.Context, solver.Settings, evaluate.Strea
 		r, err := (&evaluate.File{Protocol: protocol, Method: "default", Settings: settings}).Run(ctx, set, seed)
 		return r.Accuracy, err
 	}
-}
-
-// tunedFile returns a solver file with the chosen numbers.
-func tunedFile(c *call, r evaluate.TuneRow) ([]byte, error) {
-	var b bytes.Buffer
-	heading := fmt.Sprintf("slkstream tune --for %s: accuracy %.2f %%, %+.2f ± %.2f against the start on the same %d of each cell.",
-		c.Config.Solver.For, r.Accuracy, r.Difference, r.CI95, r.Units)
-	err := config.WriteSolver(&b, heading, solverValues(c.Config.Solver.For, r.Settings))
-	return b.Bytes(), err
 }
