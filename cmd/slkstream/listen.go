@@ -70,7 +70,7 @@ func serveWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *web.P
 		return err
 	}
 	mux := http.NewServeMux()
-	health(mux, stage.Metrics())
+	healthEndpoints(mux, stage.Metrics())
 	showing, hide := context.WithCancel(context.Background())
 	defer hide()
 	var serving sync.WaitGroup
@@ -111,8 +111,8 @@ func serveWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *web.P
 	return errors.Join(err, failed)
 }
 
-// health adds the endpoints for orchestrators and Prometheus.
-func health(mux *http.ServeMux, metrics *pipeline.Metrics) {
+// healthEndpoints adds the endpoints for orchestrators and Prometheus.
+func healthEndpoints(mux *http.ServeMux, metrics *pipeline.Metrics) {
 	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "alive") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {

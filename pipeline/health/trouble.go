@@ -5,7 +5,6 @@ package health
 import (
 	"errors"
 	"fmt"
-
 	"time"
 
 	"github.com/segmentio/kafka-go"
