@@ -8,5 +8,5 @@ if ! command -v chromium >/dev/null; then
 	$sudo apt-get update -qq
 	$sudo apt-get install -y -qq --no-install-recommends chromium
 fi
-go vet -tags browser ./cmd/slkstream
-go test -tags browser -count=1 -timeout 10m -run 'Page|Review' ./cmd/slkstream
+go vet -tags browser ./internal/web ./cmd/slkstream
+go test -tags browser -count=1 -timeout 10m -run "Page|Review|Browser" ./internal/web ./cmd/slkstream

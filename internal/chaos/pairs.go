@@ -38,7 +38,7 @@ var elsewhere = map[pair]string{
 	{"state", "made again"}:            "pipeline.TestOutdated",
 	{"state", "other version"}:         "pipeline.TestJournalOfAnotherVersion",
 	{"state", "huge"}:                  "pipeline.TestLongNamesOfStreams",
-	{"labels", "huge"}:                 "pipeline.TestExamplesAreBounded",
+	{"labels", "huge"}:                 "pipeline/labels.TestExamplesAreBounded",
 	{"labels", "other version"}:        "pipeline.TestLabelsThatCannotBeUsed",
 	{"dead letters", "huge"}:           "internal/topic.TestADeadLetterIsCutBeforeItIsSent",
 	{"registry", "away"}:               "pipeline.TestRegistryAway",

@@ -53,7 +53,7 @@ func (c *crowd) admit(serve http.HandlerFunc) http.HandlerFunc {
 		reply := &reply{header: w.Header(), status: http.StatusOK}
 		if r.Method == http.MethodPost { // it may wait for brokers, and holds up nobody
 			serve(reply, r)
-		} else if !c.look(func() { serve(reply, r) }, r) {
+		} else if !c.serveInTurn(func() { serve(reply, r) }, r) {
 			return
 		}
 		if reply.body.Len() > small && !enter() {
@@ -65,8 +65,8 @@ func (c *crowd) admit(serve http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// look serves a request in its turn; false: the visitor has gone.
-func (c *crowd) look(serve func(), r *http.Request) bool {
+// serveInTurn serves a request in its turn; false: the visitor has gone.
+func (c *crowd) serveInTurn(serve func(), r *http.Request) bool {
 	select {
 	case c.looking <- struct{}{}:
 	case <-r.Context().Done():

@@ -17,7 +17,7 @@ import (
 // of the items right that people label. While there are any, it counts the other streams that are answered.
 type Streams struct {
 	mutex   sync.Mutex
-	streams map[Stream]answered // empty unless one of them is in doubt
+	streams map[Stream]lastEpisode // empty unless one of them is in doubt
 }
 
 // Stream is a stream of an input partition.
@@ -33,8 +33,8 @@ type Answer struct {
 	Right, Labelled  int  // of the last labelled items
 }
 
-// answered is the last episode of a stream.
-type answered struct {
+// lastEpisode is the last episode of a stream.
+type lastEpisode struct {
 	Answer
 	at      time.Time
 	doubted time.Time // when it was last doubtful, with the figures of then
@@ -56,9 +56,9 @@ func (s *Streams) Answered(of Stream, a Answer, now time.Time) {
 		return
 	}
 	if s.streams == nil {
-		s.streams = map[Stream]answered{}
+		s.streams = map[Stream]lastEpisode{}
 	}
-	next := answered{Answer: a, at: now, doubted: before.doubted}
+	next := lastEpisode{Answer: a, at: now, doubted: before.doubted}
 	if a.Doubtful {
 		next.doubted = now
 	} else {
@@ -71,7 +71,7 @@ func (s *Streams) Answered(of Stream, a Answer, now time.Time) {
 func (s *Streams) Release(tp topic.TopicPartition) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	maps.DeleteFunc(s.streams, func(of Stream, _ answered) bool { return of.TopicPartition == tp })
+	maps.DeleteFunc(s.streams, func(of Stream, _ lastEpisode) bool { return of.TopicPartition == tp })
 }
 
 // expire drops what was long ago, and all streams if none that is left is in doubt.

@@ -1,22 +1,20 @@
 //go:build browser
 
-package main
+package web
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"maps"
 	"net/http/httptest"
-	"slices"
 	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/web"
+	"github.com/slkstream/slkstream/test/browser"
 )
 
 // The review queue shows an item. One key teaches it, labels it nobody, or skips it; a label can
@@ -24,16 +22,7 @@ import (
 func TestReviewInABrowser(t *testing.T) {
 	var mu sync.Mutex
 	said, forgotten := map[string]string{}, ""
-	page := web.New(web.Options{
-		Labels: func() []string { return []string{"cat", "dog", "hen"} },
-		Examples: func() iter.Seq[record.Example] {
-			return slices.Values([]record.Example{
-				{ID: "a dog", Label: "dog", Vector: []float32{2, 1}}, {
-					ID: "a cat", Label: "cat",
-					Vector: []float32{1, 2},
-				},
-			})
-		},
+	page := pageOf(Options{
 		Say: func(_ context.Context, out []record.Out) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -56,10 +45,16 @@ func TestReviewInABrowser(t *testing.T) {
 			}
 			return nil
 		},
+	}, fakeStage{
+		classes: []string{"cat", "dog", "hen"},
+		examples: []record.Example{
+			{ID: "a dog", Label: "dog", Vector: []float32{2, 1}},
+			{ID: "a cat", Label: "cat", Vector: []float32{1, 2}},
+		},
 	})
 	tell := func(label string, ids ...string) {
 		for _, id := range ids {
-			page.Told(nil, []record.Review{{
+			page.told(nil, []record.Review{{
 				ID: id, Stream: "door", Vector: []float32{1, 0}, Attributes: json.RawMessage(pixel),
 				Guess: record.Guess{
 					Label: label, Confidence: .5,
@@ -78,24 +73,23 @@ func TestReviewInABrowser(t *testing.T) {
 		clear(said)
 	}
 	tell("dog", "zeroth", "first", "second", "third")
-	server := httptest.NewServer(web.Access{Loopback: true}.Guard(page.Handler()))
+	server := httptest.NewServer(Access{Loopback: true}.Guard(page.Handler()))
 	defer server.Close()
-	ctx, complaints := browse(t)
-	run := runner(t, ctx, complaints)
+	b := browser.Open(t)
 	rows := `document.querySelectorAll("#said tr").length`
-	run(chromedp.Navigate(server.URL+"/review"),
-		waitUntil(`document.querySelector("#picture img")?.naturalWidth > 0`),
-		waitUntil(`document.getElementById("examples").textContent === "Taught as doga dog0.21The runner-up, cata cat1.11"`))
-	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("1"),
-		waitUntil(rows+` === 1`))
-	screenshot(t, ctx, "review.png")
-	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("n"),
-		waitUntil(rows+` === 2`))
-	run(waitUntil(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("s"))
-	run(waitUntil(`document.querySelectorAll("#choices button").length === 3 &&
+	b.Run(chromedp.Navigate(server.URL+"/review"),
+		browser.Until(`document.querySelector("#picture img")?.naturalWidth > 0`),
+		browser.Until(`document.getElementById("examples").textContent === "Taught as doga dog0.21The runner-up, cata cat1.11"`))
+	b.Run(browser.Until(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("1"),
+		browser.Until(rows+` === 1`))
+	b.Screenshot("review.png")
+	b.Run(browser.Until(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("n"),
+		browser.Until(rows+` === 2`))
+	b.Run(browser.Until(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("s"))
+	b.Run(browser.Until(`document.querySelectorAll("#choices button").length === 3 &&
 		document.getElementById("picture").dataset.id === "zeroth"`), chromedp.KeyEvent("x"))
-	run(waitUntil(`document.getElementById("question-title").textContent.startsWith("Nothing")`))
-	run(chromedp.Click("#said tr:last-child button"), waitUntil(rows+` === 1`))
+	b.Run(browser.Until(`document.getElementById("question-title").textContent.startsWith("Nothing")`))
+	b.Run(chromedp.Click("#said tr:last-child button"), browser.Until(rows+` === 1`))
 	check(map[string]string{"third": "cat", "second": "nobody", "zeroth": "not dog"})
 	if forgotten != "third" {
 		t.Errorf("taken back %q", forgotten)
@@ -105,26 +99,26 @@ func TestReviewInABrowser(t *testing.T) {
 	tell("dog", "a", "b", "c")
 	tell("hen", "d", "e")
 	tiles := func(n, selected int) chromedp.Action[chromedp.Void] {
-		return waitUntil(fmt.Sprintf(`document.querySelectorAll("#queue .tile").length === %d &&
+		return browser.Until(fmt.Sprintf(`document.querySelectorAll("#queue .tile").length === %d &&
 			document.querySelectorAll("#queue [aria-pressed=true]").length === %d`, n, selected))
 	}
 	touch := func(id string) chromedp.Action[chromedp.Void] {
-		return press(fmt.Sprintf(`[...document.querySelectorAll("#queue .tile")].find(t => t.item.id === %q)`, id))
+		return browser.Press(fmt.Sprintf(`[...document.querySelectorAll("#queue .tile")].find(t => t.item.id === %q)`, id))
 	}
-	run(chromedp.EmulateViewport(390, 844), chromedp.KeyEvent("m"), tiles(5, 0),
+	b.Run(chromedp.EmulateViewport(390, 844), chromedp.KeyEvent("m"), tiles(5, 0),
 		touch("a"), touch("c"), tiles(5, 2),
-		waitUntil(`document.getElementById("question-title").textContent === "2 selected: one answer for all"`),
-		waitUntil(`document.documentElement.scrollWidth <= innerWidth`))
-	screenshot(t, ctx, "review-several.png")
-	run(chromedp.KeyEvent("1"), tiles(3, 0))
+		browser.Until(`document.getElementById("question-title").textContent === "2 selected: one answer for all"`),
+		browser.Until(`document.documentElement.scrollWidth <= innerWidth`))
+	b.Screenshot("review-several.png")
+	b.Run(chromedp.KeyEvent("1"), tiles(3, 0))
 	check(map[string]string{"a": "cat", "c": "cat"})
-	run(touch("d"), touch("e"), tiles(3, 2), chromedp.KeyEvent("x"), tiles(1, 0))
+	b.Run(touch("d"), touch("e"), tiles(3, 2), chromedp.KeyEvent("x"), tiles(1, 0))
 	check(map[string]string{"d": "not hen", "e": "not hen"})
 	tell("hen", "f")
-	run(tiles(2, 0), chromedp.KeyEvent("a"), tiles(2, 2), chromedp.KeyEvent("y"), tiles(0, 0))
+	b.Run(tiles(2, 0), chromedp.KeyEvent("a"), tiles(2, 2), chromedp.KeyEvent("y"), tiles(0, 0))
 	check(map[string]string{"b": "dog", "f": "hen"}) // each as it was answered
 	tell("dog", "g")
-	run(tiles(1, 0), chromedp.KeyEvent("m"), waitUntil(`document.getElementById("queue").hidden`),
-		waitUntil(`document.getElementById("picture").dataset.id === "g"`))
-	complaints.check(t)
+	b.Run(tiles(1, 0), chromedp.KeyEvent("m"), browser.Until(`document.getElementById("queue").hidden`),
+		browser.Until(`document.getElementById("picture").dataset.id === "g"`))
+	b.Silent()
 }

@@ -1,0 +1,43 @@
+//go:build browser
+
+package web
+
+import (
+	"context"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/test/browser"
+)
+
+// With --max-wrong the page draws the share of sure answers against the share of wrong ones, and says of an
+// item that is not sure what it needs.
+func TestPageSaysHowSure(t *testing.T) {
+	page := pageOf(Options{MaxWrong: .03}, fakeStage{})
+	server := httptest.NewServer(Access{Loopback: true}.Guard(page.Handler()))
+	defer server.Close()
+	showing, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { page.Run(showing); close(done) }()
+	defer func() { stop(); <-done }()
+	of := func(id, label string, confidence float64, sure bool, vector ...float32) item {
+		r := record.Result{ID: id, Label: label, Confidence: confidence, Sure: &sure, SureFrom: .6}
+		return item{Result: r, Vector: vector}
+	}
+	page.offer(&episode{
+		Stream: "door", Number: 7, Sure: [][2]float64{{.1, 0}, {.5, .02}, {.8, .04}, {1, .1}},
+		items: []item{of("a", "kim", .9, true, 1, 0), of("b", "anna", .41, false, 0, 1)},
+	})
+	b := browser.Open(t)
+	b.Run(chromedp.EmulateViewport(390, 844), chromedp.Navigate(server.URL),
+		browser.Until(`!!document.querySelector(".tile[title='anna, not sure: .41, needs .60']")`),
+		browser.Until(`document.getElementById("sure-hint").textContent.startsWith("door: 1 of the 2 items")`),
+		browser.Until(`document.querySelector("#sure-chart svg").getAttribute("aria-label") ===
+			"Of the surest 50 % of the answers to labelled items 2 % were wrong; at most 3 % may be"`),
+		browser.Until(`document.documentElement.scrollWidth <= innerWidth`))
+	b.Screenshot("sure.png")
+	b.Silent()
+}
