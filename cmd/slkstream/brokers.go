@@ -62,6 +62,8 @@ func brokerSettings(c *call) topic.Settings {
 	}
 	if k.SASL == "oauthbearer" {
 		s.TokenFile = file
+	} else {
+		s.PasswordFile = file
 	}
 	return s
 }

@@ -36,6 +36,8 @@ type Settings struct {
 	SASL     string // "", plain, scram-sha-256, scram-sha-512, oauthbearer
 	User     string
 	Password string
+	// PasswordFile is where Password comes from. New connections read it again; "": the password stays.
+	PasswordFile string
 	// For oauthbearer, exactly one of the two: a file with the token, or a shell command that prints it.
 	TokenFile, TokenCommand string
 	// Topics lists all topics that the client uses. Only their metadata is fetched, which a long-running process
@@ -90,7 +92,7 @@ func Connect(s Settings) (*Client, error) {
 		}
 		dial = files.secure(dial)
 	}
-	mechanism, err := s.mechanism()
+	mechanism, err := s.mechanism(log)
 	if err != nil {
 		return nil, err
 	}
@@ -137,27 +139,36 @@ func (c *Client) Dialer() *kafka.Dialer { return c.dialer }
 // Brokers returns Settings.Brokers.
 func (c *Client) Brokers() []string { return c.brokers }
 
-func (s *Settings) mechanism() (sasl.Mechanism, error) {
+func (s *Settings) mechanism(log *slog.Logger) (sasl.Mechanism, error) {
 	switch m := strings.ToLower(s.SASL); m {
 	case "":
 		return nil, nil
 	case "plain":
-		return plain.Mechanism{Username: s.User, Password: s.Password}, nil
+		return s.password("PLAIN", log, func(password string) (sasl.Mechanism, error) {
+			return plain.Mechanism{Username: s.User, Password: password}, nil
+		})
 	case "scram-sha-256", "scram-sha-512":
 		algorithm := scram.SHA256
 		if m == "scram-sha-512" {
 			algorithm = scram.SHA512
 		}
-		mechanism, err := scram.Mechanism(algorithm, s.User, s.Password)
-		if err != nil {
-			return nil, fmt.Errorf("sasl-user: %w", err)
-		}
-		return mechanism, nil
+		return s.password(algorithm.Name(), log, func(password string) (sasl.Mechanism, error) {
+			return scram.Mechanism(algorithm, s.User, password)
+		})
 	case "oauthbearer":
 		return newBearer(s.TokenFile, s.TokenCommand)
 	default:
 		return nil, fmt.Errorf("sasl: %q is none of plain, scram-sha-256, scram-sha-512, oauthbearer", s.SASL)
 	}
+}
+
+// password returns a mechanism that logs in with the user's password of that time. It fails if user or password
+// cannot be used.
+func (s *Settings) password(name string, log *slog.Logger, with func(string) (sasl.Mechanism, error)) (sasl.Mechanism, error) {
+	if _, err := with(s.Password); err != nil {
+		return nil, fmt.Errorf("sasl-user: %w", err)
+	}
+	return &password{name: name, file: s.PasswordFile, with: with, log: log, last: s.Password}, nil
 }
 
 // call runs one request with a deadline. It repeats it at once if the connection is broken, as every pooled

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -145,5 +146,58 @@ func TestCertificateOfAnotherHost(t *testing.T) {
 		if wrong := (x509.HostnameError{}); !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", host, err)
 		}
+	}
+}
+
+// The next connection uses a changed password without a restart. A file that is half written is ignored.
+func TestChangedPasswords(t *testing.T) {
+	_, withSASL, files := secured(t)
+	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
+		t.Run(mechanism, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "password")
+			put := func(password string) {
+				t.Helper()
+				if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			put("of yesterday\n")
+			client, err := topic.Connect(topic.Settings{
+				Brokers: []string{withSASL}, CA: files.CA, SASL: mechanism, User: kafka.User,
+				Password: "of yesterday", PasswordFile: file, Log: slog.New(slog.DiscardHandler),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			try := func() error { // both kinds of connections
+				ctx := within(t, 30*time.Second)
+				if _, err := client.Partitions(ctx, "any"); !topic.IsMissing(err) {
+					return err
+				}
+				conn, err := client.Dialer().DialContext(ctx, "tcp", withSASL)
+				if err == nil {
+					err = conn.Close()
+				}
+				return err
+			}
+			if try() == nil {
+				t.Fatal("a wrong password is accepted")
+			}
+			put(kafka.Password + "\n")
+			for deadline := within(t, time.Minute); ; { // the refusal is remembered for a moment
+				err := try()
+				if err == nil {
+					break
+				}
+				if topic.Pause(deadline, 20*time.Millisecond) != nil {
+					t.Fatalf("after the password was changed: %v", err)
+				}
+			}
+			put("")
+			if err := try(); err != nil {
+				t.Errorf("with an empty file: %v", err)
+			}
+		})
 	}
 }
