@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
@@ -45,30 +44,22 @@ func runDemo(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	settings, err := memorySettings(c.Config)
+	options, err := demoOptions(ctx, c, client)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
-	settings.Solver.Check = true // the page draws the objective step by step
 	belt := demo.NewBelt(c.Config.Solver.Seed)
 	if err := setUp(ctx, client, belt); err != nil {
 		return unlessStopped(ctx, err)
 	}
 
-	c.Config.Topics.Labels = demoLabels
 	kept, things := newRecent(c), len(belt.Names())
 	page := newPage(c, client, "demo", fmt.Sprintf("Lost property: %d things come by again and again, one labelled "+
 		"picture of each. The light falls, the camera tilts, and after %d pictures something new comes: click it and "+
 		"name it %q.", things, demo.NewcomerAfter, demo.Newcomer), kept)
-	score := newScore(demo.NewJudge(settings), page, c)
-	options := pipeline.Options{
-		Group: demoGroup, In: []string{demoIn}, Out: demoOut, Labels: demoLabels, Now: demoNow,
-		Memory: settings, Log: c.Log, Recent: kept, Limits: limits(c.Config),
-		Observer: observers{score, page}, AnsweredFirst: page.AnsweredFirst,
-	}
-	if err := deliver(&options, &config.Delivery{Mode: "at-least-once"}, client); err != nil {
-		return err
-	}
+	score := newScore(demo.NewJudge(options.Memory), page, c)
+	options.Recent, options.Observer, options.AnsweredFirst = kept, observers{score, page}, page.AnsweredFirst
+	defer collectBelow(options.Budget)()
 	stage, err := pipeline.New(client, options)
 	if err != nil {
 		return usageError{err}
@@ -90,6 +81,16 @@ func runDemo(ctx context.Context, c *call) error {
 		}
 		return runBelt(ctx, stage, score, camera{belt, client, c.Config.Feed.Rate})
 	})
+}
+
+// demoOptions returns the options of a stage on the demo's topics: those of run.
+func demoOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.Options, error) {
+	t := &c.Config.Topics
+	c.Config.Delivery.Mode = "at-least-once"
+	t.Group, t.In, t.Out, t.Labels, t.Now = demoGroup, []string{demoIn}, demoOut, demoLabels, demoNow
+	options, err := stageOptions(ctx, c, client)
+	options.Memory.Solver.Check = true // the page draws the objective step by step
+	return options, err
 }
 
 // runBelt runs the stage, the camera and the score until ctx ends or one of them fails.

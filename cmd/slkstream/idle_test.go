@@ -147,7 +147,11 @@ func planOf(t *testing.T, command string, args []string) string {
 	}
 	of := &call{Config: c, Log: slog.New(slog.DiscardHandler)}
 	brokers := brokerSettings(of)
-	o, err := stageOptions(t.Context(), of, new(topic.Client))
+	options := stageOptions
+	if command == "demo" {
+		options = demoOptions
+	}
+	o, err := options(t.Context(), of, new(topic.Client))
 	if err != nil {
 		return err.Error()
 	}
@@ -191,13 +195,13 @@ func TestNoSettingOfTheStageIsIdle(t *testing.T) {
 	// These settings concern the process: its page, log and folder. Other tests cover them.
 	around := []string{
 		"listen", "listen-token-file", "images", "log", "embedded-dir", "recent", "job",
-		"from", "to", "from-state", "user-header",
+		"from", "to", "from-state", "user-header", "for", "rate", "seed",
 	}
-	for _, command := range []string{"run", "backfill"} {
-		base := []string{"--in=in", "--out=out", "--labels=labels"}
-		if command == "backfill" {
-			base = append(base, "--job=j")
-		}
+	for command, base := range map[string][]string{
+		"run":      {"--in=in", "--out=out", "--labels=labels"},
+		"backfill": {"--in=in", "--out=out", "--labels=labels", "--job=j"},
+		"demo":     {},
+	} {
 		before := planOf(t, command, base)
 		if again := planOf(t, command, base); again != before {
 			t.Fatalf("twice the same line: %s\nthen %s", before, again)
