@@ -4,122 +4,74 @@
 
 package kernel
 
-// avx2Strip3x4 fills 3 rows of out with the products of rows of a and groups of 4 rows of b, over length of their d columns.
-//
 //go:noescape
 func avx2Strip3x4(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 
-// avx2Strip3x1 fills 3 rows of out with the products of rows of a and groups of 1 rows of b, over length of their d columns.
-//
 //go:noescape
 func avx2Strip3x1(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 
-// avx2Strip1x4 fills 1 rows of out with the products of rows of a and groups of 4 rows of b, over length of their d columns.
-//
 //go:noescape
 func avx2Strip1x4(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 
-// avx2Strip1x1 fills 1 rows of out with the products of rows of a and groups of 1 rows of b, over length of their d columns.
-//
 //go:noescape
 func avx2Strip1x1(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 
-// avx2Dot returns the inner product of a and b.
-//
 //go:noescape
 func avx2Dot(a []float32, b []float32) float32
 
-// avx2SquaredDistance returns |a-b|^2.
-//
 //go:noescape
 func avx2SquaredDistance(a []float32, b []float32) float32
 
-// avx2Axpy adds alpha x to y.
-//
 //go:noescape
 func avx2Axpy(alpha float32, x []float32, y []float32)
 
-// avx2Scale multiplies x by alpha.
-//
 //go:noescape
 func avx2Scale(alpha float32, x []float32)
 
-// avx2Exp fills out with the exponentials of x.
-//
 //go:noescape
 func avx2Exp(out []float32, x []float32)
 
-// avx2ThreeQuarterPower fills out with sign(x)|x|^.75.
-//
 //go:noescape
 func avx2ThreeQuarterPower(out []float32, x []float32)
 
-// avx2Softmax replaces x by exp(x)/sum exp(x).
-//
 //go:noescape
 func avx2Softmax(x []float32)
 
-// avx2ToCodes fills codes with those of values scale scales.
-//
 //go:noescape
 func avx2ToCodes(codes []byte, values []float32, scale float32, scales []float32, dither []float32)
 
-// avx2AddRows adds alpha times some weighted rows to out.
-//
 //go:noescape
 func avx2AddRows(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)
 
-// avx2Relax replaces row by the softmax of scores plus alpha times some weighted rows, and returns the L1 change.
-//
 //go:noescape
 func avx2Relax(row []float32, scores []float32, alpha float32, rows *float32, ids []int32, weights *float32) float32
 
-// avx2Accumulate4x3 adds n weighted rows to 4 rows of out, over columns of their d columns.
-//
 //go:noescape
 func avx2Accumulate4x3(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)
 
-// avx2Accumulate4x1 adds n weighted rows to 4 rows of out, over columns of their d columns.
-//
 //go:noescape
 func avx2Accumulate4x1(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)
 
-// avx2Accumulate1x3 adds n weighted rows to 1 rows of out, over columns of their d columns.
-//
 //go:noescape
 func avx2Accumulate1x3(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)
 
-// avx2Accumulate1x1 adds n weighted rows to 1 rows of out, over columns of their d columns.
-//
 //go:noescape
 func avx2Accumulate1x1(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)
 
-// avx2GroupMinima lowers minima to the smallest of norms - 2 products of each group.
-//
 //go:noescape
 func avx2GroupMinima(minima *[16]float32, norms []float32, products []float32)
 
-// avx2Below writes the positions where norms - 2 products <= limit.
-//
 //go:noescape
 func avx2Below(positions []int32, norms []float32, products []float32, limit float32) int
 
-// avx2BelowEach writes the positions where norm - 2 products <= limits.
-//
 //go:noescape
 func avx2BelowEach(positions []int32, norm float32, products []float32, limits []float32) int
 
-// avx2Prefetch asks for the rows of the given size that ids name.
-//
 //go:noescape
 func avx2Prefetch(rows *byte, bytes int, ids []int32)
 
-// avx2MultiplyAdds multiplies and adds 12 registers in each round.
-//
 //go:noescape
 func avx2MultiplyAdds(rounds int)
 
-// avx2Transpose writes blocks of 8 x 8, side by side in from, transposed below each other in to. Rows of both are stride apart.
-//
 //go:noescape
 func avx2Transpose(to *float32, from *float32, stride int, blocks int)

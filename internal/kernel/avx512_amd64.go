@@ -4,127 +4,77 @@
 
 package kernel
 
-// avx512Strip4x4 fills 4 rows of out with the products of rows of a and groups of 4 rows of b, over length of their d columns.
-//
 //go:noescape
 func avx512Strip4x4(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 
-// avx512Strip4x1 fills 4 rows of out with the products of rows of a and groups of 1 rows of b, over length of their d columns.
-//
 //go:noescape
 func avx512Strip4x1(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 
-// avx512Strip1x4 fills 1 rows of out with the products of rows of a and groups of 4 rows of b, over length of their d columns.
-//
 //go:noescape
 func avx512Strip1x4(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 
-// avx512Strip1x1 fills 1 rows of out with the products of rows of a and groups of 1 rows of b, over length of their d columns.
-//
 //go:noescape
 func avx512Strip1x1(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 
-// avx512Dot returns the inner product of a and b.
-//
 //go:noescape
 func avx512Dot(a []float32, b []float32) float32
 
-// avx512SquaredDistance returns |a-b|^2.
-//
 //go:noescape
 func avx512SquaredDistance(a []float32, b []float32) float32
 
-// avx512Axpy adds alpha x to y.
-//
 //go:noescape
 func avx512Axpy(alpha float32, x []float32, y []float32)
 
-// avx512Scale multiplies x by alpha.
-//
 //go:noescape
 func avx512Scale(alpha float32, x []float32)
 
-// avx512Exp fills out with the exponentials of x.
-//
 //go:noescape
 func avx512Exp(out []float32, x []float32)
 
-// avx512ThreeQuarterPower fills out with sign(x)|x|^.75.
-//
 //go:noescape
 func avx512ThreeQuarterPower(out []float32, x []float32)
 
-// avx512Softmax replaces x by exp(x)/sum exp(x).
-//
 //go:noescape
 func avx512Softmax(x []float32)
 
-// avx512ToCodes fills codes with those of values scale scales.
-//
 //go:noescape
 func avx512ToCodes(codes []byte, values []float32, scale float32, scales []float32, dither []float32)
 
-// avx512FromCodes fills out with what codes stand for, times scale scales.
-//
 //go:noescape
 func avx512FromCodes(out []float32, codes []byte, scale float32, scales []float32, table *float32)
 
-// avx512AddRows adds alpha times some weighted rows to out.
-//
 //go:noescape
 func avx512AddRows(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)
 
-// avx512Relax replaces row by the softmax of scores plus alpha times some weighted rows, and returns the L1 change.
-//
 //go:noescape
 func avx512Relax(row []float32, scores []float32, alpha float32, rows *float32, ids []int32, weights *float32) float32
 
-// avx512Accumulate4x4 adds n weighted rows to 4 rows of out, over columns of their d columns.
-//
 //go:noescape
 func avx512Accumulate4x4(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)
 
-// avx512Accumulate4x1 adds n weighted rows to 4 rows of out, over columns of their d columns.
-//
 //go:noescape
 func avx512Accumulate4x1(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)
 
-// avx512Accumulate1x4 adds n weighted rows to 1 rows of out, over columns of their d columns.
-//
 //go:noescape
 func avx512Accumulate1x4(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)
 
-// avx512Accumulate1x1 adds n weighted rows to 1 rows of out, over columns of their d columns.
-//
 //go:noescape
 func avx512Accumulate1x1(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)
 
-// avx512GroupMinima lowers minima to the smallest of norms - 2 products of each group.
-//
 //go:noescape
 func avx512GroupMinima(minima *[16]float32, norms []float32, products []float32)
 
-// avx512Below writes the positions where norms - 2 products <= limit.
-//
 //go:noescape
 func avx512Below(positions []int32, norms []float32, products []float32, limit float32) int
 
-// avx512BelowEach writes the positions where norm - 2 products <= limits.
-//
 //go:noescape
 func avx512BelowEach(positions []int32, norm float32, products []float32, limits []float32) int
 
-// avx512Prefetch asks for the rows of the given size that ids name.
-//
 //go:noescape
 func avx512Prefetch(rows *byte, bytes int, ids []int32)
 
-// avx512MultiplyAdds multiplies and adds 12 registers in each round.
-//
 //go:noescape
 func avx512MultiplyAdds(rounds int)
 
-// avx512Transpose writes blocks of 8 x 8, side by side in from, transposed below each other in to. Rows of both are stride apart.
-//
 //go:noescape
 func avx512Transpose(to *float32, from *float32, stride int, blocks int)

@@ -51,7 +51,9 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 			m.run(name+"Accumulate"+shape, frame("out", out, "weights", weights, "k", k, "rows", rows, "d", d, "n", n, "columns", columns))
 		}
 	}
-	full := fmt.Sprint(rows)
+	full, w := fmt.Sprint(rows), fmt.Sprint(vectors)
+	products := tiles{rows, strip(full + "x4"), strip(full + "x1"), strip("1x4"), strip("1x1")}
+	weighted := weightedTiles{wide, sums("4x" + w), sums("4x1"), sums("1x" + w), sums("1x1"), portableAxpy}
 	return version{
 		name: name + ", interpreted", rows: rows, columns: 4,
 		dot: func(a, b []float32) float32 {
@@ -107,16 +109,15 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 		},
 		strip: func(out []float32, stride int, a, b []float32, length, d, r, c int, add bool) {
 			m.pin(out, a, b)
-			stripOf(rows, strip(full+"x4"), strip(full+"x1"), strip("1x4"), strip("1x1"), out, stride, a, b, length, d, r, c, add)
+			products.strip(out, stride, a, b, length, d, r, c, add)
 		},
 		accumulate: func(out, weights, x []float32, n, k, d int) {
 			m.pin(out, weights, x)
-			w := fmt.Sprint(vectors)
-			accumulateOf(wide, sums("4x"+w), sums("4x1"), sums("1x"+w), sums("1x1"), out, weights, x, n, k, d)
+			weighted.accumulate(out, weights, x, n, k, d)
 		},
 		outer: func(t *panel, out, x []float32, n, d int) {
 			m.pin(out, x, t.rows[:], t.sums[:])
-			outerOf(t, wide, sums("4x"+fmt.Sprint(vectors)), sums("4x1"), sums("1x1"), portableAxpy, out, x, n, d)
+			weighted.outer(t, out, x, n, d)
 		},
 		groupMinima: func(minima *[Groups]float32, norms, products []float32) {
 			m.pin(minima[:], norms, products)

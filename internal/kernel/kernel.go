@@ -171,17 +171,12 @@ const Groups = 16
 // minima[g] to the smallest value of group g. The r-th smallest of the minima bounds the r-th smallest
 // value from above.
 func GroupMinima(minima *[Groups]float32, norms, products []float32) {
-	n := len(products)
-	norms = norms[:n]
-	whole := n &^ (Groups - 1)
+	norms = norms[:len(products)]
+	whole := len(products) &^ (Groups - 1)
 	if whole > 0 {
 		active.groupMinima(minima, norms[:whole], products[:whole])
 	}
-	for j := whole; j < n; j++ {
-		if v := norms[j] - 2*products[j]; v < minima[j-whole] {
-			minima[j-whole] = v
-		}
-	}
+	portableGroupMinima(minima, norms[whole:], products[whole:])
 }
 
 // Below writes the positions j where norms[j] - 2 products[j] <= limit to positions, ascending, and returns

@@ -11,7 +11,7 @@ func native() []version {
 			name: "avx512", rows: 4, columns: 4, tileSums: 16, dotSums: 64, dot: avx512Dot, squaredDistance: avx512SquaredDistance, axpy: avx512Axpy, scale: avx512Scale,
 			exp: avx512Exp, threeQuarterPower: avx512ThreeQuarterPower, softmax: avx512Softmax,
 			toCodes: avx512ToCodes, fromCodes: avx512Codes,
-			addRows: avx512AddRows, relax: avx512Relax, strip: avx512Strip, accumulate: avx512Accumulate, outer: avx512Outer, groupMinima: avx512GroupMinima, below: avx512Below, belowEach: avx512BelowEach, prefetch: avx512Prefetch, transpose: avx512Transpose,
+			addRows: avx512AddRows, relax: avx512Relax, strip: avx512Tiles.strip, accumulate: avx512Sums.accumulate, outer: avx512Sums.outer, groupMinima: avx512GroupMinima, below: avx512Below, belowEach: avx512BelowEach, prefetch: avx512Prefetch, transpose: avx512Transpose,
 			multiplyAdds: avx512MultiplyAdds, roundFlops: 12 * 16 * 2,
 		})
 	}
@@ -20,7 +20,7 @@ func native() []version {
 			name: "avx2", rows: 3, columns: 4, tileSums: 8, dotSums: 32, dot: avx2Dot, squaredDistance: avx2SquaredDistance, axpy: avx2Axpy, scale: avx2Scale,
 			exp: avx2Exp, threeQuarterPower: avx2ThreeQuarterPower, softmax: avx2Softmax,
 			toCodes: avx2ToCodes, fromCodes: portableFromCodes,
-			addRows: avx2AddRows, relax: avx2Relax, strip: avx2Strip, accumulate: avx2Accumulate, outer: avx2Outer, groupMinima: avx2GroupMinima, below: avx2Below, belowEach: avx2BelowEach, prefetch: avx2Prefetch, transpose: avx2Transpose,
+			addRows: avx2AddRows, relax: avx2Relax, strip: avx2Tiles.strip, accumulate: avx2Sums.accumulate, outer: avx2Sums.outer, groupMinima: avx2GroupMinima, below: avx2Below, belowEach: avx2BelowEach, prefetch: avx2Prefetch, transpose: avx2Transpose,
 			multiplyAdds: avx2MultiplyAdds, roundFlops: 12 * 8 * 2,
 		})
 	}
@@ -31,26 +31,11 @@ func avx512Codes(out []float32, codes []byte, scale float32, scales []float32) {
 	avx512FromCodes(out, codes, scale, scales, &codeValues[0])
 }
 
-func avx512Strip(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool) {
-	stripOf(4, avx512Strip4x4, avx512Strip4x1, avx512Strip1x4, avx512Strip1x1, out, stride, a, b, length, d, rows, columns, add)
-}
-
-func avx2Strip(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool) {
-	stripOf(3, avx2Strip3x4, avx2Strip3x1, avx2Strip1x4, avx2Strip1x1, out, stride, a, b, length, d, rows, columns, add)
-}
-
-func avx512Accumulate(out, weights, rows []float32, n, k, d int) {
-	accumulateOf(64, avx512Accumulate4x4, avx512Accumulate4x1, avx512Accumulate1x4, avx512Accumulate1x1, out, weights, rows, n, k, d)
-}
-
-func avx2Accumulate(out, weights, rows []float32, n, k, d int) {
-	accumulateOf(24, avx2Accumulate4x3, avx2Accumulate4x1, avx2Accumulate1x3, avx2Accumulate1x1, out, weights, rows, n, k, d)
-}
-
-func avx512Outer(t *panel, out, rows []float32, n, d int) {
-	outerOf(t, 64, avx512Accumulate4x4, avx512Accumulate4x1, avx512Accumulate1x1, avx512Axpy, out, rows, n, d)
-}
-
-func avx2Outer(t *panel, out, rows []float32, n, d int) {
-	outerOf(t, 24, avx2Accumulate4x3, avx2Accumulate4x1, avx2Accumulate1x1, avx2Axpy, out, rows, n, d)
-}
+var (
+	avx512Tiles = tiles{4, avx512Strip4x4, avx512Strip4x1, avx512Strip1x4, avx512Strip1x1}
+	avx2Tiles   = tiles{3, avx2Strip3x4, avx2Strip3x1, avx2Strip1x4, avx2Strip1x1}
+	avx512Sums  = weightedTiles{
+		64, avx512Accumulate4x4, avx512Accumulate4x1, avx512Accumulate1x4, avx512Accumulate1x1, avx512Axpy,
+	}
+	avx2Sums = weightedTiles{24, avx2Accumulate4x3, avx2Accumulate4x1, avx2Accumulate1x3, avx2Accumulate1x1, avx2Axpy}
+)

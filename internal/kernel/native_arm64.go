@@ -6,13 +6,9 @@ func native() []version {
 		name: "neon", rows: 4, columns: 4, tileSums: 4, dotSums: 16, dot: neonDot, squaredDistance: neonSquaredDistance, axpy: neonAxpy, scale: neonScale, exp: neonExp,
 		threeQuarterPower: neonThreeQuarterPower, softmax: neonSoftmax,
 		toCodes: neonToCodes, fromCodes: portableFromCodes,
-		addRows: portableAddRows, strip: neonStrip, accumulate: neonAccumulate, outer: neonOuter, groupMinima: neonGroupMinima, below: neonBelow,
+		addRows: portableAddRows, strip: neonTiles.strip, accumulate: neonSums.accumulate, outer: neonSums.outer, groupMinima: neonGroupMinima, below: neonBelow,
 		belowEach: neonBelowEach, prefetch: neonPrefetch, transpose: portableTranspose, multiplyAdds: neonMultiplyAdds, roundFlops: 12 * 4 * 2,
 	}}
-}
-
-func neonStrip(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool) {
-	stripOf(4, neonStrip4x4, neonStrip4x1, neonStrip1x4, neonStrip1x1, out, stride, a, b, length, d, rows, columns, add)
 }
 
 // neonSoftmax computes the exponentials in assembly.
@@ -23,10 +19,7 @@ func neonToCodes(codes []byte, values []float32, scale float32, scales, dither [
 	toCodesBy(neonThreeQuarterPower, codes, values, scale, scales, dither)
 }
 
-func neonAccumulate(out, weights, rows []float32, n, k, d int) {
-	accumulateOf(16, neonAccumulate4x4, neonAccumulate4x1, neonAccumulate1x4, neonAccumulate1x1, out, weights, rows, n, k, d)
-}
-
-func neonOuter(t *panel, out, rows []float32, n, d int) {
-	outerOf(t, 16, neonAccumulate4x4, neonAccumulate4x1, neonAccumulate1x1, neonAxpy, out, rows, n, d)
-}
+var (
+	neonTiles = tiles{4, neonStrip4x4, neonStrip4x1, neonStrip1x4, neonStrip1x1}
+	neonSums  = weightedTiles{16, neonAccumulate4x4, neonAccumulate4x1, neonAccumulate1x4, neonAccumulate1x1, neonAxpy}
+)

@@ -2,97 +2,59 @@
 
 package kernel
 
-// neonStrip4x4 fills 4 rows of out with the products of rows of a and groups of 4 rows of b, over length of their d columns.
-//
 //go:noescape
 func neonStrip4x4(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 
-// neonStrip4x1 fills 4 rows of out with the products of rows of a and groups of 1 rows of b, over length of their d columns.
-//
 //go:noescape
 func neonStrip4x1(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 
-// neonStrip1x4 fills 1 rows of out with the products of rows of a and groups of 4 rows of b, over length of their d columns.
-//
 //go:noescape
 func neonStrip1x4(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 
-// neonStrip1x1 fills 1 rows of out with the products of rows of a and groups of 1 rows of b, over length of their d columns.
-//
 //go:noescape
 func neonStrip1x1(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 
-// neonDot returns the inner product of a and b.
-//
 //go:noescape
 func neonDot(a []float32, b []float32) float32
 
-// neonSquaredDistance returns |a-b|^2.
-//
 //go:noescape
 func neonSquaredDistance(a []float32, b []float32) float32
 
-// neonAxpy adds alpha x to y.
-//
 //go:noescape
 func neonAxpy(alpha float32, x []float32, y []float32)
 
-// neonScale multiplies x by alpha.
-//
 //go:noescape
 func neonScale(alpha float32, x []float32)
 
-// neonExp fills out with the exponentials of x.
-//
 //go:noescape
 func neonExp(out []float32, x []float32)
 
-// neonThreeQuarterPower fills out with sign(x)|x|^.75.
-//
 //go:noescape
 func neonThreeQuarterPower(out []float32, x []float32)
 
-// neonAccumulate4x4 adds n weighted rows to 4 rows of out, over columns of their d columns.
-//
 //go:noescape
 func neonAccumulate4x4(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)
 
-// neonAccumulate4x1 adds n weighted rows to 4 rows of out, over columns of their d columns.
-//
 //go:noescape
 func neonAccumulate4x1(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)
 
-// neonAccumulate1x4 adds n weighted rows to 1 rows of out, over columns of their d columns.
-//
 //go:noescape
 func neonAccumulate1x4(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)
 
-// neonAccumulate1x1 adds n weighted rows to 1 rows of out, over columns of their d columns.
-//
 //go:noescape
 func neonAccumulate1x1(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)
 
-// neonGroupMinima lowers minima to the smallest of norms - 2 products of each group.
-//
 //go:noescape
 func neonGroupMinima(minima *[16]float32, norms []float32, products []float32)
 
-// neonBelow writes the positions where norms - 2 products <= limit.
-//
 //go:noescape
 func neonBelow(positions []int32, norms []float32, products []float32, limit float32) int
 
-// neonBelowEach writes the positions where norm - 2 products <= limits.
-//
 //go:noescape
 func neonBelowEach(positions []int32, norm float32, products []float32, limits []float32) int
 
-// neonPrefetch asks for the rows of the given size that ids name.
-//
 //go:noescape
 func neonPrefetch(rows *byte, bytes int, ids []int32)
 
-// neonMultiplyAdds multiplies and adds 12 registers in each round.
-//
 //go:noescape
 func neonMultiplyAdds(rounds int)

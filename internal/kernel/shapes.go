@@ -6,9 +6,14 @@ package kernel
 // groups of rows of b; with add they are added to the values of out.
 type tile func(out *float32, stride int, a, b *float32, d, length, groups, add int)
 
-// stripOf covers rows x columns products with tiles of full x 4, full x 1, 1 x 4 and 1 x 1. All of them give
-// a product the same bits.
-func stripOf(full int, fullBy4, fullBy1, oneBy4, oneBy1 tile, out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool) {
+// tiles are a version's tiles of rows x 4, rows x 1, 1 x 4 and 1 x 1. All of them give a product the same bits.
+type tiles struct {
+	rows                     int
+	by4, by1, oneBy4, oneBy1 tile
+}
+
+// strip covers rows x columns products with tiles.
+func (t tiles) strip(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool) {
 	if rows == 0 || columns == 0 {
 		return
 	}
@@ -29,20 +34,20 @@ func stripOf(full int, fullBy4, fullBy1, oneBy4, oneBy1 tile, out []float32, str
 	}
 	fours, whole := columns/4, columns&^3
 	i := 0
-	for ; i+full <= rows; i += full {
+	for ; i+t.rows <= rows; i += t.rows {
 		if fours > 0 {
-			fullBy4(&out[i*stride], stride, &a[i*d], &b[0], d, length, fours, adding)
+			t.by4(&out[i*stride], stride, &a[i*d], &b[0], d, length, fours, adding)
 		}
 		if whole < columns {
-			fullBy1(&out[i*stride+whole], stride, &a[i*d], &b[whole*d], d, length, columns-whole, adding)
+			t.by1(&out[i*stride+whole], stride, &a[i*d], &b[whole*d], d, length, columns-whole, adding)
 		}
 	}
 	for ; i < rows; i++ {
 		if fours > 0 {
-			oneBy4(&out[i*stride], stride, &a[i*d], &b[0], d, length, fours, adding)
+			t.oneBy4(&out[i*stride], stride, &a[i*d], &b[0], d, length, fours, adding)
 		}
 		if whole < columns {
-			oneBy1(&out[i*stride+whole], stride, &a[i*d], &b[whole*d], d, length, columns-whole, adding)
+			t.oneBy1(&out[i*stride+whole], stride, &a[i*d], &b[whole*d], d, length, columns-whole, adding)
 		}
 	}
 }
@@ -50,39 +55,45 @@ func stripOf(full int, fullBy4, fullBy1, oneBy4, oneBy1 tile, out []float32, str
 // weighted adds n weighted rows to rows of out over some of their d columns.
 type weighted func(out, weights *float32, k int, rows *float32, d, n, columns int)
 
-// accumulateOf covers k x d sums with tiles of 4 classes x wide columns, and the rest with narrower ones.
-// Rows are processed in blocks that stay in the cache while every tile passes over them. Each sum adds the
-// rows in their order.
-func accumulateOf(wide int, fourWide, fourNarrow, oneWide, oneNarrow weighted, out, weights, rows []float32, n, k, d int) {
+// weightedTiles are a version's tiles of weighted sums: of 4 rows of out, or one, and of wide columns, or any number.
+type weightedTiles struct {
+	wide                                     int
+	fourWide, fourNarrow, oneWide, oneNarrow weighted
+	add                                      func(alpha float32, x, y []float32) // axpy
+}
+
+// accumulate covers k x d sums with tiles. Rows are processed in blocks that stay in the cache while every
+// tile passes over them. Each sum adds the rows in their order.
+func (s weightedTiles) accumulate(out, weights, rows []float32, n, k, d int) {
 	block := max(16, cacheFloats/d)
-	columns := d / wide * wide
+	columns := d / s.wide * s.wide
 	for from := 0; from < n; from += block {
 		count := min(block, n-from)
 		w, x := weights[from*k:(from+count)*k], rows[from*d:(from+count)*d]
 		c := 0
 		for ; c+4 <= k; c += 4 {
 			if columns > 0 {
-				fourWide(&out[c*d], &w[c], k, &x[0], d, count, columns)
+				s.fourWide(&out[c*d], &w[c], k, &x[0], d, count, columns)
 			}
 			if columns < d {
-				fourNarrow(&out[c*d+columns], &w[c], k, &x[columns], d, count, d-columns)
+				s.fourNarrow(&out[c*d+columns], &w[c], k, &x[columns], d, count, d-columns)
 			}
 		}
 		for ; c < k; c++ {
 			if columns > 0 {
-				oneWide(&out[c*d], &w[c], k, &x[0], d, count, columns)
+				s.oneWide(&out[c*d], &w[c], k, &x[0], d, count, columns)
 			}
 			if columns < d {
-				oneNarrow(&out[c*d+columns], &w[c], k, &x[columns], d, count, d-columns)
+				s.oneNarrow(&out[c*d+columns], &w[c], k, &x[columns], d, count, d-columns)
 			}
 		}
 	}
 }
 
-// outerOf adds the outer products of rows to the upper triangle of out, panel by panel of columns, with tiles
-// of 4 x wide values. Values that it writes below the diagonal are undefined.
-func outerOf(t *panel, wide int, fourWide, fourNarrow, oneNarrow weighted, add func(alpha float32, x, y []float32), out, rows []float32, n, d int) {
-	width := panelColumns / wide * wide
+// outer adds the outer products of rows to the upper triangle of out, panel by panel of columns. Values that it
+// writes below the diagonal are undefined.
+func (s weightedTiles) outer(t *panel, out, rows []float32, n, d int) {
+	width := panelColumns / s.wide * s.wide
 	step := (n + panelRows - 1) / panelRows
 	step = (n + step - 1) / step // equal panels: none is left with a few rows
 	for from := 0; from < n; from += step {
@@ -95,24 +106,24 @@ func outerOf(t *panel, wide int, fourWide, fourNarrow, oneNarrow weighted, add f
 			}
 			for c := 0; c < left+columns; c += 4 {
 				high := min(4, d-c)
-				skip := max(0, c-left) / wide * wide // columns left of the diagonal, in whole tiles
+				skip := max(0, c-left) / s.wide * s.wide // columns left of the diagonal, in whole tiles
 				sums := t.sums[:(high-1)*panelColumns+columns]
 				clear(sums)
-				whole := skip + (columns-skip)/wide*wide
+				whole := skip + (columns-skip)/s.wide*s.wide
 				if high < 4 {
 					for r := range high {
-						oneNarrow(&sums[r*panelColumns+skip], &x[c+r], d, &t.rows[skip], panelColumns, count, columns-skip)
+						s.oneNarrow(&sums[r*panelColumns+skip], &x[c+r], d, &t.rows[skip], panelColumns, count, columns-skip)
 					}
 				} else {
 					if skip < whole {
-						fourWide(&sums[skip], &x[c], d, &t.rows[skip], panelColumns, count, whole-skip)
+						s.fourWide(&sums[skip], &x[c], d, &t.rows[skip], panelColumns, count, whole-skip)
 					}
 					if whole < columns {
-						fourNarrow(&sums[whole], &x[c], d, &t.rows[whole], panelColumns, count, columns-whole)
+						s.fourNarrow(&sums[whole], &x[c], d, &t.rows[whole], panelColumns, count, columns-whole)
 					}
 				}
 				for r := range high {
-					add(1, sums[r*panelColumns+skip:r*panelColumns+columns], out[(c+r)*d+left+skip:(c+r)*d+left+columns])
+					s.add(1, sums[r*panelColumns+skip:r*panelColumns+columns], out[(c+r)*d+left+skip:(c+r)*d+left+columns])
 				}
 			}
 		}

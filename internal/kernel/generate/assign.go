@@ -10,7 +10,7 @@ import (
 // softmax passes over a row three times: for its largest value, for the exponentials and their sum, and
 // for the division. A short row stays in registers, with the same bits.
 func (v vector) softmax(c constants) {
-	v.function("Softmax", "func(x []float32)", "replaces x by exp(x)/sum exp(x).")
+	v.function("Softmax", "func(x []float32)")
 	x, length := v.slice("x")
 	v.CMPQ(length, U8(shortRow+1))
 	v.JGE(LabelRef("long"))
@@ -37,14 +37,14 @@ func (v vector) softmax(c constants) {
 	v.VMOVUPS(Mem{Base: table, Index: minus, Scale: 4, Disp: 4 * shortRow}, fill)
 	v.limits(c)
 	v.VMOVUPS(c["Least"], top)
-	pass := func(name string, body func(keep func(reg.VecPhysical), store func(reg.VecPhysical, Mem))) {
+	pass := func(name string, body func(keep func(reg.VecPhysical), store storing)) {
 		v.MOVQ(x, at)
 		v.MOVQ(whole, left)
 		v.TESTQ(left, left)
 		v.JZ(LabelRef(name + "Tail"))
 		v.Label(name)
 		v.VMOVUPS(Mem{Base: at}, value)
-		body(func(reg.VecPhysical) {}, func(r reg.VecPhysical, m Mem) { v.VMOVUPS(r, m) })
+		body(func(reg.VecPhysical) {}, v.store)
 		v.ADDQ(U8(v.bytes()), at)
 		v.DECQ(left)
 		v.JNZ(LabelRef(name))
@@ -57,10 +57,10 @@ func (v vector) softmax(c constants) {
 		body(tail.keep, tail.store)
 		v.Label(name + "End")
 	}
-	pass("largest", func(func(reg.VecPhysical), func(reg.VecPhysical, Mem)) { v.VMAXPS(value, top, top) })
+	pass("largest", func(func(reg.VecPhysical), storing) { v.VMAXPS(value, top, top) })
 	v.reduce(top, value, v.VMAXPS)
 	v.zero(sum)
-	pass("exponentials", func(keep func(reg.VecPhysical), store func(reg.VecPhysical, Mem)) {
+	pass("exponentials", func(keep func(reg.VecPhysical), store storing) {
 		v.VSUBPS(top, value, value)
 		keep(value)
 		p := v.power(c)
@@ -71,7 +71,7 @@ func (v vector) softmax(c constants) {
 	v.reduce(sum, value, v.VADDPS)
 	v.VMOVUPS(c["Taylor1"], top)
 	v.VDIVPS(sum, top, top)
-	pass("shares", func(_ func(reg.VecPhysical), store func(reg.VecPhysical, Mem)) {
+	pass("shares", func(_ func(reg.VecPhysical), store storing) {
 		v.VMULPS(top, value, value)
 		store(value, Mem{Base: at})
 	})
@@ -155,8 +155,7 @@ func (v vector) shortSoftmax(c constants, row []reg.VecPhysical, parts []tail,
 // relax adds weighted rows to scores and replaces a row by their softmax, all in registers.
 func (v vector) relax(c constants) {
 	v.function("Relax",
-		"func(row, scores []float32, alpha float32, rows *float32, ids []int32, weights *float32) float32",
-		"replaces row by the softmax of scores plus alpha times some weighted rows, and returns the L1 change.")
+		"func(row, scores []float32, alpha float32, rows *float32, ids []int32, weights *float32) float32")
 	row, length := v.slice("row")
 	scores, _ := v.slice("scores")
 	rows := v.integer("rows")
@@ -229,9 +228,7 @@ func (v vector) reduce(r, other reg.VecPhysical, combine func(...Op)) {
 
 // addRows sums the rows, one register of columns at a time.
 func (v vector) addRows() {
-	v.function("AddRows",
-		"func(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)",
-		"adds alpha times some weighted rows to out.")
+	v.function("AddRows", "func(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)")
 	out, length := v.slice("out")
 	rows := v.integer("rows")
 	ids, count := v.slice("ids")
@@ -243,7 +240,7 @@ func (v vector) addRows() {
 	whole, rest := v.split(length)
 	v.SHLQ(U8(2), length)
 	atIDs, atWeights, left, id := v.GP64(), v.GP64(), v.GP64(), v.GP64()
-	block := func(name string, load func(Mem, reg.VecPhysical), store func(reg.VecPhysical, Mem)) {
+	block := func(name string, load loading, store storing) {
 		v.MOVQ(ids, atIDs)
 		v.MOVQ(weights, atWeights)
 		v.MOVQ(count, left)
@@ -265,8 +262,7 @@ func (v vector) addRows() {
 	v.TESTQ(whole, whole)
 	v.JZ(LabelRef("tail"))
 	v.Label("columns")
-	block("row", func(m Mem, r reg.VecPhysical) { v.VMOVUPS(m, r) },
-		func(r reg.VecPhysical, m Mem) { v.VMOVUPS(r, m) })
+	block("row", v.load, v.store)
 	v.ADDQ(U8(v.bytes()), out)
 	v.ADDQ(U8(v.bytes()), rows)
 	v.DECQ(whole)

@@ -10,8 +10,7 @@ const codeStep = 16
 
 // toCodes processes a multiple of 16 values.
 func (v vector) toCodes(c constants) {
-	v.function("ToCodes", "func(codes []byte, values []float32, scale float32, scales, dither []float32)",
-		"fills codes with those of values scale scales.")
+	v.function("ToCodes", "func(codes []byte, values []float32, scale float32, scales, dither []float32)")
 	codes, length := v.slice("codes")
 	values, _ := v.slice("values")
 	scales, _ := v.slice("scales")
@@ -65,8 +64,8 @@ func (v vector) toCodes(c constants) {
 // values of codes 0 to 127. Five bits of a code select among those of two registers, the other two bits
 // among the pairs.
 func (v vector) fromCodes() {
-	v.function("FromCodes", "func(out []float32, codes []byte, scale float32, scales []float32, table *float32)",
-		"fills out with what codes stand for, times scale scales.")
+	v.function("FromCodes",
+		"func(out []float32, codes []byte, scale float32, scales []float32, table *float32)")
 	out, length := v.slice("out")
 	codes, _ := v.slice("codes")
 	scales, _ := v.slice("scales")

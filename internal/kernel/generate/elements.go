@@ -10,13 +10,13 @@ import (
 // each runs body for every register of count elements, the last one masked. body uses the given load and
 // store, and finally advances its pointers by step bytes.
 func (v vector) each(count reg.GPVirtual, mask reg.VecPhysical, advance []reg.GPVirtual,
-	body func(load func(Mem, reg.VecPhysical), store func(reg.VecPhysical, Mem)),
+	body func(load loading, store storing),
 ) {
 	whole, rest := v.split(count)
 	v.TESTQ(whole, whole)
 	v.JZ(LabelRef("tail"))
 	v.Label("step")
-	body(func(m Mem, r reg.VecPhysical) { v.VMOVUPS(m, r) }, func(r reg.VecPhysical, m Mem) { v.VMOVUPS(r, m) })
+	body(v.load, v.store)
 	for _, pointer := range advance {
 		v.ADDQ(U8(v.bytes()), pointer)
 	}
@@ -33,14 +33,12 @@ func (v vector) each(count reg.GPVirtual, mask reg.VecPhysical, advance []reg.GP
 }
 
 func (v vector) axpy() {
-	v.function("Axpy", "func(alpha float32, x, y []float32)", "adds alpha x to y.")
+	v.function("Axpy", "func(alpha float32, x, y []float32)")
 	x, length := v.slice("x")
 	y, _ := v.slice("y")
 	r := v.registers
 	v.broadcast("alpha", r[0])
-	v.each(length, r[1], []reg.GPVirtual{x, y}, func(load func(Mem, reg.VecPhysical),
-		store func(reg.VecPhysical, Mem),
-	) {
+	v.each(length, r[1], []reg.GPVirtual{x, y}, func(load loading, store storing) {
 		load(Mem{Base: x}, r[2])
 		load(Mem{Base: y}, r[3])
 		v.VFMADD231PS(r[2], r[0], r[3])
@@ -49,13 +47,11 @@ func (v vector) axpy() {
 }
 
 func (v vector) scale() {
-	v.function("Scale", "func(alpha float32, x []float32)", "multiplies x by alpha.")
+	v.function("Scale", "func(alpha float32, x []float32)")
 	x, length := v.slice("x")
 	r := v.registers
 	v.broadcast("alpha", r[0])
-	v.each(length, r[1], []reg.GPVirtual{x}, func(load func(Mem, reg.VecPhysical),
-		store func(reg.VecPhysical, Mem),
-	) {
+	v.each(length, r[1], []reg.GPVirtual{x}, func(load loading, store storing) {
 		load(Mem{Base: x}, r[2])
 		v.VMULPS(r[0], r[2], r[2])
 		store(r[2], Mem{Base: x})
@@ -65,15 +61,13 @@ func (v vector) scale() {
 // threeQuarterPower takes two square roots: |x|^.75 = sqrt|x| sqrt sqrt|x|, which neither
 // overflows nor underflows.
 func (v vector) threeQuarterPower(c constants) {
-	v.function("ThreeQuarterPower", "func(out, x []float32)", "fills out with sign(x)|x|^.75.")
+	v.function("ThreeQuarterPower", "func(out, x []float32)")
 	out, _ := v.slice("out")
 	x, length := v.slice("x")
 	value, sign, root, fourth := v.registers[0], v.registers[1], v.registers[2], v.registers[3]
 	signs := v.registers[4]
 	v.VMOVUPS(c["Sign"], signs)
-	v.each(length, v.registers[5], []reg.GPVirtual{out, x}, func(load func(Mem, reg.VecPhysical),
-		store func(reg.VecPhysical, Mem),
-	) {
+	v.each(length, v.registers[5], []reg.GPVirtual{out, x}, func(load loading, store storing) {
 		load(Mem{Base: x}, value)
 		v.VANDPS(signs, value, sign)
 		v.VANDNPS(value, signs, value)
@@ -87,13 +81,11 @@ func (v vector) threeQuarterPower(c constants) {
 
 // exp follows portableExp step by step.
 func (v vector) exp(c constants) {
-	v.function("Exp", "func(out, x []float32)", "fills out with the exponentials of x.")
+	v.function("Exp", "func(out, x []float32)")
 	out, _ := v.slice("out")
 	x, length := v.slice("x")
 	v.limits(c)
-	v.each(length, v.registers[7], []reg.GPVirtual{out, x}, func(load func(Mem, reg.VecPhysical),
-		store func(reg.VecPhysical, Mem),
-	) {
+	v.each(length, v.registers[7], []reg.GPVirtual{out, x}, func(load loading, store storing) {
 		load(Mem{Base: x}, v.registers[0])
 		store(v.power(c), Mem{Base: out})
 	})
@@ -135,8 +127,7 @@ func (v vector) power(c constants) reg.VecPhysical {
 // With one vector it processes the columns that fill no tile, the last of them masked.
 func (v vector) accumulate(classes, vectors int) {
 	v.function(fmt.Sprintf("Accumulate%dx%d", classes, vectors),
-		"func(out *float32, weights *float32, k int, rows *float32, d, n, columns int)",
-		fmt.Sprintf("adds n weighted rows to %d rows of out, over columns of their d columns.", classes))
+		"func(out *float32, weights *float32, k int, rows *float32, d, n, columns int)")
 	out, weights, k := v.integer("out"), v.integer("weights"), v.integer("k")
 	rows, d, n := v.integer("rows"), v.integer("d"), v.integer("n")
 	columns := v.integer("columns")
@@ -161,7 +152,7 @@ func (v vector) accumulate(classes, vectors int) {
 		return m
 	}
 	atWeights, atRows, left := v.GP64(), v.GP64(), v.GP64()
-	block := func(name string, load func(Mem, reg.VecPhysical), store func(reg.VecPhysical, Mem)) {
+	block := func(name string, load loading, store storing) {
 		for c := range classes {
 			for i := range vectors {
 				load(result(c, i), sums[c*vectors+i])
@@ -193,8 +184,7 @@ func (v vector) accumulate(classes, vectors int) {
 	v.Label("tile")
 	v.CMPQ(columns, U8(vectors*v.lanes))
 	v.JLT(LabelRef("tail"))
-	block("row", func(m Mem, r reg.VecPhysical) { v.VMOVUPS(m, r) },
-		func(r reg.VecPhysical, m Mem) { v.VMOVUPS(r, m) })
+	block("row", v.load, v.store)
 	v.ADDQ(I32(vectors*v.bytes()), out)
 	v.ADDQ(I32(vectors*v.bytes()), rows)
 	v.SUBQ(U8(vectors*v.lanes), columns)

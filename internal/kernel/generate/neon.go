@@ -43,8 +43,8 @@ func generateNEON() (assembly, declarations string) {
 }
 
 // function begins a routine whose arguments and results take size bytes.
-func (n *neon) function(name, signature, doc string, size int) {
-	fmt.Fprintf(&n.stubs, "\n// neon%s %s\n//\n//go:noescape\nfunc neon%s%s\n", name, doc, name, signature)
+func (n *neon) function(name, signature string, size int) {
+	fmt.Fprintf(&n.stubs, "\n//go:noescape\nfunc neon%s%s\n", name, signature)
 	fmt.Fprintf(&n.code, "\n// func neon%s%s\nTEXT ·neon%s(SB), NOSPLIT, $0-%d\n", name, signature, name, size)
 	n.labels = 0
 }
@@ -137,8 +137,7 @@ func (n *neon) wholeAndRest(count int, body func(lanes int)) {
 
 func (n *neon) strip(rows, columns int) {
 	n.function(fmt.Sprintf("Strip%dx%d", rows, columns),
-		"(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)",
-		fmt.Sprintf("fills %d rows of out with the products of rows of a and groups of %d rows of b, over length of their d columns.", rows, columns), 64)
+		"(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)", 64)
 	for i, name := range []string{"out", "stride", "a", "b", "d", "length", "groups", "add"} {
 		n.emit("MOVD %s+%d(FP), R%d", name, 8*i, i)
 	}
@@ -200,11 +199,11 @@ func (n *neon) strip(rows, columns int) {
 }
 
 func (n *neon) dot(distance bool) {
-	name, doc := "Dot", "returns the inner product of a and b."
+	name := "Dot"
 	if distance {
-		name, doc = "SquaredDistance", "returns |a-b|^2."
+		name = "SquaredDistance"
 	}
-	n.function(name, "(a []float32, b []float32) float32", doc, 52)
+	n.function(name, "(a []float32, b []float32) float32", 52)
 	n.emit("MOVD a_base+0(FP), R0")
 	n.emit("MOVD a_len+8(FP), R2")
 	n.emit("MOVD b_base+24(FP), R1")
@@ -243,7 +242,7 @@ func (n *neon) dot(distance bool) {
 }
 
 func (n *neon) axpy() {
-	n.function("Axpy", "(alpha float32, x []float32, y []float32)", "adds alpha x to y.", 56)
+	n.function("Axpy", "(alpha float32, x []float32, y []float32)", 56)
 	n.emit("MOVWU alpha+0(FP), R25")
 	n.emit("VDUP R25, V0.S4")
 	n.emit("MOVD x_base+8(FP), R0")
@@ -261,7 +260,7 @@ func (n *neon) axpy() {
 }
 
 func (n *neon) scale() {
-	n.function("Scale", "(alpha float32, x []float32)", "multiplies x by alpha.", 32)
+	n.function("Scale", "(alpha float32, x []float32)", 32)
 	n.emit("MOVWU alpha+0(FP), R25")
 	n.emit("VDUP R25, V0.S4")
 	n.emit("MOVD x_base+8(FP), R0")
@@ -277,8 +276,8 @@ func (n *neon) scale() {
 
 // elements begins a routine from x to out. It runs body on register 0; body returns the register
 // of its result.
-func (n *neon) elements(name, doc string, prepare func(), body func() int) {
-	n.function(name, "(out []float32, x []float32)", doc, 48)
+func (n *neon) elements(name string, prepare func(), body func() int) {
+	n.function(name, "(out []float32, x []float32)", 48)
 	n.emit("MOVD out_base+0(FP), R0")
 	n.emit("MOVD x_base+24(FP), R1")
 	n.emit("MOVD x_len+32(FP), R2")
@@ -295,7 +294,7 @@ func (n *neon) elements(name, doc string, prepare func(), body func() int) {
 // exp follows portableExp step by step.
 func (n *neon) exp() {
 	const highest, lowest, log2e, ln2High, ln2Low, bias, taylor = 16, 17, 18, 19, 20, 21, 22
-	n.elements("Exp", "fills out with the exponentials of x.", func() {
+	n.elements("Exp", func() {
 		for _, c := range []struct {
 			register int
 			number   float64
@@ -338,22 +337,20 @@ func (n *neon) exp() {
 }
 
 func (n *neon) threeQuarterPower() {
-	n.elements("ThreeQuarterPower", "fills out with sign(x)|x|^.75.", func() { n.fill(16, 0x80000000) },
-		func() int {
-			n.emit("VAND V16.B16, V0.B16, V1.B16")
-			n.unary("FABS", 0x4ea0f800, 0, 0)
-			n.unary("FSQRT", 0x6ea1f800, 2, 0)
-			n.unary("FSQRT", 0x6ea1f800, 3, 2)
-			n.mul(2, 2, 3)
-			n.emit("VORR V1.B16, V2.B16, V2.B16")
-			return 2
-		})
+	n.elements("ThreeQuarterPower", func() { n.fill(16, 0x80000000) }, func() int {
+		n.emit("VAND V16.B16, V0.B16, V1.B16")
+		n.unary("FABS", 0x4ea0f800, 0, 0)
+		n.unary("FSQRT", 0x6ea1f800, 2, 0)
+		n.unary("FSQRT", 0x6ea1f800, 3, 2)
+		n.mul(2, 2, 3)
+		n.emit("VORR V1.B16, V2.B16, V2.B16")
+		return 2
+	})
 }
 
 func (n *neon) accumulate(classes, vectors int) {
 	n.function(fmt.Sprintf("Accumulate%dx%d", classes, vectors),
-		"(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)",
-		fmt.Sprintf("adds n weighted rows to %d rows of out, over columns of their d columns.", classes), 56)
+		"(out *float32, weights *float32, k int, rows *float32, d int, n int, columns int)", 56)
 	for i, name := range []string{"out", "weights", "k", "rows", "d", "n", "columns"} {
 		n.emit("MOVD %s+%d(FP), R%d", name, 8*i, i)
 	}
@@ -417,8 +414,7 @@ func (n *neon) accumulate(classes, vectors int) {
 }
 
 func (n *neon) groupMinima() {
-	n.function("GroupMinima", "(minima *[16]float32, norms []float32, products []float32)",
-		"lowers minima to the smallest of norms - 2 products of each group.", 56)
+	n.function("GroupMinima", "(minima *[16]float32, norms []float32, products []float32)", 56)
 	n.emit("MOVD minima+0(FP), R0")
 	n.emit("MOVD norms_base+8(FP), R1")
 	n.emit("MOVD products_base+32(FP), R2")
@@ -442,15 +438,13 @@ func (n *neon) groupMinima() {
 func (n *neon) below(each bool) {
 	const two, fixed = 20, 21
 	if each {
-		n.function("BelowEach", "(positions []int32, norm float32, products []float32, limits []float32) int",
-			"writes the positions where norm - 2 products <= limits.", 88)
+		n.function("BelowEach", "(positions []int32, norm float32, products []float32, limits []float32) int", 88)
 		n.emit("MOVWU norm+24(FP), R25")
 		n.emit("MOVD products_base+32(FP), R1")
 		n.emit("MOVD products_len+40(FP), R3")
 		n.emit("MOVD limits_base+56(FP), R2")
 	} else {
-		n.function("Below", "(positions []int32, norms []float32, products []float32, limit float32) int",
-			"writes the positions where norms - 2 products <= limit.", 88)
+		n.function("Below", "(positions []int32, norms []float32, products []float32, limit float32) int", 88)
 		n.emit("MOVWU limit+72(FP), R25")
 		n.emit("MOVD products_base+48(FP), R1")
 		n.emit("MOVD products_len+56(FP), R3")
@@ -508,7 +502,7 @@ func (n *neon) below(each bool) {
 }
 
 func (n *neon) multiplyAdds() {
-	n.function("MultiplyAdds", "(rounds int)", "multiplies and adds 12 registers in each round.", 8)
+	n.function("MultiplyAdds", "(rounds int)", 8)
 	n.emit("MOVD rounds+0(FP), R0")
 	for v := range peakSums + 2 {
 		n.zero(v)

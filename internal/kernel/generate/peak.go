@@ -9,7 +9,7 @@ const peakSums = 12
 
 // multiplyAdds only multiplies and adds in registers, to measure the processor's peak.
 func (v vector) multiplyAdds() {
-	v.function("MultiplyAdds", "func(rounds int)", "multiplies and adds 12 registers in each round.")
+	v.function("MultiplyAdds", "func(rounds int)")
 	rounds := v.integer("rounds")
 	v.zero(v.registers[:peakSums+2]...)
 	v.Label("round")

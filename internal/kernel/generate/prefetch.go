@@ -9,8 +9,7 @@ const line = 64
 
 // prefetch requests every line of a row, including that of its end, because rows are not aligned.
 func (v vector) prefetch() {
-	v.function("Prefetch", "func(rows *byte, bytes int, ids []int32)",
-		"asks for the rows of the given size that ids name.")
+	v.function("Prefetch", "func(rows *byte, bytes int, ids []int32)")
 	rows, bytes := v.integer("rows"), v.integer("bytes")
 	ids, count := v.slice("ids")
 	v.Label("row")
@@ -32,8 +31,7 @@ func (v vector) prefetch() {
 }
 
 func (n *neon) prefetch() {
-	n.function("Prefetch", "(rows *byte, bytes int, ids []int32)",
-		"asks for the rows of the given size that ids name.", 40)
+	n.function("Prefetch", "(rows *byte, bytes int, ids []int32)", 40)
 	n.emit("MOVD rows+0(FP), R0")
 	n.emit("MOVD bytes+8(FP), R1")
 	n.emit("MOVD ids_base+16(FP), R2")

@@ -15,8 +15,7 @@ const unrolled = 4
 // has the same bits in every shape of tile.
 func (v vector) strip(rows, columns int) {
 	v.function(fmt.Sprintf("Strip%dx%d", rows, columns),
-		"func(out *float32, stride int, a, b *float32, d, length, groups, add int)",
-		fmt.Sprintf("fills %d rows of out with the products of rows of a and groups of %d rows of b, over length of their d columns.", rows, columns))
+		"func(out *float32, stride int, a, b *float32, d, length, groups, add int)")
 	out, stride := v.integer("out"), v.integer("stride")
 	a, b, d := v.integer("a"), v.integer("b"), v.integer("d")
 	groups, add := v.integer("groups"), v.integer("add")
@@ -132,11 +131,11 @@ func (v vector) strip(rows, columns int) {
 
 // dot computes an inner product, or a squared distance, with four registers of sums.
 func (v vector) dot(distance bool) {
-	name, doc := "Dot", "returns the inner product of a and b."
+	name := "Dot"
 	if distance {
-		name, doc = "SquaredDistance", "returns |a-b|^2."
+		name = "SquaredDistance"
 	}
-	v.function(name, "func(a, b []float32) float32", doc)
+	v.function(name, "func(a, b []float32) float32")
 	a, length := v.slice("a")
 	b, _ := v.slice("b")
 	whole, rest := v.split(length)

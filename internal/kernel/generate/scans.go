@@ -18,8 +18,7 @@ func (v vector) two(r reg.VecPhysical) {
 
 // groupMinima processes a multiple of 16 values.
 func (v vector) groupMinima() {
-	v.function("GroupMinima", "func(minima *[16]float32, norms, products []float32)",
-		"lowers minima to the smallest of norms - 2 products of each group.")
+	v.function("GroupMinima", "func(minima *[16]float32, norms, products []float32)")
 	minima := v.integer("minima")
 	norms, _ := v.slice("norms")
 	products, length := v.slice("products")
@@ -50,11 +49,9 @@ func (v vector) groupMinima() {
 // below processes a multiple of 16 values. Candidates are rare, so they are written one by one.
 func (v vector) below(each bool) {
 	if each {
-		v.function("BelowEach", "func(positions []int32, norm float32, products, limits []float32) int",
-			"writes the positions where norm - 2 products <= limits.")
+		v.function("BelowEach", "func(positions []int32, norm float32, products, limits []float32) int")
 	} else {
-		v.function("Below", "func(positions []int32, norms, products []float32, limit float32) int",
-			"writes the positions where norms - 2 products <= limit.")
+		v.function("Below", "func(positions []int32, norms, products []float32, limit float32) int")
 	}
 	positions, _ := v.slice("positions")
 	products, length := v.slice("products")

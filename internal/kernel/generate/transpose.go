@@ -8,8 +8,7 @@ import (
 // transpose copies blocks of 8 x 8 to their mirror images, in registers of eight lanes for
 // both instruction sets.
 func (v vector) transpose() {
-	v.function("Transpose", "func(to, from *float32, stride, blocks int)",
-		"writes blocks of 8 x 8, side by side in from, transposed below each other in to. Rows of both are stride apart.")
+	v.function("Transpose", "func(to, from *float32, stride, blocks int)")
 	to, from, stride, blocks := v.integer("to"), v.integer("from"), v.integer("stride"), v.integer("blocks")
 	v.SHLQ(U8(2), stride)
 	three, row := v.GP64(), v.GP64()

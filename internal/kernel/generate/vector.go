@@ -43,12 +43,11 @@ var (
 )
 
 // function begins a routine.
-func (v vector) function(name, signature, doc string) {
+func (v vector) function(name, signature string) {
 	v.Function(v.name + name)
 	v.Attributes(attr.NOSPLIT)
 	v.SignatureExpr(signature)
 	v.Pragma("noescape")
-	v.Doc(v.name + name + " " + doc)
 }
 
 // data begins a table of constants.
@@ -71,6 +70,15 @@ func (v vector) zero(registers ...reg.VecPhysical) {
 		}
 	}
 }
+
+// loading fills a register from memory, storing writes one: all lanes, or those of a tail.
+type (
+	loading func(Mem, reg.VecPhysical)
+	storing func(reg.VecPhysical, Mem)
+)
+
+func (v vector) load(m Mem, r reg.VecPhysical)  { v.VMOVUPS(m, r) }
+func (v vector) store(r reg.VecPhysical, m Mem) { v.VMOVUPS(r, m) }
 
 // tail restricts access to some of a register's lanes, by a mask in a vector register or in a mask register.
 type tail struct {
