@@ -40,11 +40,15 @@ type firstAnswers struct {
 	from      int64 // offsets below were there when the partition was claimed
 	batch     []firstItem
 	sender    topic.Sender
-	given     []FirstAnswer   // of the request that is being made, and what its records are made of
-	headers   []record.Header // of its records
-	bytes     []byte          // of its records
 	wake      chan struct{}
 	done      chan struct{}
+
+	// The request that is being made: answers, the record of each, and what the records are made of.
+	given        []FirstAnswer
+	out          []record.Out
+	headers      []record.Header
+	bytes        []byte
+	alternatives []record.Alternative // of one answer
 
 	mutex   sync.Mutex
 	queue   []firstItem
@@ -196,10 +200,10 @@ func (f *firstAnswers) give(queue []firstItem) {
 	within := f.partition.stage.options.NowWithin
 	var order []*firstStream
 	lists := map[*firstStream][]firstItem{}
-	late := 0
+	late, now := 0, time.Now()
 	f.mutex.Lock()
 	for _, x := range queue {
-		if !x.item.Source.Position().After(x.stream.settled) || time.Since(x.read) > within {
+		if !x.item.Source.Position().After(x.stream.settled) || now.Sub(x.read) > within {
 			late++
 			continue
 		}
@@ -211,15 +215,16 @@ func (f *firstAnswers) give(queue []firstItem) {
 	f.mutex.Unlock()
 	f.count(late, nowLate)
 	var waiting []firstItem
-	if f.given, f.headers, f.bytes = f.given[:0], f.headers[:0], f.bytes[:0]; cap(f.given) > 1024 {
-		f.given, f.headers, f.bytes = nil, nil, nil // a burst is over
+	f.given, f.out, f.headers, f.bytes = f.given[:0], f.out[:0], f.headers[:0], f.bytes[:0]
+	if cap(f.given) > 1024 { // a burst is over
+		f.given, f.out, f.headers, f.bytes = nil, nil, nil, nil
 	}
 	for _, s := range order {
 		before, wait := len(f.given), []firstItem(nil)
 		if f.partition.guarded("items could not be answered at once", s.live.key.Name, func() { wait = f.answer(s, lists[s]) }) {
 			waiting = append(waiting, wait...)
 		} else {
-			f.given = f.given[:before]
+			f.given, f.out = f.given[:before], f.out[:before]
 		}
 	}
 	if len(waiting) > 0 {
@@ -238,7 +243,6 @@ type FirstAnswer struct {
 	firstItem
 	id     string // of the item's answer
 	answer *stream.Answer
-	out    record.Out
 }
 
 // Item is what was answered.
@@ -284,28 +288,31 @@ func (f *firstAnswers) answer(s *firstStream, list []firstItem) (wait []firstIte
 // stay where they were.
 func (f *firstAnswers) encode(a *FirstAnswer) {
 	it, from := a.item, len(f.bytes)
-	r := a.Result()
+	r := a.result(f.alternatives[:0])
+	f.alternatives = r.Alternatives
 	f.bytes = record.AppendResult(f.bytes, &r)
-	a.out = record.Out{
-		Topic: f.partition.stage.options.Now, Partition: -1, Key: it.Key,
-		Value: f.bytes[from:len(f.bytes):len(f.bytes)],
-	}
+	value := f.bytes[from:len(f.bytes):len(f.bytes)]
 	from, first := len(f.bytes), len(f.headers)
 	f.bytes = record.AppendTime(f.bytes, it.Time)
 	at := f.bytes[from:len(f.bytes):len(f.bytes)]
 	f.headers = append(f.headers, record.Header{Key: record.TimeHeader, Value: at})
 	f.headers = it.Trace.AppendHeaders(f.headers)
-	a.out.Headers = f.headers[first:len(f.headers):len(f.headers)]
+	f.out = append(f.out, record.Out{
+		Topic: f.partition.stage.options.Now, Partition: -1, Key: it.Key, Value: value,
+		Headers: f.headers[first:len(f.headers):len(f.headers)],
+	})
 }
 
 // notSettled is what first answers say of Result.Settled.
 var notSettled bool
 
 // Result is the answer as it was written.
-func (a *FirstAnswer) Result() record.Result {
-	var r record.Result
+func (a *FirstAnswer) Result() record.Result { return a.result(nil) }
+
+// result is Result, with its alternatives appended to others.
+func (a *FirstAnswer) result(others []record.Alternative) (r record.Result) {
 	say(&r, a.item, a.id, a.answer)
-	r.Settled = &notSettled
+	r.Settled, r.Alternatives = &notSettled, others
 	for _, other := range a.answer.Alternatives {
 		r.Alternatives = append(r.Alternatives, record.Alternative(other))
 	}
@@ -316,8 +323,7 @@ func (a *FirstAnswer) Result() record.Result {
 func (f *firstAnswers) write() {
 	stage := f.partition.stage
 	begin := time.Now()
-	out := make([]record.Out, 0, len(f.given))
-	kept := f.given[:0]
+	out, kept := f.out[:0], f.given[:0]
 	f.mutex.Lock()
 	f.sending, f.sent = map[*firstStream]record.Position{}, make(chan struct{})
 	late := 0
@@ -331,7 +337,7 @@ func (f *firstAnswers) write() {
 		if _, on := f.sending[r.stream]; !on {
 			f.sending[r.stream] = at
 		}
-		out, kept = append(out, r.out), append(kept, *r)
+		out, kept = append(out, f.out[i]), append(kept, *r)
 	}
 	f.mutex.Unlock()
 	f.count(late, nowLate)
