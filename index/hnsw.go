@@ -17,39 +17,22 @@ const hnswBuilt = true
 
 // libraryGraph is an HNSW graph in the library. We make its layers and do not change them, so that its
 // answers depend on nothing but them and the query: the library itself inserts in the order of Go maps, and
-// loses near neighbours. Its vectors hold only a number: distances are ours, and no rows are copied except
-// the entries. Any number of goroutines may search.
-//
-// The library begins at the only node of the highest layer and continues, in each layer, from the nearest
-// node that it found in the one above. In the upper layers we give it distances that lead it to the entry
-// nearest to the query.
+// loses near neighbours. Its vectors hold only a number: distances are ours, and no rows are copied.
 type libraryGraph struct {
 	graph   *hnsw.Graph[int32]
 	points  *points
-	entries entryRows
-	free    chan int32 // indexes of unused queries
-	queries []graphQuery
+	queries []graphQuery // of each goroutine
 }
 
 // graphQuery is the query of a search.
 type graphQuery struct {
 	vector  []float32
-	entry   int32 // where it begins: an index of entries
 	without int32 // a row to leave out
 }
 
-// searchesAtOnce is the number of searches of a graph that run at a time; more wait.
-const searchesAtOnce = 64
-
-// newLibraryGraph imports layers over the rows of p into the library.
-func newLibraryGraph(layers []layer, entries entryRows, p *points) (*libraryGraph, error) {
-	g := &libraryGraph{
-		graph: hnsw.NewGraph[int32](), points: p, entries: entries,
-		free: make(chan int32, searchesAtOnce), queries: make([]graphQuery, searchesAtOnce),
-	}
-	for position := range int32(searchesAtOnce) {
-		g.free <- position
-	}
+// newLibraryGraph imports layers over the rows of p into the library, for searches by this many goroutines.
+func newLibraryGraph(layers []layer, p *points, goroutines int) (*libraryGraph, error) {
+	g := &libraryGraph{graph: hnsw.NewGraph[int32](), points: p, queries: make([]graphQuery, goroutines)}
 	from := bufio.NewReaderSize(&layerReader{layers: layers, position: -1}, 1<<16)
 	if err := g.graph.Import(from); err != nil {
 		return nil, err
@@ -58,27 +41,20 @@ func newLibraryGraph(layers []layer, entries entryRows, p *points) (*libraryGrap
 	return g, nil
 }
 
-// distance returns the distance of a query from a node of the graph, which the library's searches pass first.
-func (g *libraryGraph) distance(node, query []float32) float32 {
-	n, q := number(node), &g.queries[number(query)]
-	switch {
-	case n < 0: // an entry, in an upper layer: the last one not beyond the wanted one leads there
-		if position := -1 - n; position <= q.entry {
-			return float32(q.entry - position)
-		}
-		return math.MaxFloat32
-	case n == q.without:
+// distance returns the distance of a query from a row of the graph, which the library's searches pass first.
+func (g *libraryGraph) distance(row, query []float32) float32 {
+	n, q := number(row), &g.queries[number(query)]
+	if n == q.without {
 		return math.MaxFloat32
 	}
 	return kernel.SquaredDistance(g.points.row(int(n)), q.vector)
 }
 
 // search appends the numbers of about k rows near query to dst, in no order, except the row numbered without.
-func (g *libraryGraph) search(dst []int32, query []float32, k int, without int32) []int32 {
-	position := <-g.free
-	defer func() { g.free <- position }()
-	g.queries[position] = graphQuery{query, g.entries.nearest(query), without}
-	for _, node := range g.graph.Search([]float32{standIn(position)}, k) {
+// Each goroutine has a number of its own.
+func (g *libraryGraph) search(goroutine int, dst []int32, query []float32, k int, without int32) []int32 {
+	g.queries[goroutine] = graphQuery{query, without}
+	for _, node := range g.graph.Search([]float32{standIn(int32(goroutine))}, k) {
 		if node.Key != without {
 			dst = append(dst, node.Key)
 		}
@@ -86,7 +62,7 @@ func (g *libraryGraph) search(dst []int32, query []float32, k int, without int32
 	return dst
 }
 
-// number returns what a vector represents: a row, an entry as -1 - its index, or an index of queries.
+// number returns what a vector represents: a row, or an index of queries.
 func number(vector []float32) int32 { return int32(math.Float32bits(vector[0])) }
 
 // standIn returns the only value of the vector that represents a number.
@@ -118,7 +94,7 @@ func (r *layerReader) fill() {
 		r.begun = true
 		b = binary.AppendVarint(b, 1) // version
 		b = binary.AppendVarint(b, links)
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(1./fanOut))
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(1./links))
 		b = binary.AppendVarint(b, candidatesAsked)
 		name := "euclidean"
 		b = append(binary.AppendVarint(b, int64(len(name))), name...)
@@ -131,11 +107,7 @@ func (r *layerReader) fill() {
 	}
 	b = binary.LittleEndian.AppendUint32(b, uint32(l.rows[r.position]))
 	b = binary.AppendVarint(b, 1)
-	if l.apart == 0 {
-		b = binary.LittleEndian.AppendUint32(b, uint32(l.rows[r.position]))
-	} else {
-		b = binary.LittleEndian.AppendUint32(b, uint32(-1-r.position*l.apart))
-	}
+	b = binary.LittleEndian.AppendUint32(b, uint32(l.rows[r.position]))
 	linked := l.linksOf(r.position)
 	b = binary.AppendVarint(b, int64(len(linked)))
 	for _, other := range linked {

@@ -7,6 +7,6 @@ const hnswBuilt = false
 // libraryGraph is never made where hnswBuilt is false.
 type libraryGraph struct{}
 
-func newLibraryGraph([]layer, entryRows, *points) (*libraryGraph, error) { return nil, errNoHNSW }
+func newLibraryGraph([]layer, *points, int) (*libraryGraph, error) { return nil, errNoHNSW }
 
-func (*libraryGraph) search([]int32, []float32, int, int32) []int32 { return nil }
+func (*libraryGraph) search(int, []int32, []float32, int, int32) []int32 { return nil }

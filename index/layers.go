@@ -15,7 +15,6 @@ const (
 	links       = 8         // that a row chooses at least, given enough candidates; at most twice as many
 	mostLinks   = 8 * links // of a row, including those from rows that chose it
 	nearestEach = 24        // rows that a row's links are chosen from
-	fanOut      = 16        // entries, or groups of them, under each node of an upper layer
 )
 
 // layer is a graph over some of the rows. Links are numbers of rows.
@@ -23,7 +22,6 @@ type layer struct {
 	rows    []int32
 	offsets []int64 // the links of rows[i] are links[offsets[i]:offsets[i+1]]
 	links   []int32
-	apart   int // 0 in the lowest layer; in an upper one, entries from one row to the next
 }
 
 // linksOf returns the links of the row at a position.
@@ -32,23 +30,27 @@ func (l *layer) linksOf(position int) []int32 {
 }
 
 // layersOf makes the layers of an HNSW graph over the rows of w, the lowest one first, from the lists of w,
-// which hold the nearest of each row. order has near rows side by side. The lowest layer has all rows. Those
-// above lead to any of the entries, which are returned as well: a search begins at the entry nearest to its
-// query. The layers depend on the rows and the seed alone.
-func (w *Workspace) layersOf(ctx context.Context, o Options, order []int32) (layers []layer, entries []int32, err error) {
+// which hold the nearest of each row. order has near rows side by side. The lowest layer has all rows, the one
+// above it entries, of which the first is linked to all others, and the highest that first one alone: a search
+// compares its query with every entry and begins at the nearest. The layers depend on the rows and the
+// seed alone.
+func (w *Workspace) layersOf(ctx context.Context, o Options, order []int32) ([]layer, error) {
 	chosen, err := w.linksChosen(ctx, o, order)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	lowest := chosen.layer()
-	entries = lowest.entries(o.Seed)
-	return append([]layer{lowest}, upperLayers(entries)...), entries, nil
+	entries := lowest.entries(o.Seed)
+	upper := layer{rows: entries, links: entries[1:], offsets: make([]int64, len(entries)+1)}
+	for i := range entries {
+		upper.offsets[i+1] = int64(len(upper.links))
+	}
+	return []layer{lowest, upper, {rows: entries[:1], offsets: []int64{0, 0}}}, nil
 }
 
-// entries returns rows such that every row is at most two links away from one: it draws rows at random and
+// entries returns rows such that every row is at most three links away from one: it draws rows at random and
 // keeps those that are not that near to one kept before. Rows in clusters so have an entry in each
-// cluster, and searches compare all entries: if clusters are equally far from each other, no links lead
-// from one to the next.
+// cluster: if clusters are equally far from each other, no links lead from one to the next.
 func (l *layer) entries(seed uint64) []int32 {
 	random := rand.New(rand.NewPCG(seed, 0x1a7e))
 	near := make([]bool, len(l.rows))
@@ -59,37 +61,16 @@ func (l *layer) entries(seed uint64) []int32 {
 		}
 		entries = append(entries, int32(position))
 		for _, one := range l.linksOf(position) {
-			near[one] = true
 			for _, two := range l.linksOf(int(one)) {
-				near[two] = true
+				near[one], near[two] = true, true
+				for _, three := range l.linksOf(int(two)) {
+					near[three] = true
+				}
 			}
 		}
 	}
 	slices.Sort(entries)
 	return entries
-}
-
-// upperLayers returns a tree over entries in their order: the lowest layer has all of them, each above it
-// the first of every fanOut of the layer below, and the last has one. Each first one is linked to the others
-// of its fanOut.
-func upperLayers(entries []int32) []layer {
-	var layers []layer
-	for apart := 1; ; apart *= fanOut {
-		l := layer{apart: apart, offsets: []int64{0}}
-		for i := 0; i < len(entries); i += apart {
-			l.rows = append(l.rows, entries[i])
-		}
-		for i := range l.rows {
-			if i%fanOut == 0 {
-				l.links = append(l.links, l.rows[i+1:min(i+fanOut, len(l.rows))]...)
-			}
-			l.offsets = append(l.offsets, int64(len(l.links)))
-		}
-		layers = append(layers, l)
-		if len(l.rows) == 1 {
-			return layers
-		}
-	}
 }
 
 // nearestRough fills the lists with about nearestEach of the nearest of each row, so that few of the o.Rho

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
-	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // candidatesAsked is how many candidates to ask the library for per query, at least: its search ends early.
@@ -20,17 +19,18 @@ func (w *Workspace) navigate(ctx context.Context, o Options) error {
 		return err
 	}
 	changed := w.changedRows(o.Rho)
-	layers, entries, err := w.layersOf(ctx, o, order)
+	layers, err := w.layersOf(ctx, o, order)
 	if err != nil {
 		return err
 	}
-	graph, err := newLibraryGraph(layers, newEntryRows(p, entries), p)
+	graph, err := newLibraryGraph(layers, p, len(w.workers))
 	if err != nil {
 		return err
 	}
 	return parallel(ctx, o, "search", int64(len(changed)), func(number int, item int64) {
 		worker, row := w.workers[number], changed[item]
-		worker.candidates = graph.search(worker.candidates[:0], p.row(int(row)), min(max(candidatesAsked, 4*o.Rho), block), row)
+		asked := min(max(candidatesAsked, 4*o.Rho), block)
+		worker.candidates = graph.search(number, worker.candidates[:0], p.row(int(row)), asked, row)
 		worker.compare(p, l, row, worker.candidates)
 	})
 }
@@ -59,29 +59,4 @@ func (w *worker) compare(p *points, l *candidateLists, i int32, ids []int32) {
 	w.gather(p, ids)
 	kernel.Products(w.products, p.row(int(i)), w.rows, 1, len(ids), p.d)
 	w.meet(p, l, i, ids, w.products[:len(ids)])
-}
-
-// entryRows are copies of the rows where searches may begin, side by side.
-type entryRows struct {
-	numbers []int32 // ascending
-	rows    vector.Matrix
-}
-
-func newEntryRows(p *points, numbers []int32) entryRows {
-	e := entryRows{numbers, vector.New(len(numbers), p.d)}
-	for i, number := range numbers {
-		copy(e.rows.Row(i), p.row(int(number)))
-	}
-	return e
-}
-
-// nearest returns the index of the entry nearest to a query, the first of equals.
-func (e *entryRows) nearest(query []float32) int32 {
-	best, least := int32(0), infinity
-	for i := range e.numbers {
-		if distance := kernel.SquaredDistance(e.rows.Row(i), query); distance < least {
-			best, least = int32(i), distance
-		}
-	}
-	return best
 }
