@@ -85,7 +85,7 @@ func fewShot(c *call) (*evaluate.FewShot, error) {
 		if err != nil {
 			return nil, fmt.Errorf("novel: %w", err)
 		}
-		f.Novel = novel.Integers
+		f.Novel = novel
 	}
 	return f, nil
 }

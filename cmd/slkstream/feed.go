@@ -80,7 +80,7 @@ func readKeys(setting, path string) (keys []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
-	for _, n := range read.Integers {
+	for _, n := range read {
 		keys = append(keys, strconv.Itoa(int(n)))
 	}
 	return keys, nil

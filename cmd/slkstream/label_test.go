@@ -62,12 +62,12 @@ func TestLabelFromSupport(t *testing.T) {
 				t.Fatalf("exit %d: %s", code, messages)
 			}
 			answers, err := array.ReadIntegers(output)
-			if err != nil || len(answers.Integers) != len(truth) {
+			if err != nil || len(answers) != len(truth) {
 				t.Fatal(err)
 			}
 			wrong := 0
 			for i, c := range truth {
-				if answers.Integers[i] != c {
+				if answers[i] != c {
 					wrong++
 				}
 			}

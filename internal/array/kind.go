@@ -2,11 +2,14 @@ package array
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // kind is the type of a .npy file's values, from numpy's descr: <f4, >i8, |u1, <U7.
@@ -57,12 +60,14 @@ func (k kind) bits(b []byte) uint64 {
 	return k.order.Uint64(b)
 }
 
+func (k kind) number(b []byte) (float32, error) { return k.float(b), nil }
+
 func (k kind) float(b []byte) float32 {
 	switch bits := k.bits(b); {
 	case k.letter != 'f':
 		return float32(k.integer(b))
 	case k.width == 2:
-		return Float16(uint16(bits))
+		return kernel.Float16(uint16(bits))
 	case k.width == 4:
 		return math.Float32frombits(uint32(bits))
 	default:
@@ -78,6 +83,26 @@ func (k kind) integer(b []byte) int64 {
 		return int64(bits<<shift) >> shift
 	}
 	return int64(bits)
+}
+
+func (k kind) int32(b []byte) (int32, error) {
+	v := k.integer(b)
+	if v != int64(int32(v)) {
+		return 0, fmt.Errorf("%d does not fit an int32", v)
+	}
+	return int32(v), nil
+}
+
+// label returns a text, or an integer of 32 bits as text, "" below 0.
+func (k kind) label(b []byte) (string, error) {
+	if k.isText() {
+		return k.text(b), nil
+	}
+	class, err := k.int32(b)
+	if err != nil || class < 0 {
+		return "", err
+	}
+	return strconv.Itoa(int(class)), nil
 }
 
 // text returns a text without its padding zeros.
@@ -97,16 +122,4 @@ func (k kind) text(b []byte) string {
 		out.WriteRune(rune(point))
 	}
 	return out.String()
-}
-
-// Float16 returns the value of an IEEE half.
-func Float16(bits uint16) float32 {
-	sign, exponent, fraction := uint32(bits>>15)<<31, int(bits>>10&31), uint32(bits&1023)
-	switch exponent {
-	case 0: // zero and subnormal: fraction * 2^-24, exact in float32
-		return math.Float32frombits(sign | math.Float32bits(float32(fraction)*0x1p-24))
-	case 31:
-		return math.Float32frombits(sign | 0x7f800000 | fraction<<13)
-	}
-	return math.Float32frombits(sign | uint32(exponent+112)<<23 | fraction<<13)
 }

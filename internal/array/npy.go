@@ -18,31 +18,6 @@ import (
 // order that is not supported.
 var ErrFormat = errors.New("not a readable array")
 
-// Array is a .npy file in memory: Floats if it was read as numbers, Integers or Texts if it was
-// read as labels.
-type Array struct {
-	Type     string // as in the file: <f4, >f2, |u1, <U7 ...
-	Shape    []int
-	Floats   []float32
-	Integers []int32
-	Texts    []string
-}
-
-// Rows is the length of the first axis.
-func (a *Array) Rows() int { return a.Shape[0] }
-
-// Columns is the product of all axes after the first: 1 for an array of one axis.
-func (a *Array) Columns() int {
-	columns := 1
-	for _, n := range a.Shape[1:] {
-		columns *= n
-	}
-	return columns
-}
-
-// headerLimit bounds the memory allocated for a header; numpy's own headers are below 200 bytes.
-const headerLimit = 64 << 10
-
 // want says what an array is read as.
 type want int
 
@@ -52,134 +27,122 @@ const (
 	labels // integers or texts
 )
 
-// ReadMatrix reads the rows of a .npy file of numbers of any type; those of 64 bits are rounded.
-func ReadMatrix(path string) (*Array, error) { return readFile(path, numbers) }
+// ReadMatrix reads the n rows of a .npy file of numbers of any type; those of 64 bits are rounded. d is the
+// product of all axes after the first.
+func ReadMatrix(path string) (rows []float32, n, d int, err error) {
+	rows, h, err := readFile(path, numbers, kind.number)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	return rows, h.shape[0], h.columns(), nil
+}
 
 // ReadIntegers reads a .npy file of integers of any width; each must fit an int32.
-func ReadIntegers(path string) (*Array, error) { return readFile(path, integers) }
+func ReadIntegers(path string) ([]int32, error) {
+	values, _, err := readFile(path, integers, kind.int32)
+	return values, err
+}
 
 // ReadLabels reads a .npy file of labels, which are texts or integers, as texts. An integer below
 // 0 becomes "".
 func ReadLabels(path string) ([]string, error) {
-	a, err := readFile(path, labels)
-	if err != nil {
-		return nil, err
-	}
-	return a.labels(), nil
+	values, _, err := readFile(path, labels, kind.label)
+	return values, err
 }
 
 // Labels is ReadLabels for a reader, which it reads to the end.
 func Labels(r io.Reader) ([]string, error) {
-	a, err := readNPY(r, labels)
-	if err != nil {
-		return nil, err
-	}
-	return a.labels(), nil
+	values, _, err := readNPY(r, labels, kind.label)
+	return values, err
 }
 
-func (a *Array) labels() []string {
-	for _, class := range a.Integers {
-		text := ""
-		if class >= 0 {
-			text = strconv.Itoa(int(class))
-		}
-		a.Texts = append(a.Texts, text)
-	}
-	return a.Texts
-}
-
-func readFile(path string, as want) (*Array, error) {
+func readFile[T any](path string, as want, decode func(kind, []byte) (T, error)) ([]T, header, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, header{}, err
 	}
 	defer file.Close()
-	a, err := readNPY(file, as)
+	values, h, err := readNPY(file, as, decode)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, h, fmt.Errorf("%s: %w", path, err)
 	}
-	return a, nil
+	return values, h, nil
 }
 
-// readNPY reads one array, to the end of r.
-func readNPY(r io.Reader, as want) (*Array, error) {
+// readNPY reads one array, to the end of r. The values grow as data arrive, so that a false shape allocates no
+// more memory than the file justifies.
+func readNPY[T any](
+	r io.Reader, as want, decode func(kind, []byte) (T, error),
+) (values []T, h header, err error) {
 	in := bufio.NewReaderSize(r, 1<<20)
-	header, _, err := readHeader(in)
-	if err != nil {
-		return nil, err
-	}
-	a, of, fortran, err := parseHeader(header, as)
-	if err != nil {
-		return nil, err
+	if h, err = readHeader(in, as); err != nil {
+		return nil, h, err
 	}
 	n := 1
-	for _, axis := range a.Shape {
-		if axis > 0 && n > math.MaxInt/16/axis/of.width {
-			return nil, fmt.Errorf("%w: shape %v is too large", ErrFormat, a.Shape)
+	for _, axis := range h.shape {
+		if axis > 0 && n > math.MaxInt/16/axis/h.width {
+			return nil, h, fmt.Errorf("%w: shape %v is too large", ErrFormat, h.shape)
 		}
 		n *= axis
 	}
-	if err := a.readValues(in, n, of, as); err != nil {
-		return nil, err
+	chunk := make([]byte, max(1, 1<<16/h.width)*h.width)
+	for len(values) < n {
+		got, failed := io.ReadFull(in, chunk[:min(len(chunk), (n-len(values))*h.width)])
+		for at := 0; at+h.width <= got; at += h.width {
+			v, err := decode(h.kind, chunk[at:])
+			if err != nil {
+				return nil, h, fmt.Errorf("%w: value %d: %w", ErrFormat, len(values), err)
+			}
+			values = append(values, v)
+		}
+		if failed == io.EOF || failed == io.ErrUnexpectedEOF {
+			failed = fmt.Errorf("%w: truncated after %d of %d values of shape %v", ErrFormat, len(values), n, h.shape)
+		}
+		if failed != nil {
+			return nil, h, failed
+		}
 	}
 	if _, err := in.ReadByte(); err == nil {
-		return nil, fmt.Errorf("%w: data goes on after the last of %d values of shape %v", ErrFormat, n, a.Shape)
+		return nil, h, fmt.Errorf("%w: data goes on after the last of %d values of shape %v", ErrFormat, n, h.shape)
 	} else if err != io.EOF {
-		return nil, err
+		return nil, h, err
 	}
-	if fortran {
-		a.Floats, a.Integers, a.Texts = turned(a.Floats, a.Shape), turned(a.Integers, a.Shape), turned(a.Texts, a.Shape)
+	if h.fortran {
+		values = turned(values, h.shape[0])
 	}
-	return a, nil
+	return values, h, nil
 }
 
 // turned returns a matrix in C order that was in Fortran order.
-func turned[T any](values []T, shape []int) []T {
+func turned[T any](values []T, rows int) []T {
 	out := make([]T, 0, len(values))
-	for row := range shape[0] {
-		for at := row; at < len(values); at += shape[0] {
+	for row := range rows {
+		for at := row; at < len(values); at += rows {
 			out = append(out, values[at])
 		}
 	}
 	return out
 }
 
-// readHeader returns the header and the number of bytes before the data.
-func readHeader(in *bufio.Reader) (string, int64, error) {
-	var prefix [8]byte
-	if _, err := io.ReadFull(in, prefix[:]); err != nil {
-		return "", 0, fmt.Errorf("%w: shorter than a .npy header (%v)", ErrFormat, err)
-	}
-	if string(prefix[:6]) != "\x93NUMPY" {
-		return "", 0, fmt.Errorf("%w: starts with %q, not with the .npy magic", ErrFormat, prefix[:6])
-	}
-	length, before := 0, int64(10)
-	switch prefix[6] {
-	case 1:
-		var b [2]byte
-		if _, err := io.ReadFull(in, b[:]); err != nil {
-			return "", 0, fmt.Errorf("%w: header is truncated", ErrFormat)
-		}
-		length = int(binary.LittleEndian.Uint16(b[:]))
-	case 2, 3:
-		var b [4]byte
-		if _, err := io.ReadFull(in, b[:]); err != nil {
-			return "", 0, fmt.Errorf("%w: header is truncated", ErrFormat)
-		}
-		long := binary.LittleEndian.Uint32(b[:])
-		if long > headerLimit {
-			return "", 0, fmt.Errorf("%w: header of %d bytes is above the limit of %d", ErrFormat, long, headerLimit)
-		}
-		length, before = int(long), 12
-	default:
-		return "", 0, fmt.Errorf("%w: .npy version %d, not one of 1, 2, 3", ErrFormat, prefix[6])
-	}
-	header := make([]byte, length)
-	if _, err := io.ReadFull(in, header); err != nil {
-		return "", 0, fmt.Errorf("%w: header is truncated", ErrFormat)
-	}
-	return string(header), before + int64(length), nil
+// header is what a .npy file says before its values.
+type header struct {
+	kind
+	shape   []int // at least one axis
+	fortran bool  // a matrix, column by column
+	before  int64 // bytes before the values
 }
+
+// columns is the product of all axes after the first: 1 for an array of one axis.
+func (h *header) columns() int {
+	columns := 1
+	for _, n := range h.shape[1:] {
+		columns *= n
+	}
+	return columns
+}
+
+// headerLimit bounds the memory allocated for a header; numpy's own headers are below 200 bytes.
+const headerLimit = 64 << 10
 
 var (
 	headerType  = regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([^'"]*)['"]`)
@@ -187,27 +150,54 @@ var (
 	headerShape = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([^)]*)\)`)
 )
 
-// parseHeader returns the empty array that a header describes, the type of its values, and whether they are
-// in Fortran order.
-func parseHeader(header string, as want) (*Array, kind, bool, error) {
-	fail := func(format string, args ...any) (*Array, kind, bool, error) {
-		return nil, kind{}, false, fmt.Errorf("%w: "+format, append([]any{ErrFormat}, args...)...)
+// readHeader reads the header of an array, whose values must be of a type that is wanted.
+func readHeader(in *bufio.Reader, as want) (header, error) {
+	fail := func(format string, args ...any) (header, error) {
+		return header{}, fmt.Errorf("%w: "+format, append([]any{ErrFormat}, args...)...)
 	}
-	typed, order, shape := headerType.FindStringSubmatch(header), headerOrder.FindStringSubmatch(header), headerShape.FindStringSubmatch(header)
+	var prefix [12]byte
+	if _, err := io.ReadFull(in, prefix[:8]); err != nil {
+		return fail("shorter than a .npy header (%v)", err)
+	}
+	if string(prefix[:6]) != "\x93NUMPY" {
+		return fail("starts with %q, not with the .npy magic", prefix[:6])
+	}
+	before := 10 // bytes up to the text, the last of which are its length
+	switch prefix[6] {
+	case 1:
+	case 2, 3:
+		before = 12
+	default:
+		return fail(".npy version %d, not one of 1, 2, 3", prefix[6])
+	}
+	if _, err := io.ReadFull(in, prefix[8:before]); err != nil {
+		return fail("header is truncated")
+	}
+	length := binary.LittleEndian.Uint32(prefix[8:]) // zeros follow a length of two bytes
+	if length > headerLimit {
+		return fail("header of %d bytes is above the limit of %d", length, headerLimit)
+	}
+	text := make([]byte, length)
+	if _, err := io.ReadFull(in, text); err != nil {
+		return fail("header is truncated")
+	}
+	typed, order := headerType.FindSubmatch(text), headerOrder.FindSubmatch(text)
+	shape := headerShape.FindSubmatch(text)
 	if typed == nil || order == nil || shape == nil {
-		return fail("header %.100q lacks descr, fortran_order or shape", header)
+		return fail("header %.100q lacks descr, fortran_order or shape", text)
 	}
-	a := &Array{Type: typed[1]}
-	of, known := parseKind(a.Type)
+	h := header{before: int64(before) + int64(length)}
+	var known bool
+	h.kind, known = parseKind(string(typed[1]))
 	switch {
-	case as == numbers && !(known && of.isNumber()):
-		return fail("type %q, wanted numbers: save it as float32, X.astype('float32')", a.Type)
-	case as == integers && !(known && of.isInteger()):
-		return fail("type %q, wanted integers such as int32 (<i4)", a.Type)
-	case as == labels && !(known && (of.isInteger() || of.isText())):
-		return fail("type %q, wanted integers or texts: save labels with y.astype(str)", a.Type)
+	case as == numbers && !(known && h.isNumber()):
+		return fail("type %q, wanted numbers: save it as float32, X.astype('float32')", typed[1])
+	case as == integers && !(known && h.isInteger()):
+		return fail("type %q, wanted integers such as int32 (<i4)", typed[1])
+	case as == labels && !(known && (h.isInteger() || h.isText())):
+		return fail("type %q, wanted integers or texts: save labels with y.astype(str)", typed[1])
 	}
-	for part := range strings.SplitSeq(shape[1], ",") {
+	for part := range strings.SplitSeq(string(shape[1]), ",") {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
@@ -215,46 +205,14 @@ func parseHeader(header string, as want) (*Array, kind, bool, error) {
 		if err != nil || axis < 0 {
 			return fail("shape (%s)", shape[1])
 		}
-		a.Shape = append(a.Shape, axis)
+		h.shape = append(h.shape, axis)
 	}
-	fortran := order[1] == "True" && len(a.Shape) > 1
+	h.fortran = string(order[1]) == "True" && len(h.shape) > 1
 	switch {
-	case len(a.Shape) == 0:
+	case len(h.shape) == 0:
 		return fail("a single value, not an array of rows")
-	case fortran && len(a.Shape) > 2:
-		return fail("Fortran order and %d axes; save it in C order (numpy.ascontiguousarray)", len(a.Shape))
+	case h.fortran && len(h.shape) > 2:
+		return fail("Fortran order and %d axes; save it in C order (numpy.ascontiguousarray)", len(h.shape))
 	}
-	return a, of, fortran, nil
-}
-
-// readValues grows the array as data arrive, so that a false shape allocates no more memory than
-// the file justifies.
-func (a *Array) readValues(in io.Reader, n int, of kind, as want) error {
-	chunk := make([]byte, min(n*of.width, max(1<<20, of.width)))
-	for done := 0; done < n; {
-		part := chunk[:min((n-done)*of.width, len(chunk)/of.width*of.width)]
-		if got, err := io.ReadFull(in, part); err != nil {
-			if err == io.EOF || err == io.ErrUnexpectedEOF {
-				return fmt.Errorf("%w: truncated after %d of %d values of shape %v", ErrFormat, done+got/of.width, n,
-					a.Shape)
-			}
-			return err
-		}
-		for i := 0; i < len(part); i += of.width {
-			switch {
-			case as == numbers:
-				a.Floats = append(a.Floats, of.float(part[i:]))
-			case of.isText():
-				a.Texts = append(a.Texts, of.text(part[i:]))
-			default:
-				v := of.integer(part[i:])
-				if v != int64(int32(v)) {
-					return fmt.Errorf("%w: value %d at %d does not fit an int32", ErrFormat, v, done+i/of.width)
-				}
-				a.Integers = append(a.Integers, int32(v))
-			}
-		}
-		done += len(part) / of.width
-	}
-	return nil
+	return h, nil
 }

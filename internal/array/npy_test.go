@@ -38,9 +38,9 @@ func TestReadNPY(t *testing.T) {
 		{">i2", "1,", []byte{0xff, 0xfe}, []float32{-2}},
 		{"<u8", "1,", []byte{7, 0, 0, 0, 0, 0, 0, 0}, []float32{7}},
 	} {
-		a, err := readNPY(bytes.NewReader(npy(describe(c.kind, c.shape), c.data...)), numbers)
-		if err != nil || !slices.Equal(a.Floats, c.want) {
-			t.Errorf("%s (%s): %v, %v; want %v", c.kind, c.shape, a, err, c.want)
+		got, _, err := readNPY(bytes.NewReader(npy(describe(c.kind, c.shape), c.data...)), numbers, kind.number)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s (%s): %v, %v; want %v", c.kind, c.shape, got, err, c.want)
 		}
 	}
 	for _, c := range []struct {
@@ -53,9 +53,9 @@ func TestReadNPY(t *testing.T) {
 		{"|i1", []byte{5, 0xff}},
 		{">i4", []byte{0, 0, 0, 5, 0xff, 0xff, 0xff, 0xff}},
 	} {
-		a, err := readNPY(bytes.NewReader(npy(describe(c.kind, "2,"), c.data...)), integers)
-		if err != nil || !slices.Equal(a.Integers, []int32{5, -1}) {
-			t.Errorf("%s: %v, %v", c.kind, a, err)
+		got, _, err := readNPY(bytes.NewReader(npy(describe(c.kind, "2,"), c.data...)), integers, kind.int32)
+		if err != nil || !slices.Equal(got, []int32{5, -1}) {
+			t.Errorf("%s: %v, %v", c.kind, got, err)
 		}
 	}
 }
@@ -81,11 +81,10 @@ func TestReadNPYRefuses(t *testing.T) {
 		"truncated after 0": {file: npy(describe("<f4", "1000000000000, 1"))},
 		"does not fit":      {file: npy(describe("<i8", "1,"), 0, 0, 0, 0, 1, 0, 0, 0), integers: true},
 	} {
-		as := numbers
+		_, _, err := readNPY(bytes.NewReader(c.file), numbers, kind.number)
 		if c.integers {
-			as = integers
+			_, _, err = readNPY(bytes.NewReader(c.file), integers, kind.int32)
 		}
-		_, err := readNPY(bytes.NewReader(c.file), as)
 		if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
@@ -96,9 +95,9 @@ func TestReadNPYRefuses(t *testing.T) {
 func TestFortranOrderAndTexts(t *testing.T) {
 	byColumn := npy(strings.Replace(describe("<i2", "3, 2"), "False", "True", 1), 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0)
 	want := []float32{1, 4, 2, 5, 3, 6}
-	a, err := readNPY(bytes.NewReader(byColumn), numbers)
-	if err != nil || !slices.Equal(a.Floats, want) {
-		t.Errorf("%v %v", a, err)
+	whole, _, err := readNPY(bytes.NewReader(byColumn), numbers, kind.number)
+	if err != nil || !slices.Equal(whole, want) {
+		t.Errorf("%v %v", whole, err)
 	}
 	rows, err := NewRows(bytes.NewReader(byColumn), int64(len(byColumn)))
 	if err != nil {
@@ -119,25 +118,31 @@ func TestFortranOrderAndTexts(t *testing.T) {
 		"<U2": {'h', 0, 0, 0, 0xe9, 0, 0, 0, 'x', 0, 0, 0, 0, 0, 0, 0}, ">U2": {0, 0, 0, 'h', 0, 0, 0, 0xe9, 0, 0, 0, 'x', 0, 0, 0, 0},
 		"|S3": {'h', 0xc3, 0xa9, 'x', 0, 0},
 	} {
-		a, err := readNPY(bytes.NewReader(npy(describe(kind, "2,"), data...)), labels)
-		if err != nil || !slices.Equal(a.Texts, []string{"h\u00e9", "x"}) {
-			t.Errorf("%s: %v %v", kind, a, err)
+		texts, err := Labels(bytes.NewReader(npy(describe(kind, "2,"), data...)))
+		if err != nil || !slices.Equal(texts, []string{"h\u00e9", "x"}) {
+			t.Errorf("%s: %v %v", kind, texts, err)
 		}
 	}
-	a, err = readNPY(bytes.NewReader(npy(describe("|i1", "2,"), 3, 0xff)), labels)
-	if err != nil || !slices.Equal(a.labels(), []string{"3", ""}) {
-		t.Errorf("%v %v", a, err)
+	texts, err := Labels(bytes.NewReader(npy(describe("|i1", "2,"), 3, 0xff)))
+	if err != nil || !slices.Equal(texts, []string{"3", ""}) {
+		t.Errorf("%v %v", texts, err)
 	}
 }
 
 func FuzzReadNPY(f *testing.F) {
-	f.Add(npy(describe("<f4", "1, 2"), 0, 0, 0, 0, 0, 0, 0, 0), uint8(numbers))
-	f.Add(npy(describe("<i8", "1,"), 0, 0, 0, 0, 1, 0, 0, 0), uint8(integers))
-	f.Add(npy(describe("<U1", "1,"), 'a', 0, 0, 0), uint8(labels))
-	f.Fuzz(func(t *testing.T, file []byte, as uint8) {
-		a, err := readNPY(bytes.NewReader(file), want(as%3))
-		if err == nil && len(a.Floats)+len(a.Integers)+len(a.Texts) != a.Rows()*a.Columns() {
-			t.Errorf("%d values for shape %v", len(a.Floats)+len(a.Integers), a.Shape)
-		}
+	f.Add(npy(describe("<f4", "1, 2"), 0, 0, 0, 0, 0, 0, 0, 0))
+	f.Add(npy(describe("<i8", "1,"), 0, 0, 0, 0, 1, 0, 0, 0))
+	f.Add(npy(describe("<U1", "1,"), 'a', 0, 0, 0))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		readsWhole(t, file, numbers, kind.number)
+		readsWhole(t, file, integers, kind.int32)
+		readsWhole(t, file, labels, kind.label)
 	})
+}
+
+func readsWhole[T any](t *testing.T, file []byte, as want, decode func(kind, []byte) (T, error)) {
+	values, h, err := readNPY(bytes.NewReader(file), as, decode)
+	if err == nil && len(values) != h.shape[0]*h.columns() {
+		t.Errorf("%d values for shape %v", len(values), h.shape)
+	}
 }

@@ -24,35 +24,31 @@ type Rows struct {
 // NewRows begins to read a .npy matrix of numbers of any type. size is the number of bytes, -1 if unknown.
 func NewRows(from io.Reader, size int64) (*Rows, error) {
 	in := bufio.NewReaderSize(from, 1<<20)
-	header, before, err := readHeader(in)
+	h, err := readHeader(in, numbers)
 	if err != nil {
 		return nil, err
 	}
-	a, of, fortran, err := parseHeader(header, numbers)
-	if err != nil {
-		return nil, err
+	if len(h.shape) != 2 {
+		return nil, fmt.Errorf("%w: shape %v, want rows and columns", ErrFormat, h.shape)
 	}
-	if len(a.Shape) != 2 {
-		return nil, fmt.Errorf("%w: shape %v, want rows and columns", ErrFormat, a.Shape)
-	}
-	d := a.Columns()
+	n, d := h.shape[0], h.shape[1]
 	if d < 1 || d > columnLimit {
 		return nil, fmt.Errorf("%w: %d columns, want 1 to %d", ErrFormat, d, columnLimit)
 	}
 	// Find a truncated file now, not after hours of work on its first rows.
-	if size >= 0 && int64(a.Rows()) > size/int64(of.width*d) {
-		return nil, fmt.Errorf("%w: %d rows of %d columns are announced, the file has %d bytes", ErrFormat, a.Rows(), d, size)
+	if size >= 0 && int64(n) > size/int64(h.width*d) {
+		return nil, fmt.Errorf("%w: %d rows of %d columns are announced, the file has %d bytes", ErrFormat, n, d, size)
 	}
-	r := &Rows{in: in, of: of, rows: int64(a.Rows()), vector: make([]float32, d)}
-	if !fortran {
-		r.bytes = make([]byte, of.width*d)
+	r := &Rows{in: in, of: h.kind, rows: int64(n), vector: make([]float32, d)}
+	if !h.fortran {
+		r.bytes = make([]byte, h.width*d)
 		return r, nil
 	}
 	at, seekable := from.(io.ReaderAt)
 	if !seekable {
 		return nil, fmt.Errorf("%w: Fortran order in a stream; save it in C order (numpy.ascontiguousarray)", ErrFormat)
 	}
-	r.columns = &columns{from: at, before: before, rows: r.rows}
+	r.columns = &columns{from: at, before: h.before, rows: r.rows}
 	return r, nil
 }
 

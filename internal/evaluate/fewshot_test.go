@@ -114,7 +114,7 @@ func TestExportedTasksAreTheTasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return a.Integers
+		return a
 	}
 	rows, truth, support := read("1-shot-dirichlet-0.5/rows.npy"), read("1-shot-dirichlet-0.5/truth.npy"), read("1-shot-dirichlet-0.5/support.npy")
 	at := 0

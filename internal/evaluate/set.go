@@ -38,7 +38,7 @@ func ReadSets(folders []string) ([]*Set, error) {
 
 // ReadSet reads a folder of X.npy and y.npy, and of novel.npy and frame.npy if they exist.
 func ReadSet(folder string) (*Set, error) {
-	rows, err := array.ReadMatrix(filepath.Join(folder, "X.npy"))
+	rows, n, d, err := array.ReadMatrix(filepath.Join(folder, "X.npy"))
 	if err != nil {
 		return nil, fmt.Errorf("data %s: %w", folder, err)
 	}
@@ -47,8 +47,7 @@ func ReadSet(folder string) (*Set, error) {
 		return nil, fmt.Errorf("data %s: %w", folder, err)
 	}
 	s := &Set{
-		Name: filepath.Base(filepath.Clean(folder)), Rows: rows.Floats, N: rows.Rows(), D: rows.Columns(),
-		Labels: labels.Integers,
+		Name: filepath.Base(filepath.Clean(folder)), Rows: rows, N: n, D: d, Labels: labels,
 	}
 	if err := s.validate(); err != nil {
 		return nil, fmt.Errorf("data %s: %w", folder, err)
@@ -56,7 +55,7 @@ func ReadSet(folder string) (*Set, error) {
 	for name, to := range map[string]*[]int32{"novel.npy": &s.Novel, "frame.npy": &s.Frames} {
 		numbers, err := array.ReadIntegers(filepath.Join(folder, name))
 		if err == nil {
-			*to = numbers.Integers
+			*to = numbers
 		} else if !os.IsNotExist(err) {
 			return nil, fmt.Errorf("data %s: %w", folder, err)
 		}

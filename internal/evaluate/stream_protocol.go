@@ -69,7 +69,7 @@ func (p *StreamProtocol) Read(order, supportBy, frames, tracks string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		*to = numbers.Integers
+		*to = numbers
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 var when = time.Date(2026, 3, 4, 5, 6, 7, 800e6, time.UTC)
@@ -173,7 +175,7 @@ func TestFloat16IsExact(t *testing.T) {
 		if h>>15 == 1 {
 			want = -want
 		}
-		if got := float64(float16(uint16(h))); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+		if got := float64(kernel.Float16(uint16(h))); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
 			t.Fatalf("%#x: %g, not %g", h, got, want)
 		}
 	}

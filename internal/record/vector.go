@@ -81,7 +81,7 @@ func rawVector(v []float32, b []byte, e element) ([]float32, *Rejection) {
 		fillFloat32(into, b)
 	case float16s:
 		for i := range into {
-			into[i] = float16(binary.LittleEndian.Uint16(b[2*i:]))
+			into[i] = kernel.Float16(binary.LittleEndian.Uint16(b[2*i:]))
 		}
 	default:
 		for i := range into {
@@ -100,20 +100,6 @@ func fillFloat32(v []float32, b []byte) {
 	for i := range v {
 		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
 	}
-}
-
-// float16 converts an IEEE 754 half.
-func float16(h uint16) float32 {
-	sign := uint32(h&0x8000) << 16
-	exponent := uint32(h>>10) & 0x1f
-	fraction := uint32(h & 0x3ff)
-	switch exponent {
-	case 0: // zero and subnormal: fraction x 2^-24
-		return math.Float32frombits(math.Float32bits(float32(fraction)*(1.0/(1<<24))) | sign)
-	case 0x1f:
-		return math.Float32frombits(sign | 0x7f800000 | fraction<<13)
-	}
-	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
 }
 
 // base64Vector appends the numbers of a base64 string of little-endian float32, in either alphabet, padded or

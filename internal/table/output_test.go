@@ -69,7 +69,7 @@ func TestEveryFormOfAnswersReadsBack(t *testing.T) {
 		}
 	}
 	labels, err := array.ReadIntegers(path(".npy"))
-	if err != nil || !slices.EqualFunc(labels.Integers, all,
+	if err != nil || !slices.EqualFunc(labels, all,
 		func(l int32, a Answer) bool { return fmt.Sprint(l) == a.Label }) {
 		t.Errorf("npy: %v", err)
 	}

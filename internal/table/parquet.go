@@ -12,7 +12,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // table reads a Parquet file row by row. It decodes only the columns it needs.
@@ -191,7 +191,7 @@ func (c *column) append(to []float32, v parquet.Value) ([]float32, error) {
 	case c.bytes:
 		return bytesVector(to, v.ByteArray())
 	case c.float16:
-		return append(to, array.Float16(binary.LittleEndian.Uint16(v.ByteArray()))), nil
+		return append(to, kernel.Float16(binary.LittleEndian.Uint16(v.ByteArray()))), nil
 	}
 	switch v.Kind() {
 	case parquet.Double:
