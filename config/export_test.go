@@ -10,7 +10,7 @@ func Reference() string {
 	var text strings.Builder
 	text.WriteString(`# Settings
 
-Reference, for whoever sets something. Generated from the definitions in ` + "`config`" + `; ` + "`go test ./config -run TestReference -update`" + ` writes it anew.
+Reference of all settings. Generated from the definitions in ` + "`config`" + `; ` + "`go test ./config -run TestReference -update`" + ` writes it anew.
 
 Every setting has three names: the flag ` + "`--episode-size`" + `, the environment variable ` + "`SLKSTREAM_EPISODE_SIZE`" + ` and the key
 ` + "`episode-size`" + ` in the YAML file that ` + "`--config`" + ` names. A flag wins over a variable, a variable over the file, the file over the

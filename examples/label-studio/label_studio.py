@@ -2,7 +2,7 @@
 
     python label_studio.py tasks  < review.jsonl > tasks.json    import tasks.json into a project
     python label_studio.py labels < export.json  > labels.jsonl  slkstream teach labels.jsonl --labels TOPIC
-    python label_studio.py serve --stage http://127.0.0.1:9090   an ML backend: guesses of now, and labels as people give them
+    python label_studio.py serve --stage http://127.0.0.1:8070   an ML backend: the stage's answers, and labels from people
 
 A task carries all that a label needs, so that nothing has to be kept in between. Nothing but Python is needed.
 """

@@ -209,7 +209,7 @@ func reason(p pair) string {
 	return ""
 }
 
-// tablePage returns the page of the cells for whoever is on call: cells of one resource with the same outcome
+// tablePage returns the page of the cells for people on call: cells of one resource with the same outcome
 // share a row.
 func tablePage() string {
 	var rows []string
@@ -233,7 +233,7 @@ func tablePage() string {
 	var t strings.Builder
 	t.WriteString(`# Failures
 
-For whoever is on call. Each line was broken on purpose, with both deliveries:
+For people on call. Each line was broken on purpose, with both deliveries:
 ` + "`go run ./internal/chaos -table -page docs/failures.md`" + ` writes this page,
 and ` + "`-broker real`" + ` plays it on Apache Kafka.
 
