@@ -4,6 +4,7 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -146,10 +147,28 @@ func (r *Registry) Decode(ctx context.Context, id int,
 		return message, true, nil
 	}
 	value, err = avroJSON(s.avro, payload)
+	fault := record.Unreadable
+	if number := (*json.UnsupportedValueError)(nil); errors.As(err, &number) {
+		fault = record.BadValue
+	}
 	if err != nil {
-		return nil, false, record.Reject(record.Unreadable, "Avro, schema %d: %v", id, err)
+		return nil, false, record.Reject(fault, "Avro, schema %d: %v", id, err)
 	}
 	return value, false, nil
+}
+
+// avroJSON converts an Avro value to JSON: records and maps become objects, a union the value that it holds,
+// bytes base64, times RFC 3339. NaN and infinity, which JSON lacks, are an error.
+func avroJSON(schema *avro.Schema, payload []byte) ([]byte, error) {
+	var value any
+	rest, err := schema.Decode(payload, &value)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%d bytes are left over", len(rest))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
 }
 
 // known returns the cached schema; nil: it must be fetched.

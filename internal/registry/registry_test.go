@@ -125,6 +125,10 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	payload, err = avro.MustParse(itemSchema).Encode(&item{Embedding: []float32{float32(math.NaN())}})
+	if _, bad := decode(t, o, frame(1, payload)); err != nil || !rejected(bad, record.BadValue) {
+		t.Errorf("NaN: %v, %v", err, bad)
+	}
 }
 
 func rejected(err error, fault record.Fault) bool {
