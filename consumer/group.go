@@ -33,7 +33,7 @@ type GroupSettings struct {
 	// Session is the session timeout, default 6 s, the least that brokers accept unless
 	// group.min.session.timeout.ms allows less. Rebalance is how long the group waits for a member to release
 	// its partitions, default half as much again, as a member learns of a rebalance with its next heartbeat, at
-	// most a fifth of Session later. A partition must be released well within the smaller of the two.
+	// most a twelfth of Session later. A partition must be released well within the smaller of the two.
 	Session, Rebalance time.Duration
 	// Watch is how often topics are checked for new partitions, default 5 s.
 	Watch time.Duration
@@ -182,7 +182,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 	var incomplete atomic.Bool
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID: s.ID, Brokers: g.client.Brokers(), Dialer: g.client.Dialer(), Topics: slices.Sorted(maps.Keys(layout)),
-		HeartbeatInterval: s.Session / 5, SessionTimeout: s.Session, RebalanceTimeout: s.Rebalance,
+		HeartbeatInterval: s.Session / 12, SessionTimeout: s.Session, RebalanceTimeout: s.Rebalance,
 		// A broker that does not answer for a while must not make the member leave: the group decides when
 		// the session is over.
 		Timeout:          2 * s.Session,

@@ -154,6 +154,48 @@ func longestWait(in *truth, got *answers) (longest time.Duration) {
 	return longest
 }
 
+// standstills returns each input partition's longest time without an answer while the input was fed, in
+// ascending order.
+func standstills(in *truth, got *answers) []time.Duration {
+	type span struct {
+		first, last time.Time // when its items were sent
+		answered    []time.Time
+	}
+	spans := map[string]*span{}
+	for id, sent := range in.sent {
+		parts := strings.Split(id, "/")
+		s := spans[parts[1]]
+		if s == nil {
+			s = &span{first: sent, last: sent}
+			spans[parts[1]] = s
+		}
+		if sent.Before(s.first) {
+			s.first = sent
+		}
+		if sent.After(s.last) {
+			s.last = sent
+		}
+		if at, ok := got.at[id]; ok {
+			s.answered = append(s.answered, at)
+		}
+	}
+	var gaps []time.Duration
+	for _, s := range spans {
+		slices.SortFunc(s.answered, time.Time.Compare)
+		var longest time.Duration
+		before := time.Time{}
+		for _, at := range s.answered {
+			if !before.IsZero() && before.Before(s.last) {
+				longest = max(longest, at.Sub(before))
+			}
+			before = at
+		}
+		gaps = append(gaps, longest)
+	}
+	slices.Sort(gaps)
+	return gaps
+}
+
 // verify checks the output against the input.
 func verify(h *history, p promise, in *truth, got *answers, letters map[string]int, calm *answers) {
 	few := limited{h: h}

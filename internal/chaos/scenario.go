@@ -103,6 +103,11 @@ func (s *scenario) prepare(ctx context.Context) error {
 		return errors.New("scenario cut wants real brokers: the embedded one cannot tell clients another address than its own")
 	}
 	s.partitions.Store(scenarioPartitions)
+	streams := scenarioStreams
+	if s.name == "upgrade" { // each stage has several partitions, and each partition several streams
+		s.partitions.Store(int32(max(scenarioPartitions, 2*s.stages)))
+		streams = max(streams, 4*int(s.partitions.Load()))
+	}
 	if s.binary == "" {
 		s.binary = filepath.Join(s.dir, "slkstream")
 		if out, err := exec.CommandContext(ctx, "go", "build", "-o", s.binary, "github.com/slkstream/slkstream/cmd/slkstream").CombinedOutput(); err != nil {
@@ -121,12 +126,13 @@ func (s *scenario) prepare(ctx context.Context) error {
 		return err
 	}
 	for _, name := range []string{inTopic, outTopic, calmTopic, correctionsTopic, nowTopic} {
-		if err := s.client.Ensure(ctx, topic.Description{Name: name, Partitions: scenarioPartitions}); err != nil {
+		d := topic.Description{Name: name, Partitions: int(s.partitions.Load())}
+		if err := s.client.Ensure(ctx, d); err != nil {
 			return err
 		}
 	}
 	s.feed = newFeed(s.seed, feedSettings{
-		Topic: inTopic, Partitions: scenarioPartitions, Streams: scenarioStreams, Records: s.records,
+		Topic: inTopic, Partitions: int(s.partitions.Load()), Streams: streams, Records: s.records,
 		Dimension: scenarioDimension, Classes: 5, Poison: .005, Label: .02, Marker: .005, Step: 5 * time.Millisecond,
 	})
 	s.teacher = newFeed(s.seed+1, s.feed.feedSettings)
@@ -281,6 +287,12 @@ func (s *scenario) judge(ctx context.Context) (string, error) {
 			}
 		}
 	}
+	still := ""
+	if s.name == "upgrade" {
+		gaps := standstills(in, got)
+		still = fmt.Sprintf("; longest gap in a partition's answers %v, of the partition in the middle %v",
+			gaps[len(gaps)-1].Round(10*time.Millisecond), gaps[len(gaps)/2].Round(10*time.Millisecond))
+	}
 	unlike := fmt.Sprint(different, " unlike the undisturbed run")
 	if !p.same {
 		unlike = "not compared with an undisturbed run"
@@ -298,8 +310,9 @@ func (s *scenario) judge(ctx context.Context) (string, error) {
 		unlike += "; " + about
 	}
 	return fmt.Sprintf("%d items: %d lost, %d repeats, %s; %d bad records, %d dead letters; "+
-		"longest wait %v; largest stage %d MiB; violations: %d",
-		len(in.items), lost, repeats, unlike, len(in.poison), len(letters), longest, largest>>20, len(s.h.failed())), nil
+		"longest wait %v%s; largest stage %d MiB; violations: %d",
+		len(in.items), lost, repeats, unlike, len(in.poison), len(letters), longest, still, largest>>20,
+		len(s.h.failed())), nil
 }
 
 // process is a stage in a process of its own.
