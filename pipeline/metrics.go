@@ -17,8 +17,9 @@ import (
 
 // Metrics are a stage's metrics.
 type Metrics struct {
-	set   *telemetry.Set
-	ready atomic.Bool
+	set      *telemetry.Set
+	ready    atomic.Bool // the labels are read
+	stopping atomic.Bool
 
 	records                     telemetry.Counter
 	taught                      telemetry.Counter

@@ -1,15 +1,17 @@
 package pipeline
 
 import (
+	"errors"
 	"strings"
 	"time"
 
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/health"
 )
 
 // troubles lists the faults that stop the stage's work now.
 func (s *Stage) troubles(now time.Time) (list []health.Trouble) {
-	list = s.brokers.Troubles(now)
+	list = append(s.start.Troubles(now), s.brokers.Troubles(now)...)
 	if found := s.partitions.Stuck(now, s.options.StallAfter); len(found) > 0 {
 		doing, cause := s.failing(found[0])
 		found[0].Doing = doing
@@ -25,12 +27,19 @@ func (s *Stage) troubles(now time.Time) (list []health.Trouble) {
 	list = append(list, s.memory.troubles()...)
 	list = append(list, s.streams.Troubles(now)...)
 	if err := s.labels.Failing(); err != nil {
-		list = append(list, health.Trouble{
+		t := health.Trouble{
 			Of:    health.OfLabels,
-			What:  "the labels topic " + s.options.Labels + " cannot be read, and the labels read before stay in force",
+			What:  "the labels topic " + s.options.Labels + " cannot be read on",
 			Cause: err.Error(),
 			Do:    "allow READ on it, or make it again: it is read from its start then",
-		})
+		}
+		if s.metrics.ready.Load() {
+			t.What += ", and the labels read before stay in force"
+		}
+		if open := (*topic.Undecided)(nil); errors.As(err, &open) {
+			t.Do = health.Remedy(err)
+		}
+		list = append(list, t)
 	}
 	return append(list, s.records.Troubles(now, s.options.StallAfter)...)
 }
@@ -55,7 +64,7 @@ func (s *Stage) failing(one health.Stuck) (doing string, cause error) {
 
 // Troubles lists the faults that stop the stage's work now.
 func (m *Metrics) Troubles() []health.Trouble {
-	if !m.ready.Load() {
+	if m.stopping.Load() {
 		return nil
 	}
 	return m.stage.troubles(time.Now())
@@ -69,17 +78,20 @@ func (m *Metrics) Doubts() []health.Trouble {
 }
 
 // Ready returns "" if the labels are read, the stage takes part in its group, no partition is stuck and some
-// of the input can be used; otherwise the reasons why not, one a line.
+// of the input can be used; otherwise the reasons why not and what to do, one a line.
 func (m *Metrics) Ready() string {
-	if !m.ready.Load() {
-		return "reading labels, or stopping"
-	}
 	var reasons []string
 	for _, t := range m.Troubles() {
 		if t.Cause != "" {
 			t.What += ": " + t.Cause
 		}
+		if t.Do != "" {
+			t.What += "; what to do: " + t.Do
+		}
 		reasons = append(reasons, t.What)
+	}
+	if len(reasons) == 0 && !m.ready.Load() {
+		return "reading labels, or stopping"
 	}
 	return strings.Join(reasons, "\n")
 }

@@ -148,6 +148,7 @@ type Stage struct {
 	labels     *labels.Topic
 	metrics    *Metrics
 	partitions health.Partitions
+	start      health.Start
 	brokers    health.Brokers
 	streams    health.Streams
 	records    health.Records
@@ -204,10 +205,11 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	}
 	s.metrics.memoryLimit.Set(float64(o.Budget))
 	s.metrics.stage = s
+	s.start.Limit = o.StallAfter
 	s.brokers.Group, s.brokers.Limit = o.Group, o.group().Longest()
 	s.labels = labels.New(labels.Options{
 		Client: client, Topic: o.Labels, Dead: o.Dead, Decode: o.Decode, Support: o.Support, Most: mostLabels,
-		Shown: s.metrics.labelled, Watch: o.Watch, Log: o.Log,
+		Shown: s.metrics.labelled, Watch: o.Watch, Patience: o.StallAfter, Log: o.Log,
 	})
 	return s, nil
 }
@@ -232,6 +234,13 @@ func (s *Stage) Metrics() *Metrics { return s.metrics }
 func (s *Stage) Run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var beside sync.WaitGroup
+	beside.Go(func() { every(following, time.Second, func(now time.Time) { s.survey(following, now) }) })
+	defer func() {
+		stop()
+		beside.Wait()
+	}()
 	if err := s.prepare(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -241,7 +250,7 @@ func (s *Stage) Run(ctx context.Context) error {
 	s.options.Memory.Judged = s.options.Episodes != "" || s.options.Observer != nil
 	s.pool = newPool(s.options.Workers)
 	ready, followed := make(chan struct{}), make(chan error, 1)
-	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.start.Begin("reading the labels topic "+s.options.Labels, time.Now())
 	go func() {
 		err := s.labels.Follow(following, sync.OnceFunc(func() { close(ready) }))
 		if err != nil {
@@ -255,22 +264,21 @@ func (s *Stage) Run(ctx context.Context) error {
 			once.Do(func() { fail(s.hangs(j, since)) })
 		}
 	})
-	var beside sync.WaitGroup
-	beside.Go(func() { every(following, time.Second, func(now time.Time) { s.survey(following, now) }) })
 	beside.Go(func() { every(following, 250*time.Millisecond, s.guard) })
 	defer func() {
 		stop()
 		<-followed
-		beside.Wait()
 	}()
 	select {
 	case <-ready:
 	case <-ctx.Done():
 	}
+	s.start.Begin("", time.Now())
 	var err error
 	if ctx.Err() == nil {
 		s.metrics.ready.Store(true)
 		err = s.work(ctx)
+		s.metrics.stopping.Store(true)
 		s.metrics.ready.Store(false)
 	}
 	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {

@@ -17,7 +17,7 @@ func (s *Stage) survey(ctx context.Context, now time.Time) {
 		s.askProducers(ctx, now)
 	}
 	lasting, _ := s.brokers.CutOff(now)
-	s.metrics.cutOff.Set(lasting.Seconds())
+	s.metrics.cutOff.Set(max(lasting, s.start.Lasting(now)).Seconds())
 	s.metrics.progress(now)
 	s.notePauses()
 	kinds := map[string]int{}
@@ -98,7 +98,7 @@ func (s *Stage) checkStateTopic(ctx context.Context) {
 		s.log.Error("the state topic was deleted: it is made again, and streams are saved again",
 			"topic", s.options.State)
 		var partitions int
-		if partitions, err = s.awaitAny(ctx); err == nil {
+		if partitions, err = s.largest(ctx); err == nil {
 			err = s.client.Create(ctx, topic.Description{
 				Name: s.options.State, Partitions: partitions, Settings: topic.StateSettings(),
 			})

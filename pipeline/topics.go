@@ -2,7 +2,9 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/segmentio/kafka-go"
 
@@ -13,7 +15,12 @@ import (
 // prepare waits for the input and creates the stage's own topics.
 func (s *Stage) prepare(ctx context.Context) error {
 	o := &s.options
-	partitions, err := s.awaitAny(ctx)
+	defer func() { s.start.Begin("", time.Now()) }()
+	var partitions int
+	err := s.step(ctx, fmt.Sprintf("looking for topics %v", o.In), func() (err error) {
+		partitions, err = s.largest(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -32,30 +39,48 @@ func (s *Stage) prepare(ctx context.Context) error {
 		own = append(own, topic.Description{Name: o.Labels, Partitions: 1, Settings: topic.StateSettings()})
 	}
 	for _, d := range own {
-		if _, err := topic.Await(ctx, s.client, s.log, "making topic "+d.Name, func() (struct{}, error) { return struct{}{}, s.client.Ensure(ctx, d) }); err != nil {
+		if err := s.step(ctx, "making topic "+d.Name, func() error { return s.client.Ensure(ctx, d) }); err != nil {
 			return err
 		}
 	}
+	s.start.Begin("looking at topic "+o.State, time.Now())
 	s.stateID, _ = s.client.ID(ctx, o.State) // on error, the first check of the state topic sets it
 	return nil
 }
 
-// awaitAny waits until one of the inputs exists, and returns the largest number of partitions among those
-// that do. Other inputs may appear later, while the stage works.
-func (s *Stage) awaitAny(ctx context.Context) (int, error) {
-	return topic.Await(ctx, s.client, s.log, fmt.Sprintf("looking for topics %v", s.options.In), func() (partitions int, err error) {
-		missing := error(kafka.UnknownTopicOrPartition)
-		for _, in := range s.options.In {
-			n, err := s.client.Partitions(ctx, in)
-			if err != nil && !topic.IsMissing(err) {
-				return 0, err
-			}
-			if n > 0 {
-				partitions, missing = max(partitions, n), nil
-			}
-		}
-		return partitions, missing
+// step repeats a step of the start until it succeeds, and reports what it waits for. A stage waits for rights
+// too, as supervisors restart it while something is denied; a job, which ends, reports that at once.
+func (s *Stage) step(ctx context.Context, what string, do func() error) error {
+	s.start.Begin(what, time.Now())
+	again := func(err error) bool {
+		denied := topic.CauseOf(err) == topic.Denied && !errors.Is(err, kafka.InvalidTopic)
+		return topic.Temporary(err) || denied && !s.options.Bounded
+	}
+	err := s.client.Outage(s.log, what).Retry(ctx, again, func() error {
+		err := do()
+		s.start.Failed(err)
+		return err
 	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// largest returns the largest number of partitions among the inputs that exist; an error if none does. Other
+// inputs may appear later, while the stage works.
+func (s *Stage) largest(ctx context.Context) (partitions int, err error) {
+	err = kafka.UnknownTopicOrPartition
+	for _, in := range s.options.In {
+		n, failed := s.client.Partitions(ctx, in)
+		if failed != nil && !topic.IsMissing(failed) {
+			return 0, failed
+		}
+		if n > 0 {
+			partitions, err = max(partitions, n), nil
+		}
+	}
+	return partitions, err
 }
 
 // end returns the offset at which work on a partition ends; -1: never.

@@ -51,6 +51,21 @@ func deniedWriting(name string) breaking {
 	})
 }
 
+func deniedReading(name string) breaking {
+	return denied(kafka.ResourceTypeTopic, name, kafka.ACLOperationTypeRead, kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Fetch}, Topic: name, Err: kerr.TopicAuthorizationFailed,
+	})
+}
+
+// deniedMaking denies the right to create a topic. The right to create all topics covers it.
+func deniedMaking(name string) breaking {
+	return both(denied(kafka.ResourceTypeTopic, name, kafka.ACLOperationTypeCreate, kfake.Fault{
+		Keys: []kmsg.Key{kmsg.CreateTopics}, Topic: name, Err: kerr.TopicAuthorizationFailed,
+	}), denied(kafka.ResourceTypeCluster, "kafka-cluster", kafka.ACLOperationTypeCreate, kfake.Fault{
+		Keys: []kmsg.Key{kmsg.CreateTopics}, Topic: name, Err: kerr.TopicAuthorizationFailed,
+	}))
+}
+
 // stageAddress is the address of the stage's connections to a real broker, so that it has rights of its own.
 const stageAddress = "127.0.0.2"
 
@@ -171,8 +186,36 @@ func (b *bed) make(ctx context.Context, name string, partitions int) error {
 	}
 }
 
+// both breaks other, then one, and undoes both in the same order.
 func both(one, other breaking) breaking {
-	return func(ctx context.Context, b *bed) error { return errors.Join(other(ctx, b), one(ctx, b)) }
+	return func(ctx context.Context, b *bed) error {
+		err := other(ctx, b)
+		undo := b.undo
+		b.undo = nil
+		err = errors.Join(err, one(ctx, b))
+		if first, second := undo, b.undo; first != nil {
+			b.undo = func() error {
+				err := first()
+				if second != nil {
+					err = errors.Join(err, second())
+				}
+				return err
+			}
+		}
+		return err
+	}
+}
+
+// refilled creates an input again and fills it beyond the offsets that were committed.
+func refilled(name string) breaking {
+	return func(ctx context.Context, b *bed) error {
+		if err := madeAgain(name, 1)(ctx, b); err != nil {
+			return err
+		}
+		const n = 60
+		b.more = n
+		return b.send(ctx, name, n)
+	}
 }
 
 // sent sends one record to the input.
@@ -279,22 +322,24 @@ func longLabel(b *bed) record.Out {
 	return record.Out{Key: []byte("long"), Value: value}
 }
 
-// hangingSender leaves a transaction open in the input.
-func hangingSender(ctx context.Context, b *bed) error {
-	sender, err := kgo.NewClient(kgo.SeedBrokers(b.client.Brokers()...), kgo.TransactionalID("hangs"),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionTimeout(10*time.Minute))
-	if err != nil {
-		return err
+// hangingSender leaves a transaction open in a topic.
+func hangingSender(name string) breaking {
+	return func(ctx context.Context, b *bed) error {
+		sender, err := kgo.NewClient(kgo.SeedBrokers(b.client.Brokers()...), kgo.TransactionalID("hangs"),
+			kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionTimeout(10*time.Minute))
+		if err != nil {
+			return err
+		}
+		if err := sender.BeginTransaction(); err != nil {
+			return err
+		}
+		b.undo = func() error {
+			err := sender.EndTransaction(context.WithoutCancel(ctx), kgo.TryAbort)
+			sender.Close()
+			return err
+		}
+		return sender.ProduceSync(ctx, &kgo.Record{Topic: name, Value: raw(b.feed.vector(0))}).FirstErr()
 	}
-	if err := sender.BeginTransaction(); err != nil {
-		return err
-	}
-	b.undo = func() error {
-		err := sender.EndTransaction(context.WithoutCancel(ctx), kgo.TryAbort)
-		sender.Close()
-		return err
-	}
-	return sender.ProduceSync(ctx, &kgo.Record{Topic: inTopic, Value: raw(b.feed.vector(0))}).FirstErr()
 }
 
 // allowAll allows everyone everything that is not denied.

@@ -21,6 +21,7 @@ type cell struct {
 	idsAgain      bool    // the input is created again, so positions and ids repeat
 	later         bool    // nothing can be written to the input meanwhile
 	onceOnly      bool    // only exactly once needs it
+	atStart       bool    // the stage is stopped before it fails, and started again
 	short         bool    // played in CI
 	on            ground  // brokers on which it can be played
 	begin         func(context.Context, *bed) error
@@ -50,6 +51,7 @@ const (
 	retries    = "keeps what is closed in bounded memory and tries again, ever more slowly"
 	goesOn     = "goes on with the labels that it has"
 	deadLetter = "writes a dead letter"
+	waitsFirst = "waits for it and reads nothing"
 )
 
 // cells returns the cells that are played. The table's other pairs are in elsewhere and meaningless.
@@ -57,7 +59,8 @@ func cells() []cell {
 	const partition = "partition"
 	stuck := trouble{"has not got on", partition}
 	inputStuck := trouble{inTopic + "/0 " + stuck.text, partition}
-	cutOff, labelsUnread := trouble{"cut off for", "brokers"}, trouble{labelsTopic, "labels"}
+	notAtWork := trouble{"not at work for", "brokers"}
+	cutOff, labelsUnread := trouble{"cut off for", "brokers"}, trouble{"the labels topic", "labels"}
 	group := []kmsg.Key{kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat}
 	transaction := []kmsg.Key{kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.EndTxn}
 	return []cell{
@@ -123,7 +126,7 @@ func cells() []cell {
 			resource: "input", way: "hanging", how: "a sender's transaction hangs",
 			does: "answers up to the transaction and other inputs",
 			told: trouble{"a transaction that has not ended", "transaction"}, othersGoOn: true, short: true,
-			begin: hangingSender,
+			begin: hangingSender(inTopic),
 		},
 		{
 			resource: "input", way: "denied", how: "READ denied",
@@ -146,6 +149,10 @@ func cells() []cell {
 		{
 			resource: "input", way: "made again", how: "with three partitions", does: "begins at their start",
 			othersGoOn: true, idsAgain: true, begin: madeAgain(inTopic, 3),
+		},
+		{
+			resource: "input", way: "made again", how: "refilled past the old offsets, within a second",
+			does: "answers all of it", othersGoOn: true, idsAgain: true, short: true, begin: refilled(inTopic),
 		},
 		{
 			resource: "input", way: "huge", how: "a batch that inflates to 192 MiB", does: deadLetter, letter: true,
@@ -226,6 +233,11 @@ func cells() []cell {
 			othersGoOn: true, begin: madeAgain(labelsTopic, 3),
 		},
 		{
+			resource: "labels", way: "hanging", how: "a teacher's transaction hangs", does: goesOn,
+			told: trouble{"a transaction that began at offset", "labels"}, othersGoOn: true, short: true,
+			begin: hangingSender(labelsTopic),
+		},
+		{
 			resource: "review", way: "denied", how: "WRITE denied", does: retries, told: stuck,
 			begin: deniedWriting(reviewTopic),
 		},
@@ -288,6 +300,45 @@ func cells() []cell {
 			resource: "one labeller", way: "huge", how: "a name of 600 KB", does: deadLetter, letter: true,
 			othersGoOn: true,
 			begin:      taught(longLabel),
+		},
+		{
+			resource: "brokers", way: "away", how: "connections are refused at a restart", does: waitsFirst,
+			told: notAtWork, atStart: true, short: true, begin: refused,
+		},
+		{
+			resource: "brokers", way: "hanging", how: "connections hang at a restart", does: waitsFirst,
+			told: notAtWork, atStart: true, begin: held,
+		},
+		{
+			resource: "group coordinator", way: "denied", how: "READ denied at a restart", does: waitsFirst,
+			told: cutOff, atStart: true,
+			begin: denied(kafka.ResourceTypeGroup, groupName, kafka.ACLOperationTypeRead, kfake.Fault{
+				Keys: group, TopLevel: true, Err: kerr.GroupAuthorizationFailed,
+			}),
+		},
+		{
+			resource: "transaction coordinator", way: "denied", how: "WRITE denied at a restart", does: waitsFirst,
+			told: stuck, onceOnly: true, atStart: true,
+			begin: denied(kafka.ResourceTypeTransactionalID, "*", kafka.ACLOperationTypeWrite, kfake.Fault{
+				Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.TransactionalIDAuthorizationFailed,
+			}),
+		},
+		{
+			resource: "input", way: "away", how: "missing at a restart, and made later", does: waitsFirst,
+			told: notAtWork, atStart: true, idsAgain: true, later: true,
+			begin: both(deleted(besideTopic, 1), deleted(inTopic, 1)),
+		},
+		{
+			resource: "output", way: "denied", how: "missing at a restart, CREATE denied", does: waitsFirst,
+			told: notAtWork, atStart: true, short: true, begin: both(deleted(outTopic, 1), deniedMaking(outTopic)),
+		},
+		{
+			resource: "state", way: "denied", how: "READ denied at a restart", does: waitsFirst, told: stuck,
+			atStart: true, begin: deniedReading(stateTopicName),
+		},
+		{
+			resource: "labels", way: "denied", how: "READ denied at a restart", does: waitsFirst, told: labelsUnread,
+			atStart: true, short: true, begin: deniedReading(labelsTopic),
 		},
 	}
 }

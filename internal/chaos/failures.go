@@ -35,10 +35,11 @@ type bed struct {
 	network *network           // of the stage
 	metrics *pipeline.Metrics
 	feed    *feed
-	undo    func() error // undoes what begin broke; nil: nothing to undo
-	more    int          // items sent by begin
-	later   bool         // nothing can be sent before the end of the failure
-	log     lines        // of the stage, warnings and above
+	undo    func() error        // undoes what begin broke; nil: nothing to undo
+	more    int                 // items sent by begin
+	later   bool                // nothing can be sent before the end of the failure
+	log     lines               // of the stage, warnings and above
+	start   func() (end func()) // starts the stage
 
 	resident atomic.Int64 // most bytes of this process
 
@@ -98,14 +99,25 @@ func (t *tableSettings) playCell(ctx context.Context, c *cell, cluster *testkafk
 		expected += n
 		return b.send(ctx, name, n)
 	}
+	end := b.start()
+	defer func() {
+		b.network.thaw()
+		end()
+	}()
 	if err := errors.Join(send(inTopic, 20), b.within(ctx, toldBy, "answers before", func() bool {
 		return b.count() == expected
 	})); err != nil {
 		return outcome{err: err}
 	}
+	if c.atStart {
+		end()
+	}
 	begun, logged := time.Now(), b.log.n.Load()
 	if err := c.begin(ctx, b); err != nil {
 		return outcome{err: fmt.Errorf("begin: %w", err)}
+	}
+	if c.atStart {
+		end = b.start()
 	}
 	expected += b.more
 	if b.later = b.later || c.later; !b.later {
@@ -193,14 +205,7 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 		}
 		brokers = []string{b.server.Address}
 	}
-	connect := func(s topic.Settings) *topic.Client {
-		s.Brokers = brokers
-		client, failed := topic.Connect(s)
-		err = errors.Join(err, failed)
-		return client
-	}
-	b.client = connect(topic.Settings{ClientID: "breaker", Log: quiet})
-	mine := connect(topic.Settings{ClientID: "stage", Dial: b.network.dial, Log: log})
+	b.client, err = topic.Connect(topic.Settings{Brokers: brokers, ClientID: "breaker", Log: quiet})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -227,18 +232,12 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 	for _, e := range b.feed.support() {
 		o.Support = append(o.Support, stream.Example{ID: e.ID, Label: e.Label, Vector: e.Vector})
 	}
-	o.Delivery = &producer.AtLeastOnce{Client: mine, Log: log}
-	if once {
-		o.Delivery = &producer.ExactlyOnce{Client: mine, Log: log}
-	}
-	s, wrong := pipeline.New(mine, o)
-	if err = errors.Join(err, failed, wrong); err != nil {
+	if err = errors.Join(err, failed); err != nil {
 		return nil, nil, err
 	}
-	b.metrics = s.Metrics()
+	b.start = func() func() { return b.run(ctx, brokers, o, once) }
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	var all sync.WaitGroup
-	all.Go(func() { _ = s.Run(running) }) // an error shows as missing answers
 	all.Go(func() {
 		for topic.Pause(running, 100*time.Millisecond) == nil {
 			if now, ok := residentBytes(os.Getpid()); ok && now > b.resident.Load() {
@@ -254,12 +253,41 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 		b.network.thaw()
 		end()
 		all.Wait()
-		mine.Close()
 		b.client.Close()
 		if b.server != nil {
 			b.server.Close()
 		}
 	}, nil
+}
+
+// run starts a stage and returns what stops it.
+func (b *bed) run(ctx context.Context, brokers []string, o pipeline.Options, once bool) (end func()) {
+	client, err := topic.Connect(topic.Settings{
+		Brokers: brokers, ClientID: "stage", Dial: b.network.dial, Log: o.Log,
+	})
+	if err != nil {
+		panic(err) // nothing is connected yet, and the settings are the same in every cell
+	}
+	o.Delivery = &producer.AtLeastOnce{Client: client, Log: o.Log}
+	if once {
+		o.Delivery = &producer.ExactlyOnce{Client: client, Log: o.Log}
+	}
+	s, err := pipeline.New(client, o)
+	if err != nil {
+		panic(err)
+	}
+	b.metrics = s.Metrics()
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = s.Run(running) // an error shows as missing answers
+	}()
+	return func() {
+		cancel()
+		<-ended
+		client.Close()
+	}
 }
 
 // mostPartitions bounds the partitions of the output in any cell.

@@ -162,15 +162,6 @@ func (s *Settings) mechanism(log *slog.Logger) (sasl.Mechanism, error) {
 	}
 }
 
-// password returns a mechanism that logs in with the user's password of that time. It fails if user or password
-// cannot be used.
-func (s *Settings) password(name string, log *slog.Logger, with func(string) (sasl.Mechanism, error)) (sasl.Mechanism, error) {
-	if _, err := with(s.Password); err != nil {
-		return nil, fmt.Errorf("sasl-user: %w", err)
-	}
-	return &password{name: name, file: s.PasswordFile, with: with, log: log, last: s.Password}, nil
-}
-
 // call runs one request with a deadline. It repeats it at once if the connection is broken, as every pooled
 // connection is after its broker has restarted. Only for requests that may be repeated.
 func call[T any](ctx context.Context, do func(context.Context) (T, error)) (T, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -21,6 +22,17 @@ type password struct {
 
 	mutex sync.Mutex
 	last  string
+}
+
+// password returns a mechanism that logs in with the user's password of that time. It fails if user or
+// password cannot be used.
+func (s *Settings) password(name string, log *slog.Logger,
+	with func(password string) (sasl.Mechanism, error),
+) (sasl.Mechanism, error) {
+	if _, err := with(s.Password); err != nil {
+		return nil, fmt.Errorf("sasl-user: %w", err)
+	}
+	return &password{name: name, file: s.PasswordFile, with: with, log: log, last: s.Password}, nil
 }
 
 // Name implements sasl.Mechanism.

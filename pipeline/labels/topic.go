@@ -33,7 +33,9 @@ type Options struct {
 	Most    int                        // most examples of the topic in force, the latest; 0: no bound
 	Shown   func(inForce, leftOut int) // called with each current version; nil: not called
 	Watch   time.Duration              // how often to check for new partitions and a recreated topic; default 5 s
-	Log     *slog.Logger
+	// Patience is how long a transaction may hold back the topic before that is reported; default 45 s.
+	Patience time.Duration
+	Log      *slog.Logger
 }
 
 // Topic follows the labels topic for the whole process. The topic is read once; all streams and replays use
@@ -90,7 +92,7 @@ func (v *Version) Reset(memory *stream.Stream, name string, position Position) {
 
 func New(o Options) *Topic {
 	o.Decode.StreamBy = ""
-	o.Watch = cmp.Or(o.Watch, 5*time.Second)
+	o.Watch, o.Patience = cmp.Or(o.Watch, 5*time.Second), cmp.Or(o.Patience, 45*time.Second)
 	l := &Topic{options: o}
 	l.agreed.changed = make(chan struct{}, 1)
 	l.current.Store(l.begin(0).root)
@@ -108,19 +110,21 @@ func (l *Topic) begin(partitions int) *history {
 // read.
 var errRemade = errors.New("the labels topic was made again, or has more partitions")
 
-// Follow reads the topic to its end, calls ready, and keeps reading until ctx ends. An error before ready is
-// returned. Errors after it are reported, and streams continue with the labels in memory.
+// Follow reads the topic to its end, calls ready, and keeps reading until ctx ends. Errors are reported, and
+// the topic is read again until it can be; streams continue with the labels in memory meanwhile. Follow
+// returns an error only if the options are wrong.
 func (l *Topic) Follow(ctx context.Context, ready func()) error {
 	if l.options.Topic == "" || l.fixed {
 		ready()
 		<-ctx.Done()
 		return nil
 	}
-	held := false
+	if _, err := record.NewDecoder(l.options.Decode); err != nil {
+		return fmt.Errorf("labels topic %s: %w", l.options.Topic, err)
+	}
 	outage := l.options.Client.Outage(l.options.Log, "following the labels topic "+l.options.Topic)
 	for {
 		err := l.read(ctx, func() {
-			held = true
 			outage.Over()
 			l.setFailing(nil)
 			ready()
@@ -133,8 +137,6 @@ func (l *Topic) Follow(ctx context.Context, ready func()) error {
 		case errors.Is(err, errRemade), errors.As(err, &gone):
 			l.options.Log.Warn("the labels topic is read again from its start", "topic", l.options.Topic, "reason", err)
 			continue
-		case !held:
-			return fmt.Errorf("labels topic %s: %w", l.options.Topic, err)
 		}
 		l.setFailing(err)
 		if outage.Wait(ctx, err) != nil {
@@ -207,6 +209,7 @@ func (l *Topic) read(ctx context.Context, ready func()) error {
 		return err
 	}
 	behind := n
+	waiting := waiting{since: make([]time.Time, n)}
 	atEnd := make([]bool, n)
 	publish := time.NewTimer(time.Hour)
 	defer publish.Stop()
@@ -238,6 +241,9 @@ func (l *Topic) read(ctx context.Context, ready func()) error {
 			letters, err := l.take(ctx, records, decoder, part.partition, part.batch)
 			if err != nil {
 				return err
+			}
+			if open, changed := waiting.add(l.options, part.partition, part.batch); changed {
+				l.setFailing(open)
 			}
 			if len(part.batch.Records) > 0 && behind == 0 && !changed {
 				changed = true
