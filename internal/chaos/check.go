@@ -159,7 +159,7 @@ func longestWait(in *truth, got *answers) (longest time.Duration) {
 func standstills(in *truth, got *answers) []time.Duration {
 	type span struct {
 		first, last time.Time // when its items were sent
-		answered    []time.Time
+		answers     []time.Time
 	}
 	spans := map[string]*span{}
 	for id, sent := range in.sent {
@@ -176,15 +176,15 @@ func standstills(in *truth, got *answers) []time.Duration {
 			s.last = sent
 		}
 		if at, ok := got.at[id]; ok {
-			s.answered = append(s.answered, at)
+			s.answers = append(s.answers, at)
 		}
 	}
 	var gaps []time.Duration
 	for _, s := range spans {
-		slices.SortFunc(s.answered, time.Time.Compare)
+		slices.SortFunc(s.answers, time.Time.Compare)
 		var longest time.Duration
 		before := time.Time{}
-		for _, at := range s.answered {
+		for _, at := range s.answers {
 			if !before.IsZero() && before.Before(s.last) {
 				longest = max(longest, at.Sub(before))
 			}
