@@ -48,7 +48,7 @@ func (e *Evaluate) settings() []definition {
 			when("eval stream", nil, "folder that holds X.npy and y.npy").example("DIR").
 			when("eval paper", nil, "folder that holds the folders of the sets").example("ROOT").neededBy(measuring...),
 		define("export", &e.Export, []string{"eval fewshot", "eval stream", "eval file", "eval cluster"}, "",
-			"folder to write the very tasks or stream to as .npy, for other tools").example("DIR"),
+			"folder for the tasks or the stream as .npy, for other tools").example("DIR"),
 		define("shots", &e.Shots, tasks, []string{"1", "5"}, "labelled rows a class").example("N,...").
 			when("eval stream", []string{"5"}, "labelled rows a class before the start; 0: none, clusters are scored").
 			when("eval file", []string{"1", "3", "5"}, "labelled rows a class"),

@@ -26,9 +26,9 @@ func (f *Files) settings() []definition {
 		define("input", &f.Input, []string{"label", "feed"}, "",
 			"file of embeddings: .npy, .npz, .csv, .jsonl, .parquet, .arrow").
 			example("FILE").neededBy("label", "feed"),
-		define("k", &f.K, label, 0, "clusters to find where there is no support; auto: as many as the graph falls into",
+		define("k", &f.K, label, 0, "clusters to find without support; auto: the communities of the graph",
 			atMost[Clusters](1<<20)).
-			when("eval cluster", 10, "clusters to find; auto: as many as the graph falls into",
+			when("eval cluster", 10, "clusters to find; auto: the communities of the graph",
 				atMost[Clusters](1<<16)),
 		define("class-vectors", &f.ClassVectors, label, "",
 			"file of one vector for each class, as a text encoder makes of its name; in a .npy file row 0 is of "+
@@ -37,7 +37,7 @@ func (f *Files) settings() []definition {
 		define("output", &f.Output, label, "", "file of labels: .jsonl, .csv, .npy, .npz, .parquet, .arrow").example("FILE").
 			when("tune", "", "file for the numbers, which --solver takes; else stdout").example("FILE.yaml").neededBy("label"),
 		define("ordered", &f.Ordered, []string{"label", "eval file"}, "auto",
-			"whether rows that follow each other are often the same thing; auto: as far as the file shows it",
+			"whether neighbouring rows are often the same thing; auto: as far as the file shows it",
 			oneOf("auto", "true", "false")),
 		define("calibrate", &f.Calibrate, []string{"label", "eval file"}, true,
 			"fit confidence to labelled rows that are held out, by up to four solves of a part of the file"),

@@ -188,7 +188,7 @@ func (l *Listen) check(c *Config, fault report) {
 			"is %s: must be one FILE, or none, and one view=FILE", strings.Join(l.TokenFiles, ","))
 	}
 	if l.ViewToken != "" && (l.Token == "" || l.Token == l.ViewToken) {
-		fault("listen-token-file", "names a token to read: needs another token beside it, for those who teach")
+		fault("listen-token-file", "names a token to read: needs another token beside it, for people who teach")
 	}
 	if _, _, open := l.tokenFiles(); !l.IsLoopback() && l.Token == "" && !open {
 		fault("listen",
@@ -209,11 +209,11 @@ func (k *Check) settings() []definition {
 	return []definition{
 		define("create", &k.Create, check, false, "make the topics that are missing"),
 		define("compact", &k.Compact, check, false,
-			"have topics compacted that must be: a labels topic that a producer made is not"),
+			"set compaction where a topic needs it, such as a labels topic that a producer made"),
 		define("partitions", &k.Partitions, check, 4,
 			"partitions of a topic that is made, where no other topic decides",
 			atLeast(1), atMost(10000)),
-		define("replicas", &k.Replicas, check, 0, "copies of a topic that is made; 0: as the brokers are set",
+		define("replicas", &k.Replicas, check, 0, "replicas of a topic that is made; 0: the brokers' default",
 			atLeast(0), atMost(32767)),
 	}
 }

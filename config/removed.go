@@ -38,7 +38,7 @@ var replaced = []struct {
 		use:   "the topic's latest 100,000 examples are in force; a --support file may hold more",
 	},
 	{names: []string{"listen-open"}, use: "--listen-token-file none lets everyone in"},
-	{names: []string{"stall-after"}, use: "a partition that does not get on for 45 s is told"},
+	{names: []string{"stall-after"}, use: "a partition without progress for 45 s is reported"},
 	{
 		[]string{"embedded-listen"},
 		labelling,

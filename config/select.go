@@ -34,7 +34,7 @@ func (s *Select) settings() []definition {
 			"only letters written since then: a duration such as 2h, or an RFC 3339 time").example("TIME").
 			when("similar", "", "only items of that time and later: a duration such as 2h, or an RFC 3339 time").
 			when("correct", "24h", "where the range begins: a duration before now, or an RFC 3339 time"),
-		define("unknown", &s.Unknown, []string{"tail"}, false, "only items that are like nothing that is labelled"),
+		define("unknown", &s.Unknown, []string{"tail"}, false, "only unknown items"),
 		define("count", &s.Count, []string{"tail"}, 0, "records to show before it ends; 0: until stopped",
 			atLeast(0)).
 			when("similar", 10, "items to show", atLeast(1), atMost(100)).
@@ -75,7 +75,7 @@ func (s *Select) check(c *Config, fault report) {
 	}
 }
 
-// Change says what a command changes, and who says so.
+// Change holds what a command changes, and the author of the change.
 type Change struct {
 	Forget bool
 	Name   string // to forget
@@ -91,11 +91,11 @@ func (h *Change) settings() []definition {
 			"forget the examples of the file, by their ids, instead of teaching them"),
 		define("name", &h.Name, []string{"forget"}, "", "class, cluster or name to forget").example("NAME").
 			neededBy("forget"),
-		define("by", &h.By, with(orders, "teach", "forget"), "", "who says so: kept with each record").
+		define("by", &h.By, with(orders, "teach", "forget"), "", "author: kept with each record").
 			example("NAME"),
 		define("dry-run", &h.DryRun, []string{"dead replay"}, false,
-			"say what would be replayed, and replay nothing").
-			when("correct", false, "say what would be corrected, and correct nothing"),
+			"print what would be replayed, and replay nothing").
+			when("correct", false, "print what would be corrected, and correct nothing"),
 		define("again", &h.Again, []string{"dead replay"}, false, "replay those too that were replayed before"),
 		define("force", &h.Force, []string{"label"}, false, "overwrite the output").
 			when("state import", false, "put what the file holds above memory that was saved since"),
@@ -115,7 +115,7 @@ func (o *Output) settings() []definition {
 	return []definition{
 		define("json", &o.JSON, printed, false, "print one JSON object a line instead of a table"),
 		define("raw", &o.Raw, []string{"tail", "state show", "dead show"}, false,
-			"print what senders wrote as it is, whole, with whatever steers a terminal"),
+			"print senders' texts unchanged, with control characters"),
 		define("full", &o.Full, []string{"tail"}, false, "show attributes whole, however long"),
 	}
 }

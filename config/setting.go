@@ -125,7 +125,7 @@ func (s Setting) names() string {
 type definition []Setting
 
 // define makes a setting of a field of Config: the commands that take it, its default and its bounds. A field
-// that is a pointer has the default nil: whoever uses it decides what replaces a value that was not given.
+// that is a pointer has the default nil: its user decides what replaces a missing value.
 func define[T any](name string, field *T, commands []string, byDefault T, help string,
 	bounds ...bound,
 ) definition {

@@ -83,7 +83,7 @@ func (s *Solver) settings() []definition {
 		define("lambda", &s.Lambda, labelling, nil, "weight of the graph against the prototypes", atLeast(0.)),
 		define("rho", &s.Rho, labelling, nil, "graph neighbours of each item", atLeast(0), atMost(1000)),
 		define("edge-decay", &s.EdgeDecay, solving, nil,
-			"what an item's next nearest neighbour weighs of the one before; 1: all the same", above(0.), atMost(1.)),
+			"weight of each further neighbour as a share of the one before; 1: equal weights", above(0.), atMost(1.)),
 		define("tau", &s.Tau, labelling, nil, "weight of the distance to a prototype", atLeast(0.)),
 		define("u", &s.U, labelling, nil, "pull of means to the unit sphere: 0 K-means, 1 spherical", atLeast(0.),
 			atMost(1.)),

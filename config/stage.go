@@ -32,11 +32,11 @@ func (s *Stage) records() []definition {
 		define("support-labels", &s.SupportLabels, []string{"label", "audit"}, "",
 			".npy file of integers, the classes of a .npy support file, -1 unknown").example("FILE"),
 		define("stream-by", &s.StreamBy, checked, "key",
-			"what tells streams of a partition apart: key, partition, header:NAME or field:NAME"),
+			"source of the stream's name: key, partition, header:NAME or field:NAME"),
 		define("format", &s.Format, checked, "auto", "form of a record without a content-type header",
 			oneOf("auto", "json", "f32", "f16", "bf16", "nv", "cloudevents")),
 		define("dimension", &s.Dimension, checked, 0,
-			"numbers in an embedding; 0: what labels, state and records agree on", atLeast(0), atMost(1<<14)),
+			"numbers in an embedding; 0: the dimension on which labels, state and records agree", atLeast(0), atMost(1<<14)),
 		define("track-by", &s.TrackBy, checked, "record",
 			"what a track is: record, as the record's track says, or object, by the id of an nv.Frame's or DL Streamer's object",
 			oneOf("record", "object")),
@@ -118,39 +118,39 @@ func (m *Memory) settings() []definition {
 	return []definition{
 		define("warm", &m.Warm, answering, true, "learn from episode to episode"),
 		define("time", &m.Time, with(stage, "eval stream"), true,
-			"use the order of a stream's items: what comes one after the other is likely the same thing, as far as the stream shows it"),
+			"use the order of a stream's items: neighbours in time are likely the same thing, as far as the stream shows it"),
 		define("frame-weight", &m.FrameWeight, []string{"eval stream", SolverFile}, 4.,
-			"how strongly items of one frame are held to be different things; 0: not at all", atLeast(0.),
+			"weight of the rule that items of one frame are different things; 0: none", atLeast(0.),
 			atMost(1e6)),
 		define("track-ttl", &m.TrackTTL, []string{"eval stream", SolverFile}, 1000,
-			"for how many items of its stream a label given to a track is remembered after the track's last item",
+			"number of the stream's items after a track's last one for which the track's label is remembered",
 			atLeast(0), atMost(1<<30)),
 		define("discover", &m.Discover, with(stage, "eval stream"), false,
-			"find clusters with stable ids among what has no label"),
+			"group items without a label into clusters with stable ids"),
 		define("discover-distance", &m.DiscoverDistance, []string{"eval stream", SolverFile}, .36,
-			"how fine clusters are: items further than this from every cluster, by 1 less the cosine, make a new one",
+			"greatest distance (1 less the cosine) to a cluster at which an item joins it; others make a new one",
 			above(0.), atMost(1.)),
 		define("unknown-rate", &m.UnknownRate, with(answering, "label", "eval file"), .05,
-			"share of items of known classes that may be called unknown: what the limit aims at, not a bound",
+			"share of items of known classes that may be called unknown: a target, not a bound",
 			above(0.), below(1.)),
 		define("review-rate", &m.ReviewRate, stage, .03,
 			"share of items proposed for review, on the page and in --review", atLeast(0.), atMost(1.)),
 		define("max-wrong", &m.MaxWrong, with(stage, "eval stream"), 0,
-			"results say whether they are sure: of those no more than this share is wrong, in nine of ten streams "+
-				"whose classes are all labelled and that do not drift; 0: nothing is said",
+			"results say whether they are sure: of the sure ones at most this share is wrong, in nine of ten streams "+
+				"whose classes are all labelled and that do not drift; 0: without `sure`",
 			atLeast(0.), below(1.)),
 		define("share-metric", &m.ShareMetric, stage, false,
 			"share what streams learn about distance between streams of one process"),
 		define("state-ttl", &m.StateTTL, stage, 0, "silence after which a stream's state is retired; off: never",
 			atLeast[time.Duration](0)),
 		define("recent", &m.Recent, []string{"run", "demo"}, 64<<20,
-			"bytes of the last answered items, which similar and the page ask for; 0: none are kept",
+			"bytes of the latest answered items that are kept for the page and similar; 0: none",
 			atLeast[Bytes](0), atMost[Bytes](1<<40)),
 		define("memory", &m.Budget, stage, 0,
 			"bytes that the process may take: beyond, metrics are given up, then streams of few episodes, then "+
 				"reading waits; 0: GOMEMLIMIT, or what the control group allows, or no bound", atLeast[Bytes](0)),
 		define("recovery-target", &m.RecoveryTarget, stage, 30*time.Second,
-			"time that a new owner of a partition may need to catch up: where it would take longer, state is written more often",
+			"time that a new owner of a partition may take to catch up: state is written often enough for it",
 			atLeast(time.Second)),
 	}
 }
@@ -167,14 +167,14 @@ func (b *Backfill) settings() []definition {
 	return []definition{
 		define("job", &b.Job, backfill, "", "name of the job: its processes share one plan under it, and a rerun resumes").
 			example("NAME").neededBy("backfill").when("correct", "", "name of the job: its processes share one plan under "+
-			"it, and a rerun resumes; none: named after what the labels topic holds now"),
+			"it, and a rerun resumes; none: named after the position in the labels topic"),
 		define("from", &b.From, backfill, "earliest",
 			"where the range begins: RFC 3339, an offset, earliest or latest").
 			example("OFFSET").when("tail", "latest", "where to begin: RFC 3339, an offset, earliest or latest"),
 		define("to", &b.To, with(backfill, "correct"), "latest",
-			"where the range ends, itself left out; latest is fixed once at the start").
-			example("OFFSET").when("tail", "", "where to end, itself left out; latest: what is there now, and from the "+
-			"earliest unless --from says otherwise; none: until stopped").example("OFFSET"),
+			"end of the range, exclusive; latest is fixed once at the start").
+			example("OFFSET").when("tail", "", "end of the range, exclusive; latest: the topic's end now, and "+
+			"from the earliest record unless --from is given; none: until stopped").example("OFFSET"),
 		define("from-state", &b.FromState, backfill, "",
 			"group whose state to start from; none: cold").example("GROUP").
 			when("correct", "", "group whose state to start from; none: that of --group"),

@@ -13,7 +13,7 @@ var auditCommand = command{
 	short: "list labelled examples that disagree with the others",
 	long: "audit answers each labelled example of the labels topic and of the support by all the others, and lists those that get\n" +
 		"another label: by stream and class, worst first, with the id by which teach corrects or forgets them. An example that is\n" +
-		"alone in its class cannot be told wrong. Nothing is changed.",
+		"alone in its class cannot be checked. Nothing is changed.",
 	example: "  slkstream audit --labels labels\n  slkstream audit --support sample/support.jsonl --json",
 	run:     audit,
 }

@@ -13,9 +13,9 @@ import (
 var backfillCommand = command{
 	name:  "backfill",
 	short: "label a bounded range of a topic, resumable, then exit",
-	long: "backfill answers what lies between --from and --to in the input topics. Any number of processes with the same --job share\n" +
-		"the work by one plan, which the first of them writes; a job that was killed goes on where it was, and one that is\n" +
-		"finished says so. It starts cold unless --from-state names a group whose memory it is to start with.",
+	long: "backfill answers the range from --from to --to of the input topics. Any number of processes with the same --job share\n" +
+		"the work by one plan, which the first of them writes; a killed job resumes, and a finished\n" +
+		"one reports that. It starts cold unless --from-state names a group to start from.",
 	run: onKafka(backfill),
 }
 

@@ -9,7 +9,7 @@ var brokerCommand = command{
 	name:  "broker",
 	short: "run the embedded broker alone until stopped",
 	long: "broker runs the embedded broker on a loopback port that any Kafka client can use, and prints its address.\n" +
-		"Where another process serves the directory already, it stands by and takes over when that one ends.",
+		"If another process serves the directory already, it stands by and takes over when that one ends.",
 	run: runBroker,
 }
 

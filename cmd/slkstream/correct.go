@@ -18,12 +18,11 @@ import (
 
 var correctCommand = command{
 	name:  "correct",
-	short: "answer a range again with the labels of now, and write what is called something else",
-	long: "correct answers the range from --since to --to again, with the labels of now and what streams\n" +
-		"have learned, compares with the results and the corrections that are there, by id, and writes\n" +
-		"only the differences to the corrections topic. Any number of processes share the work, as those\n" +
-		"of a backfill do, and a job that was killed goes on where it was. It ends with a summary: what\n" +
-		"was called what, how often.",
+	short: "answer a range again with today's labels, and write the labels that differ",
+	long: "correct answers the range from --since to --to again, with today's labels and what streams\n" +
+		"have learned. It compares with the existing results and corrections by id, and writes the\n" +
+		"differences to the corrections topic. Any number of processes share the work, as in a\n" +
+		"backfill, and a killed job resumes. A summary counts the items by old and new label.",
 	example: "  slkstream correct --in in --out results --labels labels --corrections corrections --dry-run",
 	run:     onKafka(correct),
 }

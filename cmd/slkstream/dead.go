@@ -27,7 +27,7 @@ var deadCommand = command{
 		},
 		{
 			name:    "dead show",
-			short:   "show dead letters with all that they hold, and what to do about them",
+			short:   "show dead letters whole, with what to do about them",
 			long:    "show prints each dead letter with its headers and its value, why it is there and what can be done about it.",
 			example: "  slkstream dead show --out named --count 3",
 			run:     onKafka(showDead),
@@ -35,7 +35,7 @@ var deadCommand = command{
 		{
 			name:  "dead replay",
 			short: "send the records of dead letters to their topics again",
-			long: "replay sends the records that dead letters keep to the partitions they came from. Their answers have ids of\n" +
+			long: "replay sends the records that dead letters keep to the partitions they came from. Their results have ids of\n" +
 				"their own and name the first as replayOf. A letter that was replayed is marked in its topic and left out from then on, unless --again is given;\n" +
 				"one that was cut to fit its topic cannot be replayed.",
 			example: "  slkstream dead replay --out named --reason dimension --dry-run\n  slkstream dead replay --out named --reason dimension",

@@ -30,7 +30,7 @@ var demoCommand = command{
 		"picture, while the light falls and the camera tilts. After a while a thing comes that no picture showed: click it on\n" +
 		"the page, type its name, and it is found from then on. The page and the terminal show how well that goes beside the\n" +
 		"same stage with three labels in a hundred, without memory, and nearest prototype. Everything runs in this process, on\n" +
-		"an embedded broker. The stage is the one of run; what a picture truly shows is known to the score alone.",
+		"an embedded broker. The stage is the one of run; only the score knows what a picture shows.",
 	run: runDemo,
 }
 

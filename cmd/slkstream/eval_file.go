@@ -13,7 +13,7 @@ var evalFileCommand = command{
 	short: "accuracy of labelling a whole file from a few labels",
 	long: "Draw a few labelled rows of each class, label all other rows of the set as one file, as the label command does, and " +
 		"score them. --method names known methods on the same rows, and episodes, which is the stage over the file as a stream. " +
-		"--export writes the very files for other tools.",
+		"--export writes the files for other tools.",
 	example: "  slkstream eval file --data ./features --shots 1,3,5 --order bursts --trials 3\n" +
 		"  slkstream eval file --data ./features --method default,episodes,poisson,laplace",
 	run: evalFile,

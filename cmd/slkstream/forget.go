@@ -12,8 +12,8 @@ import (
 var forgetCommand = command{
 	name:  "forget",
 	short: "forget a name: its examples, rejections and names, and what streams learned of it",
-	long: "forget takes a name out of the labels topic, with everything that is called by it, and has every\n" +
-		"stage forget what its streams learned of it: before each stream's next episode, and in its next\n" +
+	long: "forget removes a name from the labels topic, with its examples, rejections and names. Every stage\n" +
+		"then forgets what its streams learned of it, before each stream's next episode and in its next\n" +
 		"snapshot. It prints a receipt: what was taken back, which streams' saved state holds the name, and\n" +
 		"which topics may still hold records with it, up to which offset and until when.\n" +
 		"A later example of the name brings it back. A cluster, cluster-17, goes in every stream that has one\n" +

@@ -26,9 +26,9 @@ var labelCommand = command{
 	name:  "label",
 	short: "label a file of vectors",
 	long: "label gives every row of a file a label: one of those that its support or its own labelled rows name, or with --k a " +
-		"cluster from 0 on. The file is solved as one, however large: where its rows do not fit into --max-memory, a code of each " +
-		"is kept, and it is said how much of the neighbours that keeps. The order of the rows is used as far as it means " +
-		"something. The output appears whole, or not at all. --output - writes JSON Lines to stdout.",
+		"cluster from 0 on. The file is one problem, however large. If its rows do not fit into --max-memory, they are quantised, " +
+		"and the log has the share of neighbours that this keeps. The order of the rows is used as far as neighbouring " +
+		"rows agree. The output appears whole, or not at all. --output - writes JSON Lines to stdout.",
 	example: "  slkstream label --input X.npy --support S.npy --support-labels L.npy --output y.npy\n" +
 		"  slkstream label --input items.jsonl --k 10 --output clusters.jsonl",
 	run: label,

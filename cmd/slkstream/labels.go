@@ -18,7 +18,7 @@ var labelsCommand = command{
 	of: []command{
 		{
 			name:  "labels list",
-			short: "list what holds: examples, rejections and names, with who said it and when",
+			short: "list what is in force: examples, rejections and names, with author and time",
 			run:   onKafka(listLabels),
 		},
 		{
@@ -28,7 +28,7 @@ var labelsCommand = command{
 		},
 		{
 			name:  "labels export",
-			short: "write what holds as JSON lines: teach reads the examples back",
+			short: "write what is in force as JSON lines: teach reads the examples back",
 			long: "export writes what holds, a record a line. teach reads a file of examples back;\n" +
 				"a line of a rejection or a name is the value of its record, and goes back with its key.",
 			run: onKafka(exportLabels),

@@ -12,11 +12,11 @@ import (
 var pauseCommand = command{
 	name:  "pause",
 	short: "leave a stream, a partition or everything unanswered until resume",
-	long: "pause has every stage that follows the labels topic leave a stream, a partition of the input,\n" +
-		"or with neither everything unanswered. What is read already is answered, open episodes of a paused\n" +
-		"partition too, so that processes can be stopped then with nothing left open. Nothing is lost: while\n" +
-		"a stream is paused, its partition's committed offset stays at the first of its records, and resume\n" +
-		"has them read again. Keep the pause shorter than the input's retention. Pauses outlive restarts;\n" +
+	long: "pause leaves a stream, a partition of the input, or with neither everything unanswered, in every\n" +
+		"stage that follows the labels topic. Records that are read already are answered, open episodes of\n" +
+		"a paused partition too: then processes can be stopped with nothing left open. Nothing is lost: while\n" +
+		"a stream is paused, its partition's committed offset stays at the first of its records, and after\n" +
+		"resume they are read again. Keep the pause shorter than the input's retention. Pauses outlive restarts;\n" +
 		"/readyz, the page and slkstream_paused show them.",
 	example: "  slkstream pause --stream cam-7 --labels labels\n" +
 		"  slkstream pause --partition 3 --in embeddings --labels labels",
@@ -26,8 +26,8 @@ var pauseCommand = command{
 var resumeCommand = command{
 	name:  "resume",
 	short: "go on with what was paused",
-	long: "resume takes a pause back: that of a stream, of a partition, or with neither every one. What was\n" +
-		"left unanswered is answered then.",
+	long: "resume ends the pause of a stream, of a partition, or with neither every pause. The records in\n" +
+		"between are then answered.",
 	example: "  slkstream resume --stream cam-7 --labels labels",
 	run:     onKafka(resume),
 }
@@ -35,10 +35,9 @@ var resumeCommand = command{
 var skipCommand = command{
 	name:  "skip",
 	short: "leave one record unanswered for good: it goes to the dead letters",
-	long: "skip has every stage leave one record unanswered, and keeps it in the dead letters, from where\n" +
-		"dead replay sends it again. The id is the one of its result: TOPIC/PARTITION/OFFSET, and /OBJECT\n" +
-		"for one object of a frame. A record that a stage has read is answered, unless the stage starts\n" +
-		"again before.",
+	long: "skip leaves one record unanswered in every stage, and keeps it in the dead letters; dead replay\n" +
+		"sends it again. The id is the one of its result: TOPIC/PARTITION/OFFSET, and /OBJECT for one\n" +
+		"object of a frame. A stage that has read the record already must start again to leave it out.",
 	example: "  slkstream skip --id embeddings/0/4711 --labels labels --out results",
 	run:     skip,
 }

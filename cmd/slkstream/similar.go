@@ -12,7 +12,7 @@ import (
 
 var similarCommand = command{
 	name: "similar", args: "[HOST:PORT...]",
-	short: "ask running stages what the recent items most like an item were called",
+	short: "ask running stages for the recent items most like an item, with their labels",
 	long: "similar asks the stages that listen at the given addresses, or the one at --listen, for the recent items most like\n" +
 		"the item of --id, the nearest first. Each stage knows the items that it answered itself, as far back as --recent\n" +
 		"reaches. DISTANCE is squared, between vectors of length one: 0 is the same direction.",

@@ -22,40 +22,40 @@ var stateCommand = command{
 			name:  "state show",
 			short: "show what a stage's streams remember",
 			long: "show lists the streams in a stage's state topic: when each was saved, episodes answered, the offset learned up to, classes,\n" +
-				"clusters and size. What a running stage learned since then is not in it; if one runs on this machine, at --listen, it is asked\n" +
-				"how many it has answered by now.\n" +
+				"clusters and size. It lacks what a running stage has learned since. A stage that runs on this machine, at --listen, is asked\n" +
+				"how much it has answered by now.\n" +
 				"With --stream it lists the classes of that stream.",
 			run: onKafka(showState),
 		},
 		{
 			name:  "state reset",
 			short: "make streams forget what they have learned",
-			long: "reset makes streams forget what they have learned: one with --stream, one class with --class. With --labels it sends an order\n" +
-				"through the labels topic, which a running stage obeys from each stream's next episode on. Without it the stage must not be\n" +
-				"running, and its state topic is changed. What was answered stays answered.",
+			long: "reset makes streams forget what they have learned: one with --stream, one class with --class. With --labels it writes a record to\n" +
+				"the labels topic, which a running stage obeys from each stream's next episode on. Without it the stage must not be\n" +
+				"running, and its state topic is changed. Results stay as they are.",
 			run: onKafka(resetState),
 		},
 		{
 			name:  "state discard",
 			short: "delete state that this version cannot read",
-			long: "discard deletes what this version cannot read of a stage's state, as it is damaged or of another\n" +
-				"version. A stage leaves such records alone, and does not take over a partition whose journal is one\n" +
-				"of them, until the version that wrote it is back or this is done: results since the last journal\n" +
-				"that can be read may then be answered again. The stage may be running.",
+			long: "discard deletes the records of a stage's state that this version cannot read: damaged ones, and those\n" +
+				"of other versions. A stage leaves such records alone, and does not take over a partition whose\n" +
+				"journal is one of them until the version that wrote it is back or discard has run. Items since the\n" +
+				"last readable journal may then be answered again. The stage may be running.",
 			run: onKafka(discardState),
 		},
 		{
 			name: "state export", args: "FILE",
 			short: "write what streams remember to a file",
-			long: "export writes what a stage's streams remember to a file: one with --stream. It is what is\n" +
-				"saved; stop the stage before, and it is all that they have learned.",
+			long: "export writes what a stage's streams remember to a file: one with --stream. The file\n" +
+				"holds what is saved; stop the stage first, so that it holds all that they have learned.",
 			example: "  slkstream state export cam-7.state --stream cam-7",
 			run:     onKafka(exportState),
 		},
 		{
 			name: "state import", args: "FILE",
-			short: "have streams remember what a file holds",
-			long: "import has streams remember what export wrote: one with --stream, else all. The stage must\n" +
+			short: "restore what streams remember from a file",
+			long: "import restores what export wrote: one stream with --stream, else all. The stage must\n" +
 				"not be running. A file that is damaged or of a newer version, an input of another number of\n" +
 				"partitions, and a stream that was saved after the export (unless --force) refuse the whole\n" +
 				"import. With --in the memory goes to another input, as when a topic got a new name.",

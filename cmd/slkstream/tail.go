@@ -23,7 +23,7 @@ import (
 
 var tailCommand = command{
 	name: "tail", args: "TOPIC...",
-	short: "read results, or any topic of ours, as they come",
+	short: "read results, or any other topic of the stage, as they come",
 	long: "tail reads topics until it is stopped, until --count records were shown, or up to --to: results, episodes, reviews,\n" +
 		"dead letters, labels, embeddings. First answers, of --now, are marked with ~.\n" +
 		"On a terminal it prints a table, into a pipe or a file one JSON object a line,\n" +
