@@ -89,7 +89,7 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 	return results, reviews
 }
 
-// say sets what every result says of an item and its answer.
+// say sets the fields that every result has of an item and its answer.
 func say(r *record.Result, it *record.Item, id string, a *stream.Answer) {
 	*r = record.Result{
 		ID: id, ItemID: it.ItemID, ReplayOf: it.ReplayOf, Stream: it.Stream, Label: a.Label,

@@ -50,7 +50,7 @@ func (p *partition) drop(s *liveStream) {
 	}
 }
 
-// Ask answers vectors, which are of one moment, by what this process knows of a stream. model is their
+// Ask answers vectors of one moment by what this process knows of a stream. model is their
 // embedder; "": the one of records that name none. They do not enter the stream. It wraps ErrNoStream,
 // and stream.ErrItem for vectors that no stream of the dimension holds.
 func (s *Stage) Ask(name, model string, vectors [][]float32) ([]stream.Answer, error) {
@@ -85,7 +85,7 @@ func (s *Stage) Ask(name, model string, vectors [][]float32) ([]stream.Answer, e
 	return answers, nil
 }
 
-// acquaint sees to it that first answers know their stream, if there is room for it.
+// acquaint makes first answers know their stream, if memory allows it.
 func (s *Stage) acquaint(first *firstStream, like *stream.Item) error {
 	if known, _ := first.ask(); known {
 		return nil

@@ -10,12 +10,12 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// First answers are given beside the line, by a goroutine for each partition: what is read goes to it in order, and
-// it answers, writes and waits for the acknowledgement. None is promised: whatever keeps it, no episode waits.
+// First answers come from one goroutine a partition. It gets the items as they are read, in order; it answers,
+// writes, and waits for the acknowledgement. No episode waits for it, so no first answer is promised.
 //
-// An item has at most one while its partition is owned, and none once its settled result may be there: what was in
-// the partition before it was claimed, an earlier owner may have settled; what is settled is taken out of the queue; and
-// a commit of results waits for a request on its way that has first answers of the same items.
+// An item has at most one from each owner of its partition, and none once its settled result may be written: items
+// from before the claim get none, as an earlier owner may have settled them; settled items leave the queue; and a
+// commit of results waits for the request in flight that has first answers of the same items.
 const (
 	nowQueued  = 8192             // items that wait, of a partition; more are left out
 	nowMemory  = 128 << 20        // bytes that the streams of a process hold for first answers
@@ -94,7 +94,7 @@ func (p *partition) answerAtOnce(ctx context.Context) (*firstAnswers, error) {
 	return f, nil
 }
 
-// read is told of each item that goes into an episode.
+// read takes each item that goes into an episode.
 func (f *firstAnswers) read(it *record.Item, now time.Time) {
 	if f == nil {
 		return
@@ -149,8 +149,8 @@ func (f *firstAnswers) count(n int, outcome string) {
 	}
 }
 
-// settle is told of an answered episode before its results are written. The results wait for what it returns; nil:
-// they need not.
+// settle takes an answered episode before its results are written. The results wait until the channel that it
+// returns is closed; nil: they need not wait.
 func (f *firstAnswers) settle(s *liveStream, last record.Position) <-chan struct{} {
 	if f == nil {
 		return nil
@@ -235,9 +235,9 @@ func (f *firstAnswers) give(queue []firstItem) {
 	f.write()
 }
 
-// FirstAnswer is the first answer of an item.
+// FirstAnswer is the first answer to an item.
 type FirstAnswer struct {
-	Late bool          // the observer has been told of its episode
+	Late bool          // the observer had its episode already
 	Took time.Duration // from reading the item to the acknowledgement
 
 	firstItem
@@ -303,7 +303,7 @@ func (f *firstAnswers) encode(a *FirstAnswer) {
 	})
 }
 
-// notSettled is what first answers say of Result.Settled.
+// notSettled is Result.Settled of first answers.
 var notSettled bool
 
 // Result is the answer as it was written.
@@ -365,7 +365,8 @@ func (f *firstAnswers) write() {
 	}
 }
 
-// tell tells of first answers; no episode of theirs is told of meanwhile. A panic is not the items' fault.
+// tell passes first answers to the observer; none of their episodes is passed meanwhile. A panic is not the
+// items' fault.
 func (f *firstAnswers) tell(told func([]FirstAnswer), list []FirstAnswer) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -438,7 +439,7 @@ func (s *Stage) release(first *firstStream) {
 	first.mutex.Unlock()
 }
 
-// follow tells a stream's first answers of an episode that a worker has answered; the worker has the stream.
+// follow passes an answered episode to a stream's first answers. The worker that answered it holds the stream.
 func (j *job) follow() {
 	s, items, answers := j.stream, j.items, j.answers
 	j.items, j.answers = nil, nil
@@ -448,7 +449,7 @@ func (j *job) follow() {
 	}
 	first.mutex.Lock()
 	asked, quiet := !first.asked.IsZero(), time.Since(first.asked) > nowQuiet
-	if asked && quiet { // nobody asks: it is worked out when somebody does
+	if asked && quiet { // made when the next item asks for it
 		first.drop()
 		s.partition.stage.firsts.forget(first)
 	}

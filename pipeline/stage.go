@@ -222,7 +222,7 @@ func (s *Stage) inFlightMost() int64 {
 	return min(s.options.InFlight, s.memory.limit/8/int64(max(1, s.owned.Load())))
 }
 
-// Labels returns the labels in force and what is said of them.
+// Labels returns the labels in force, with their names and pauses.
 func (s *Stage) Labels() *labels.Topic { return s.labels }
 
 // Metrics returns the stage's metrics.

@@ -137,14 +137,14 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 		results, reviews := j.encode(answers)
 		j.keep(answers)
 		if watching := s.partition.stage.options.Observer; watching != nil {
-			s.partition.first.settle(s, j.episode.Last()) // first answers are told of before, or as late
+			s.partition.first.settle(s, j.episode.Last()) // first answers reach the observer before, or are marked late
 			told := &Answered{Episode: j.episode, Results: results, Reviews: reviews, Report: j.report, Solved: engine.Solved(), Labels: v.Labels, Unknown: j.unknown, Took: j.took}
 			s.partition.guarded("the observer failed", s.key.Name, func() { watching.Answered(told) })
 		}
 	}
 }
 
-// guarded runs do, and says whether it ended well. A panic in it goes no further: it is logged as what failed.
+// guarded runs do, and says whether it ended well. A panic ends here: it is logged with the message what.
 func (p *partition) guarded(what, stream string, do func()) (well bool) {
 	defer func() {
 		if fault := recover(); fault != nil {

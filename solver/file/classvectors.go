@@ -17,7 +17,7 @@ const (
 	leastSaid = -10
 )
 
-// said holds what the class vectors say of each row: the logarithm of softmax(100 cos) over the classes.
+// said holds the class vectors' evidence for each row: the logarithm of softmax(100 cos) over the classes.
 type said struct {
 	unit   vector.Matrix // class vectors of length 1
 	values []float32     // rows x classes
@@ -37,7 +37,7 @@ func (p *Problem) newSaid() (*said, error) {
 	return v, nil
 }
 
-// read notes what the vectors say of a raw row; of a row without a direction they say nothing.
+// read notes the evidence for a raw row. A row without a direction has none.
 func (v *said) read(i int, row []float32) {
 	if v == nil {
 		return
