@@ -189,39 +189,57 @@ func TestOffsetPastTheEnd(t *testing.T) {
 	}
 }
 
-// If a log ends before the position in the state and its topic has the same ID, reading continues at its end:
-// brokers that lost records do not make the remaining ones new.
+// If a log ends before positions in the state and its topic has the same ID, reading continues at its end, or
+// at the first item that is not answered: brokers that lost records do not make the remaining ones new, and
+// the next records, which have the lost ones' offsets, are answered.
 func TestInputEndsEarlier(t *testing.T) {
-	client := brokertest.Connect(t, brokertest.Brokers(t))
-	f := newFeed(83)
-	in := brokertest.Topic(t, client, "in", 1, nil)
-	o := basics(client, in, f)
-	o.State = o.Group + "-state"
-	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
-	stop := start(t, client, o)
-	write(t, client, f.records(in, 1, 30))
-	read(t, client, o.Out, 30)
-	stop()
-	loader := state.NewLoader(o.Group, in)
-	if _, err := client.ReadAll(t.Context(), topic.TopicPartition{Topic: o.State}, loader.Add); err != nil {
-		t.Fatal(err)
-	}
-	restored := loader.Restore()
-	journal := *restored.Journal
-	journal.From, journal.Episodes = record.Start(1000), nil
-	keeper := state.NewKeeper(o.Group, in, o.State, 0, 0, restored)
-	write(t, client, keeper.Commit(&journal, nil))
-	s, err := New(client, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, s)
-	eventually(t, "taken over", func() bool { return s.metrics.takeovers.Value(fromState) == 1 })
-	write(t, client, f.records(in, 1, 10))
-	for id, answers := range collect(t, client, o.Out, count(40)).answers {
-		if len(answers) != 1 {
-			t.Errorf("%s is answered %d times", id, len(answers))
-		}
+	for name, open := range map[string]int{"where all is answered": 0, "with an open episode": 5} {
+		t.Run(name, func(t *testing.T) {
+			client := brokertest.Connect(t, brokertest.Brokers(t))
+			f := newFeed(83)
+			in := brokertest.Topic(t, client, "in", 1, nil)
+			o := basics(client, in, f)
+			o.State = o.Group + "-state"
+			o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
+			stop := start(t, client, o)
+			write(t, client, f.records(in, 1, 30))
+			read(t, client, o.Out, 30)
+			stop()
+			loader := state.NewLoader(o.Group, in)
+			if _, err := client.ReadAll(t.Context(), topic.TopicPartition{Topic: o.State}, loader.Add); err != nil {
+				t.Fatal(err)
+			}
+			restored := loader.Restore()
+			journal := *restored.Journal
+			journal.Decided, journal.Rejected, journal.Episodes = record.Start(1000), 1000, nil
+			if open == 0 {
+				journal.From = journal.Decided
+			} else {
+				lost := record.Position{Offset: 999, Object: -1} // an answered episode of lost items
+				journal.Episodes = []state.Episode{{
+					Stream: record.Stream{Name: "cam-0"}, First: record.Start(990), Last: lost, At: lost, Closed: "size",
+				}}
+			}
+			keeper := state.NewKeeper(o.Group, in, o.State, 0, 0, restored)
+			write(t, client, keeper.Commit(&journal, nil))
+			write(t, client, f.records(in, 1, open))
+			s, err := New(client, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stop = run(t, s)
+			eventually(t, "taken over", func() bool { return s.metrics.takeovers.Value(fromState) == 1 })
+			write(t, client, f.records(in, 1, 10-open))
+			collect(t, client, o.Out, count(40))
+			stop()
+			start(t, client, o) // what the next owner finds does not refer to lost records either
+			write(t, client, f.records(in, 1, 10))
+			for id, answers := range collect(t, client, o.Out, count(50)).answers {
+				if len(answers) != 1 {
+					t.Errorf("%s is answered %d times", id, len(answers))
+				}
+			}
+		})
 	}
 }
 

@@ -300,17 +300,20 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		}
 		return p.begin(p.within(start, first, end)), nil
 	}
-	shorter := j.From.Offset > end
+	// An owner decides and rejects only what it has read.
+	shorter := max(j.From.Offset, j.Decided.Offset, j.Rejected) > end
 	known := j.Input != "" && p.inputName() != ""
 	if shorter || known && j.Input != p.inputName() {
 		// Offsets refer to other records now. The streams' memories still hold, but not the positions up to
 		// which they learned.
 		start := first
 		if known && j.Input == p.inputName() {
-			// Brokers have lost the end of the log: the records left in it were answered.
-			start = end
-			p.log.Error("the brokers have lost records at the end of the input that were answered: it is read on "+
-				"from where it ends now, memories stay", "was", j.From.Offset, "end", end)
+			// Brokers have lost the end of the log. The records left in it before From were answered; the next
+			// ones have the offsets of the lost ones.
+			start = p.within(min(j.From.Offset, end), first, end)
+			p.log.Error("the brokers have lost records at the end of the input that were read: it is read on "+
+				"from its end, or the first item without an answer, memories stay", "from", start,
+				"was", max(j.From.Offset, j.Rejected), "end", end)
 		} else {
 			p.log.Error("the input was deleted and made again: it is read from its start, memories stay",
 				"was", j.From.Offset, "end", end)
