@@ -10,10 +10,10 @@ import (
 // anchorTile is how many labelled rows are compared with a tile of items at once.
 const anchorTile = 256
 
-// compare compares the items with all labelled rows in force beside them: the nearest, the nearest of each
-// class in z-space, and those that are nearer than the last of an item's list, into which they go; lists may
-// be nil. An inner product in u-space is the product of the two by (z - centre) plus the signed product of
-// what scaleAlong makes of their products with the metric's directions.
+// compare compares the items with all labelled rows in force. It finds the nearest one, the nearest of each
+// class in z-space, and adds those that are nearer than the last of an item's list to that list; lists may be
+// nil. An inner product in u-space is the inner product by (z - centre), plus the signed product of both rows'
+// products with the metric's directions after scaleAlong.
 func (e *episode) compare(lists *nearLists) {
 	b, l, n, d := &e.beside, e.beside.prepared, e.n, e.d
 	b.nearest, b.plain = vector.Resize(b.nearest, n), b.plain[:0]

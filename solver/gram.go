@@ -51,7 +51,7 @@ func (g *gramSpace) can(e *episode, p *Problem) bool {
 	return true
 }
 
-// gramEntry is what a value of a Gram matrix costs that is mostly empty, in multiplications.
+// gramEntry is the cost of one value of a mostly empty Gram matrix, in multiplications.
 const gramEntry = 32
 
 // cheaper says whether the whole solve, with its graph, takes no more multiplications than in

@@ -85,7 +85,7 @@ func (w *ward) nearest(row []float32) int {
 	return best
 }
 
-// cost returns what joining two clusters adds to the squared distances of rows to the mean of their cluster.
+// cost returns by how much joining two clusters raises the squared distances of rows to their cluster's mean.
 func (w *ward) cost(i, j int) float64 {
 	apart := float64(kernel.SquaredDistance(w.mean.Row(i), w.mean.Row(j)))
 	return apart * w.size[i] * w.size[j] / (w.size[i] + w.size[j])

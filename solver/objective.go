@@ -78,7 +78,7 @@ type terms struct {
 	squares       float64 // weighted sum of squared lengths of labelled rows and prior
 }
 
-// pointState is what the objectives need of a point as a neighbour, adjacent in memory.
+// pointState is the state of a point that its neighbours' objectives read, adjacent in memory.
 type pointState struct {
 	scale float64 // 1 / sum s
 	label int32
@@ -91,7 +91,7 @@ func (e *episode) weighRows(from, to int) {
 	}
 }
 
-// objectiveBlock computes what a block of rows adds to R.
+// objectiveBlock computes a block of rows' part of R.
 func (e *episode) objectiveBlock(w *worker, block int) {
 	lo := block * e.terms.unit
 	hi := min(e.n, lo+e.terms.unit)
@@ -106,7 +106,7 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 	e.terms.parts[block] = sum
 }
 
-// objectiveTile returns what the unlabelled points of one tile add to R.
+// objectiveTile returns the part of R of one tile's unlabelled points.
 func (e *episode) objectiveTile(w *worker, lo, n int) (sum float64) {
 	k := e.k
 	var dots []float32
@@ -162,7 +162,7 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (sum float64) {
 	return sum
 }
 
-// heldObjective returns what labelled rows and the prior add to R.
+// heldObjective returns the part of R of labelled rows and the prior.
 func (e *episode) heldObjective() float64 {
 	sum := e.tau * e.aroundMeans()
 	if !e.modes && !e.settings.Check { // from sums over each class, without the products of every anchor

@@ -41,7 +41,7 @@ type Options struct {
 	Log        *slog.Logger
 }
 
-// stage is what the page asks of the running stage and its labels, which are of package pipeline but in tests.
+// stage is the running stage with its labels, as the page uses them. Tests have one of their own.
 type stage interface {
 	Status() pipeline.Summary
 	Classes() []string
@@ -216,7 +216,7 @@ func (p *Page) welcome() [][]byte {
 // message is a server-sent event.
 func message(name string, value any) []byte {
 	b, err := json.Marshal(value)
-	if err != nil { // an attribute that is no JSON cannot come this far; the page says what did
+	if err != nil { // an attribute that is not JSON cannot come this far
 		b, _ = json.Marshal(map[string]string{"error": err.Error()})
 	}
 	out := append([]byte("event: "+name+"\ndata: "), b...)

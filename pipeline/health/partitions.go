@@ -40,7 +40,7 @@ type Partition struct {
 	recreated chan struct{} // receives when the topic was created again
 }
 
-// reading says that records below next were read at a time.
+// reading notes when records below next were read.
 type reading struct {
 	next int64
 	at   time.Time
@@ -108,14 +108,14 @@ func (s Stuck) String() string {
 	return fmt.Sprintf("%s/%d has not got on for %v while %s", s.Topic, s.Partition, s.Lasting.Round(time.Second), s.Doing)
 }
 
-// Doing says what the partition is doing.
+// Doing sets the operation that the partition waits for.
 func (a *Partition) Doing(what string) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	a.doing = what
 }
 
-// Failed says what the partition is doing, and the error that keeps it from that.
+// Failed sets the operation that the partition waits for, and the error that blocks it.
 func (a *Partition) Failed(doing string, err error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()

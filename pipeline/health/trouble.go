@@ -1,5 +1,5 @@
-// Package health keeps what shows whether a stage does its work: contact with the brokers and the group, the
-// progress of each partition, and whether records and streams can be answered. It says in words what is wrong.
+// Package health tracks whether a stage does its work: contact with the brokers and the group, the progress of
+// each partition, and whether records and streams can be answered. It describes faults in words.
 package health
 
 import (

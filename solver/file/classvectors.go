@@ -10,8 +10,7 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// Text and image encoders are trained together by softmax(100 cos). A row of which a class vector says less
-// than e^-10 is as unlikely as one of which it says e^-10.
+// Text and image encoders are trained together by softmax(100 cos). A probability below e^-10 counts as e^-10.
 const (
 	sharpness = 100
 	leastSaid = -10
@@ -59,13 +58,13 @@ func (v *said) read(i int, row []float32) {
 // mostLeftOut bounds the labelled rows by which class vectors are judged.
 const mostLeftOut = 2000
 
-// independent is the part of what class vectors say that the descent counts. The rest is what neighbours and
-// the other rows of a class say too, which a labelled row alone does not show.
+// independent is the share of the class vectors' evidence that the descent counts. Neighbours and the other rows
+// of a class repeat the rest, which a labelled row alone does not show.
 const independent = .3
 
-// judgeVectors returns by how much what the class vectors say counts: a part of the weight, one of four, with
-// which labelled rows, each left out of the mean of its class, are most likely what they are. A class
-// without another row has the mean of all; without labelled rows the weight is 1.
+// judgeVectors returns the weight of the class vectors' evidence: the one of four that makes the labels of the
+// labelled rows most likely, each row left out of the mean of its class. A class without another row has the mean
+// of all; without labelled rows the weight is 1.
 func (l *loaded) judgeVectors(settings solver.Settings) float64 {
 	k, d := l.k, l.points.D
 	sums, count := vector.New(k, d), make([]float32, k)
@@ -115,7 +114,7 @@ func (l *loaded) judgeVectors(settings solver.Settings) float64 {
 }
 
 // represent returns the problem with a labelled row beside the file for each class that has none: its vector,
-// moved by the distance of the mean row from the mean vector, as texts lie apart from what they describe.
+// moved by the distance of the mean row from the mean vector, as texts lie apart from their pictures.
 func (p *Problem) represent(ctx context.Context) (*Problem, error) {
 	if p.ClassVectors.N == 0 {
 		return p, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Compact is what a stream keeps of a Scatter between episodes: the mean of all z, and the residuals of its
+// Compact is the part of a Scatter that a stream keeps between episodes: the mean of all z, and the residuals of its
 // points as correlations of one byte each, with the scale of each dimension. It takes a quarter of the memory
 // of half the matrix; its rounding is a few times smaller than the uncertainty of so few residuals. It is
 // immutable; nil has seen nothing.
@@ -167,8 +167,8 @@ func (r *Compact) pack(points *Residuals, episode int64) {
 	}
 }
 
-// workspaces are scatters at full precision, used while residuals are added or a metric is made. They hold
-// what their last use left.
+// workspaces are scatters at full precision, used while residuals are added or a metric is made. They
+// still hold the values of their last use.
 var workspaces sync.Pool
 
 // WorkspaceBytes returns the memory that learning from an episode takes at a dimension, beside what a stream

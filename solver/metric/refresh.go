@@ -26,8 +26,8 @@ func Folds(episode int64) bool { return episode <= 32 || episode%8 == 0 }
 type Material struct {
 	Seen   *Compact
 	Shared *Residuals // of all streams, instead of the stream's own; nil: not shared
-	// Variety scales the centre: how far the mean of what was seen is one. The mean of items of one class is
-	// that class; relative to it the class is only noise, and any other class is as near.
+	// Variety scales the centre by how many classes the mean of the items stands for. The mean of items of one
+	// class is that class; relative to it the class is only noise, and any other class is as near.
 	Variety float32
 
 	Z       []float32 // labelled items

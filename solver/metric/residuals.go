@@ -34,7 +34,7 @@ func (r *Residuals) Clone() *Residuals {
 	return &c
 }
 
-// Fade scales what was seen down to at most so many degrees of freedom, so that new residuals still count.
+// Fade scales the residuals down to at most so many degrees of freedom, so that new ones still count.
 func (r *Residuals) Fade(most float64) {
 	if r.Freedom > most {
 		share := most / r.Freedom

@@ -153,8 +153,8 @@ func (s *Scatter) Freedom() float64 {
 // Determined says whether so many degrees of freedom determine a metric: a fifth of the dimension.
 func Determined(freedom float64, d int) bool { return freedom >= .2*float64(d) }
 
-// Refresh returns the metric of what was seen: the top rank eigenpairs (w, V) of C = scatter/freedom, each
-// with scale sqrt(shrink t / ((1-shrink) w + shrink t)), t = trace(C)/d. It is nil below d/5 degrees of
+// Refresh returns the metric of the residuals so far: the top rank eigenpairs (w, V) of C = scatter/freedom,
+// each with scale sqrt(shrink t / ((1-shrink) w + shrink t)), t = trace(C)/d. It is nil below d/5 degrees of
 // freedom; with so few, a scatter shrunk to a sphere as far as by default does no harm.
 func (s *Scatter) Refresh(rank int, shrink float64) (*Metric, error) {
 	d := s.Dimension

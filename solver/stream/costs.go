@@ -18,8 +18,8 @@ type classSums struct {
 	costs    []classCost
 }
 
-// classCost is what -a, but for what all classes share, is made of: by times the product of a row and the
-// class's sum, less the rest.
+// classCost gives -a of a row without the part that all classes share: by times the product of the row and
+// the class's sum, minus less.
 type classCost struct{ by, less float32 }
 
 func newClassSums(s *solver.Settings, classes, d int) classSums {

@@ -48,8 +48,8 @@ type nowRow struct {
 	closest  float32 // squared distance to the nearest row before it; below 0: not known
 }
 
-// Follow takes over what the stream knows after an episode, with the episode's items and what they were answered; nil
-// for what is known before the first. Items that were not answered when they came are taken in as well.
+// Follow takes over the stream's knowledge after an episode, with the episode's items and their answers; nil before
+// the first episode. Items without a first answer are taken over as well.
 func (n *Now) Follow(k *Knowledge, items []Item, answers []Answer) {
 	old := n.knows
 	if n.knows = k; old != nil && (old.model != k.model || old.dimension != k.dimension || old.clusters != k.clusters) {
@@ -65,7 +65,7 @@ func (n *Now) Follow(k *Knowledge, items []Item, answers []Answer) {
 	n.fit.fitted = k.fit.fitted
 }
 
-// settle gives the rows what they were answered, by the class numbers of today.
+// settle gives the rows their settled answers, by the present class numbers.
 func (n *Now) settle(old *Knowledge, items []Item, answers []Answer) {
 	k, d := n.knows, n.knows.dimension
 	if old != nil && !slices.Equal(old.names, k.names) {
@@ -134,7 +134,7 @@ func (k *Knowledge) soft(row []float32, a *Answer) {
 	}
 }
 
-// number is that of a class by what it is called.
+// number returns the number of the class with a name.
 func (k *Knowledge) number(called string) (int32, bool) {
 	if c, ok := k.numbers[called]; ok {
 		return c, true
@@ -187,7 +187,7 @@ func (n *Now) embed() {
 	n.scratch.shrunk = n.knows.embed(z, n.u, n.raised, n.scratch.shrunk)
 }
 
-// count adds up what the rows since the last episode count for.
+// count adds up the weights of the rows since the last episode.
 func (n *Now) count() {
 	k := n.knows
 	classes := len(k.names)
@@ -234,7 +234,7 @@ func logCount(count float64) float32 { return float32(math.Log(max(count, 1e-30)
 // distance is that of two unit rows with this product.
 func distance(product float32) float64 { return math.Sqrt(max(0, float64(2-2*product))) }
 
-// Bytes is about what a Now and its knowledge hold in memory.
+// Bytes is the approximate size of a Now and its knowledge.
 func (n *Now) Bytes() int {
 	bytes := 4*(cap(n.raised)+cap(n.u)+cap(n.soft)) + 160*cap(n.rows)
 	if k := n.knows; k != nil {

@@ -1,11 +1,11 @@
 package stream
 
-// settledPairs are confidences of first answers before calibration, and what the episodes then gave the same
-// labels. They make a first answer about as sure as its episode will be, until enough labels have told how
-// often first answers are right.
+// settledPairs pair the confidence of a first answer before calibration with the one that the episode then
+// gave the same label. They make a first answer about as sure as its episode will be, until enough labels show
+// how often first answers are right.
 type settledPairs struct {
 	pairs [pairsKept][2]float64 // logits
-	count int                   // of all that came: the oldest are written over
+	count int                   // of all pairs so far; new ones replace the oldest
 }
 
 const (

@@ -1,6 +1,6 @@
 // Command generate writes the assembly of package kernel: AVX2 and AVX-512 through avo, NEON as text. It is a
 // module of its own so that the product does not depend on avo. Run it by go generate ./internal/kernel.
-// What each operation does is said in package kernel.
+// Package kernel documents each operation.
 package main
 
 import (
