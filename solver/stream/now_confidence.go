@@ -1,8 +1,8 @@
 package stream
 
 // settledPairs pair the confidence of a first answer before calibration with the one that the episode then
-// gave the same label. They make a first answer about as sure as its episode will be, until enough labels show
-// how often first answers are right.
+// gave the same label. They make a first answer about as sure as its episode will be, until enough labels
+// show how often first answers are right.
 type settledPairs struct {
 	pairs [pairsKept][2]float64 // logits
 	count int                   // of all pairs so far; new ones replace the oldest
