@@ -30,9 +30,9 @@ func (l *layer) linksOf(position int) []int32 {
 }
 
 // layersOf makes the layers of an HNSW graph over the rows of w, the lowest one first, from the lists of w,
-// which hold the nearest of each row. order has near rows side by side. The lowest layer has all rows, the one
-// above it entries, of which the first is linked to all others, and the highest that first one alone: a search
-// compares its query with every entry and begins at the nearest. The layers depend on the rows and the
+// which hold the nearest of each row. order has near rows side by side. The lowest layer has all rows, the
+// one above it entries, of which the first is linked to all others, and the highest that first one alone: a
+// search compares its query with every entry and begins at the nearest. The layers depend on the rows and the
 // seed alone.
 func (w *Workspace) layersOf(ctx context.Context, o Options, order []int32) ([]layer, error) {
 	chosen, err := w.linksChosen(ctx, o, order)

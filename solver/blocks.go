@@ -159,8 +159,8 @@ func (e *episode) costOf(w *worker, p, i, class int, dot float32) (cost, logPi f
 	return cost, logPi + g*(b.logPi[class]-logPi)
 }
 
-// held returns the terms of R of the labelled rows, the prior and pi of one block. squares is the weighted sum of
-// the squared lengths of the labelled rows and the prior.
+// held returns the terms of R of the labelled rows, the prior and pi of one block. squares is the weighted
+// sum of the squared lengths of the labelled rows and the prior.
 func (b *blockPrototypes) held(e *episode, squares float64) float64 {
 	d, c, sum := e.d, e.blocks.Distance, e.blocks.Distance*e.tau*squares
 	for class, held := range e.held {

@@ -12,8 +12,8 @@ const anchorTile = 256
 
 // compare compares the items with all labelled rows in force. It finds the nearest one, the nearest of each
 // class in z-space, and adds those that are nearer than the last of an item's list to that list; lists may be
-// nil. An inner product in u-space is the inner product by (z - centre), plus the signed product of both rows'
-// products with the metric's directions after scaleAlong.
+// nil. An inner product in u-space is the inner product by (z - centre), plus the signed product of both
+// rows' products with the metric's directions after scaleAlong.
 func (e *episode) compare(lists *nearLists) {
 	b, l, n, d := &e.beside, e.beside.prepared, e.n, e.d
 	b.nearest, b.plain = vector.Resize(b.nearest, n), b.plain[:0]

@@ -16,8 +16,8 @@ var pauseCommand = command{
 		"stage that follows the labels topic. Records that are read already are answered, open episodes of\n" +
 		"a paused partition too: then processes can be stopped with nothing left open. Nothing is lost: while\n" +
 		"a stream is paused, its partition's committed offset stays at the first of its records, and after\n" +
-		"resume they are read again. Keep the pause shorter than the input's retention. Pauses outlive restarts;\n" +
-		"/readyz, the page and slkstream_paused show them.",
+		"resume they are read again. Keep the pause shorter than the input's retention. Pauses outlive\n" +
+		"restarts; /readyz, the page and slkstream_paused show them.",
 	example: "  slkstream pause --stream cam-7 --labels labels\n" +
 		"  slkstream pause --partition 3 --in embeddings --labels labels",
 	run: onKafka(pause),

@@ -10,7 +10,8 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// Text and image encoders are trained together by softmax(100 cos). A probability below e^-10 counts as e^-10.
+// Text and image encoders are trained together by softmax(100 cos). A probability below e^-10 counts as
+// e^-10.
 const (
 	sharpness = 100
 	leastSaid = -10
@@ -58,13 +59,13 @@ func (v *said) read(i int, row []float32) {
 // mostLeftOut bounds the labelled rows by which class vectors are judged.
 const mostLeftOut = 2000
 
-// independent is the share of the class vectors' evidence that the descent counts. Neighbours and the other rows
-// of a class repeat the rest, which a labelled row alone does not show.
+// independent is the share of the class vectors' evidence that the descent counts. Neighbours and the other
+// rows of a class repeat the rest, which a labelled row alone does not show.
 const independent = .3
 
-// judgeVectors returns the weight of the class vectors' evidence: the one of four that makes the labels of the
-// labelled rows most likely, each row left out of the mean of its class. A class without another row has the mean
-// of all; without labelled rows the weight is 1.
+// judgeVectors returns the weight of the class vectors' evidence: the one of four that makes the labels of
+// the labelled rows most likely, each row left out of the mean of its class. A class without another row has
+// the mean of all; without labelled rows the weight is 1.
 func (l *loaded) judgeVectors(settings solver.Settings) float64 {
 	k, d := l.k, l.points.D
 	sums, count := vector.New(k, d), make([]float32, k)

@@ -48,8 +48,8 @@ func (s *Scatter) AddMeans(z, soft []float32, k int) {
 }
 
 // Separating returns the metric of the residuals so far that also separates classes. With P the map of m, B
-// the covariance of past class means in P's space less the noise in them, and Q and b its eigenpairs, b shrunk
-// towards their mean, it is
+// the covariance of past class means in P's space less the noise in them, and Q and b its eigenpairs, b
+// shrunk towards their mean, it is
 //
 //	M = P Q diag( b / (b + weight t) ) Q' P        t the mean variance within a class in P's space
 //

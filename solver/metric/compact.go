@@ -9,10 +9,10 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Compact is the part of a Scatter that a stream keeps between episodes: the mean of all z, and the residuals of
-// its points as correlations of one byte each, with the scale of each dimension. It takes a quarter of the memory
-// of half the matrix; its rounding is a few times smaller than the uncertainty of so few residuals. It is
-// immutable; nil has seen nothing.
+// Compact is the part of a Scatter that a stream keeps between episodes: the mean of all z, and the residuals
+// of its points as correlations of one byte each, with the scale of each dimension. It takes a quarter of the
+// memory of half the matrix; its rounding is a few times smaller than the uncertainty of so few residuals. It
+// is immutable; nil has seen nothing.
 type Compact struct {
 	Count          float64
 	Sum            []float64 // of rows times 1/|row - mu|, before mu is subtracted: mu moves with the labels
