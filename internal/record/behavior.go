@@ -1,6 +1,6 @@
 package record
 
-import "encoding/json"
+import "google.golang.org/protobuf/encoding/protowire"
 
 // NVIDIA's behavior analytics publishes an nv.Behavior for each object that it has tracked for a while: the
 // sensor, the best view of the object, and embeddings over time. It becomes one item. The behavior's id is
@@ -36,38 +36,34 @@ func (d *Decoder) jsonBehavior(raw *Raw, f *fields, e *envelope, items []Item) (
 			return items, bad.within("object")
 		}
 	}
-	vector := clone(o.vector)
-	if len(vector) == 0 && f.embeddings != nil {
+	o.vector = clone(o.vector)
+	if len(o.vector) == 0 && f.embeddings != nil {
 		s := scanner{b: f.embeddings}
-		var last fields
-		if !s.array(func(int) bool { return last.readVector(&s, true) }) {
+		if !s.array(func(int) bool { return o.readVector(&s, true) }) {
 			return items, s.bad.within("embeddings")
 		}
-		vector = last.vector
 	}
-	label := o.label
-	if label == nil && len(vector) > 0 {
-		if label, bad = memberName(o.info, "label", "info.label"); bad != nil {
+	if o.label == nil && len(o.vector) > 0 {
+		if o.label, bad = memberName(o.info, "label", "info.label"); bad != nil {
 			return items, bad
 		}
 	}
-	return d.behaviorItem(raw, e, items, vector, label, o.parts().attributes("object", o.id))
+	return d.behaviorItem(raw, e, items, &o)
 }
 
-func (d *Decoder) behaviorItem(raw *Raw, e *envelope, items []Item, vector []float32, label []byte,
-	attributes json.RawMessage,
-) ([]Item, *Rejection) {
-	if len(vector) == 0 {
+// behaviorItem adds the item of a behavior's object, whose vector may be missing.
+func (d *Decoder) behaviorItem(raw *Raw, e *envelope, items []Item, o *fields) ([]Item, *Rejection) {
+	if len(o.vector) == 0 {
 		d.empty = NoEmbeddings
 		return items, nil
 	}
-	if len(label) > 0 {
-		e.label = label
+	if len(o.label) > 0 {
+		e.label = o.label
 	}
 	if len(e.track) == 0 {
 		e.track = e.id
 	}
-	return d.append(raw, e, items, vector, -1, attributes, nil)
+	return d.append(raw, e, items, o.vector, -1, o.about("object", o.id), nil)
 }
 
 // Field numbers of nv.Behavior, from the order in NVIDIA's documentation. Object and embeddings have numbers
@@ -84,8 +80,8 @@ const (
 // isBehavior says whether the bytes are a protobuf nv.Behavior.
 func isBehavior(value []byte) bool {
 	found := false
-	bad := protobuf(value, func(number, wire int, _ []byte, _ uint64) *Rejection {
-		found = found || wire == wireBytes && (number == behaviorObject || number == behaviorEmbeddings)
+	bad := protobuf(value, func(number int, wire protowire.Type, _ []byte, _ uint64) *Rejection {
+		found = found || wire == protowire.BytesType && (number == behaviorObject || number == behaviorEmbeddings)
 		return nil
 	})
 	return bad == nil && found
@@ -93,9 +89,9 @@ func isBehavior(value []byte) bool {
 
 // behavior decodes nv.Behavior in protobuf.
 func (d *Decoder) behavior(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
-	var o, last detection
-	bad := protobuf(value, func(number, wire int, b []byte, _ uint64) (bad *Rejection) {
-		if wire != wireBytes {
+	var o, last fields
+	bad := protobuf(value, func(number int, wire protowire.Type, b []byte, _ uint64) (bad *Rejection) {
+		if wire != protowire.BytesType {
 			return nil
 		}
 		switch number {
@@ -108,16 +104,17 @@ func (d *Decoder) behavior(raw *Raw, value []byte, e *envelope, items []Item) ([
 		case behaviorEnd:
 			e.time, bad = timestamp(b)
 		case behaviorSensor:
-			bad = protobuf(b, func(number, wire int, b []byte, _ uint64) *Rejection {
-				if number == 1 && wire == wireBytes {
+			bad = protobuf(b, func(number int, wire protowire.Type, b []byte, _ uint64) *Rejection {
+				if number == 1 && wire == protowire.BytesType {
 					e.stream = b
 				}
 				return nil
 			})
 		case behaviorObject:
-			o, bad = readObject(b)
+			o = fields{}
+			bad = o.readObject(b)
 		case behaviorEmbeddings:
-			last = detection{vector: last.vector[:0]}
+			last.vector = last.vector[:0]
 			bad = last.addEmbedding(b)
 		}
 		return bad
@@ -125,9 +122,8 @@ func (d *Decoder) behavior(raw *Raw, value []byte, e *envelope, items []Item) ([
 	if bad != nil {
 		return items, bad
 	}
-	vector := o.vector
-	if len(vector) == 0 {
-		vector = last.vector
+	if len(o.vector) == 0 {
+		o.vector = last.vector
 	}
-	return d.behaviorItem(raw, e, items, vector, o.info["label"], o.parts().attributes("object", o.id))
+	return d.behaviorItem(raw, e, items, &o)
 }

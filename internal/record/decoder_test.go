@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
@@ -65,7 +67,7 @@ func message(fields ...any) string {
 	var b []byte
 	for i := 0; i < len(fields); i += 2 {
 		text := fields[i+1].(string)
-		b = binary.AppendUvarint(b, uint64(fields[i].(int)<<3|wireBytes))
+		b = binary.AppendUvarint(b, uint64(fields[i].(int)<<3|int(protowire.BytesType)))
 		n := len(text)
 		for ; n >= 0x80; n >>= 7 {
 			b = append(b, byte(n)|0x80)

@@ -1,13 +1,14 @@
 package record
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // frame holds the fields that all objects of an nv.Frame share.
@@ -32,28 +33,26 @@ func (f *frame) name(raw *Raw) *Rejection {
 }
 
 // object adds the item of one object. Its id is the object's; the frame's id is among the attributes.
-func (d *Decoder) object(raw *Raw, f *frame, items []Item, i int, id, track, label []byte, vector []float32,
+func (d *Decoder) object(raw *Raw, f *frame, items []Item, i int, o *fields, vector []float32,
 	attributes json.RawMessage,
 ) ([]Item, *Rejection) {
 	e := f.envelope
-	e.id, e.label, e.track = id, label, track
+	e.id, e.label, e.track = o.id, o.label, o.track
 	if d.options.TrackBy == "object" {
-		e.track = id
+		e.track = o.id
 	}
 	return d.append(raw, &e, items, vector, int32(i), attributes, f.field)
 }
 
-// parts are what a frame says of an object besides its embedding, as JSON.
-type parts struct{ kind, confidence, box, info []byte }
-
-// attributes returns the parts as attributes, with the id of the frame or the object, if any, as name.
-func (p parts) attributes(name string, id []byte) json.RawMessage {
+// about returns what a frame says of an object besides its embedding, with the id of the frame or the object,
+// if any, as name.
+func (f *fields) about(name string, id []byte) json.RawMessage {
 	var about members
 	about.text(name, clean(id))
-	about.add("type", p.kind)
-	about.add("confidence", p.confidence)
-	about.add("bbox", p.box)
-	about.add("info", p.info)
+	about.add("type", f.kind)
+	about.add("confidence", f.confidence)
+	about.add("bbox", f.box)
+	about.add("info", f.info)
 	return text(about.json())
 }
 
@@ -88,52 +87,38 @@ func (f *faults) rejection() *Rejection {
 	return &Rejection{f.fault, reason}
 }
 
-// Wire types of protobuf.
-const (
-	wireVarint  = 0
-	wireFixed64 = 1
-	wireBytes   = 2
-	wireFixed32 = 5
-)
-
 // protobuf calls field with each field of a message: its number, its wire type, and its bytes or its integer
 // value. It stops at the first rejection.
-func protobuf(b []byte, field func(number, wire int, bytes []byte, value uint64) *Rejection) *Rejection {
+func protobuf(
+	b []byte, field func(number int, wire protowire.Type, bytes []byte, value uint64) *Rejection,
+) *Rejection {
 	for len(b) > 0 {
-		tag, n := binary.Uvarint(b)
-		if n <= 0 || tag>>3 == 0 || tag>>3 > 1<<29-1 {
+		number, wire, n := protowire.ConsumeTag(b)
+		if n < 0 {
 			return reject(Unreadable, "not nv.Frame: a field's tag is broken, %d bytes before the end", len(b))
 		}
 		b = b[n:]
-		number, wire := int(tag>>3), int(tag&7)
 		var bytes []byte
 		var value uint64
 		switch wire {
-		case wireVarint:
-			value, n = binary.Uvarint(b)
-		case wireFixed64:
-			if n = 8; len(b) >= n {
-				value = binary.LittleEndian.Uint64(b)
-			}
-		case wireFixed32:
-			if n = 4; len(b) >= n {
-				value = uint64(binary.LittleEndian.Uint32(b))
-			}
-		case wireBytes:
-			size, m := binary.Uvarint(b)
-			if m <= 0 || size > uint64(len(b)-m) {
-				return reject(Unreadable, "not nv.Frame: field %d ends after the record does", number)
-			}
-			n = m + int(size)
-			bytes = b[m:n]
+		case protowire.VarintType:
+			value, n = protowire.ConsumeVarint(b)
+		case protowire.Fixed64Type:
+			value, n = protowire.ConsumeFixed64(b)
+		case protowire.Fixed32Type:
+			var bits uint32
+			bits, n = protowire.ConsumeFixed32(b)
+			value = uint64(bits)
+		case protowire.BytesType:
+			bytes, n = protowire.ConsumeBytes(b)
 		default:
 			return reject(Unreadable, "not nv.Frame: field %d has the unknown wire type %d", number, wire)
 		}
-		if n <= 0 || n > len(b) {
+		if n < 0 {
 			return reject(Unreadable, "not nv.Frame: field %d ends after the record does", number)
 		}
 		b = b[n:]
-		if bad := field(number, wire, bytes, value); bad != nil {
+		if bad := field(int(number), wire, bytes, value); bad != nil {
 			return bad
 		}
 	}
@@ -143,15 +128,15 @@ func protobuf(b []byte, field func(number, wire int, bytes []byte, value uint64)
 // isFrame says whether the bytes are a protobuf nv.Frame with at least one embedding.
 func isFrame(value []byte) bool {
 	embedded := false
-	bad := protobuf(value, func(number, wire int, b []byte, _ uint64) *Rejection {
-		if number <= 5 && wire != wireBytes {
+	bad := protobuf(value, func(number int, wire protowire.Type, b []byte, _ uint64) *Rejection {
+		if number <= 5 && wire != protowire.BytesType {
 			return reject(Unreadable, "field %d is no text and no message", number)
 		}
 		if number != 5 {
 			return nil
 		}
-		return protobuf(b, func(number, wire int, _ []byte, _ uint64) *Rejection {
-			embedded = embedded || number == 6 && wire == wireBytes
+		return protobuf(b, func(number int, wire protowire.Type, _ []byte, _ uint64) *Rejection {
+			embedded = embedded || number == 6 && wire == protowire.BytesType
 			return nil
 		})
 	})
@@ -164,9 +149,9 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 		return d.behavior(raw, value, e, items)
 	}
 	f := frame{envelope: *e}
-	bad := protobuf(value, func(number, wire int, b []byte, _ uint64) (bad *Rejection) {
+	bad := protobuf(value, func(number int, wire protowire.Type, b []byte, _ uint64) (bad *Rejection) {
 		switch {
-		case wire != wireBytes:
+		case wire != protowire.BytesType:
 		case number == 2:
 			f.id = b
 		case number == 3:
@@ -190,18 +175,18 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	}
 	i, before := -1, len(items)
 	var faults faults
-	bad = protobuf(value, func(number, wire int, b []byte, _ uint64) *Rejection {
-		if number != 5 || wire != wireBytes {
+	bad = protobuf(value, func(number int, wire protowire.Type, b []byte, _ uint64) *Rejection {
+		if number != 5 || wire != protowire.BytesType {
 			return nil
 		}
 		i++
 		if bad := checkObjects(i + 1); bad != nil {
 			return bad
 		}
-		o, bad := readObject(b)
-		if bad == nil && o.embedded {
-			attributes := o.parts().attributes("frame", f.id)
-			items, bad = d.object(raw, &f, items, i, o.id, nil, o.info["label"], o.vector, attributes)
+		var o fields
+		bad := o.readObject(b)
+		if bad == nil && o.hasVector {
+			items, bad = d.object(raw, &f, items, i, &o, o.vector, o.about("frame", f.id))
 		}
 		faults.add(i, bad)
 		return nil
@@ -224,9 +209,9 @@ func (d *Decoder) nothing(objects int) {
 // timestamp decodes google.protobuf.Timestamp: seconds 1, nanos 2.
 func timestamp(b []byte) (time.Time, *Rejection) {
 	var seconds, nanos int64
-	bad := protobuf(b, func(number, wire int, _ []byte, value uint64) *Rejection {
+	bad := protobuf(b, func(number int, wire protowire.Type, _ []byte, value uint64) *Rejection {
 		switch {
-		case wire != wireVarint:
+		case wire != protowire.VarintType:
 		case number == 1:
 			seconds = int64(value)
 		case number == 2:
@@ -244,104 +229,71 @@ func timestamp(b []byte) (time.Time, *Rejection) {
 	return time.Unix(seconds, nanos).UTC(), nil
 }
 
-// detection is an object of a protobuf frame: id 1, type 3, confidence 4, info 5, embedding 6.
-type detection struct {
-	id         []byte
-	kind       []byte
-	confidence []byte
-	info       map[string][]byte
-	names      []string // of info, in order
-	vector     []float32
-	embedded   bool
-}
+// mostInfo bounds the entries of an object's info.
+const mostInfo = 1000
 
-func readObject(b []byte) (o detection, bad *Rejection) {
-	bad = protobuf(b, func(number, wire int, b []byte, value uint64) *Rejection {
+// readObject reads an object of a protobuf frame: id 1, type 3, confidence 4, info 5, embedding 6. Its label is
+// that of its info.
+func (f *fields) readObject(b []byte) *Rejection {
+	var info members
+	entries := 0
+	bad := protobuf(b, func(number int, wire protowire.Type, b []byte, value uint64) *Rejection {
 		switch {
-		case number == 1 && wire == wireBytes:
-			o.id = b
-		case number == 3 && wire == wireBytes:
-			o.kind = b
-		case number == 4 && wire == wireFixed32:
+		case number == 1 && wire == protowire.BytesType:
+			f.id = b
+		case number == 3 && wire == protowire.BytesType:
+			f.kind = appendString(nil, clean(b))
+		case number == 4 && wire == protowire.Fixed32Type:
 			if x := math.Float32frombits(uint32(value)); x-x == 0 {
-				o.confidence = strconv.AppendFloat(nil, float64(x), 'g', -1, 32)
+				f.confidence = strconv.AppendFloat(nil, float64(x), 'g', -1, 32)
 			}
-		case number == 5 && wire == wireBytes:
-			return o.addInfo(b)
-		case number == 6 && wire == wireBytes:
-			o.embedded = true
-			return o.addEmbedding(b)
+		case number == 5 && wire == protowire.BytesType:
+			if entries++; entries > mostInfo {
+				return reject(TooLarge, "info has more than %d entries", mostInfo)
+			}
+			return f.readInfo(b, &info)
+		case number == 6 && wire == protowire.BytesType:
+			f.hasVector = true
+			return f.addEmbedding(b)
 		}
 		return nil
 	})
-	return o, bad
+	f.info = info.json()
+	return bad
 }
 
-// mostInfo bounds the entries of an object's info, because an entry takes far more memory than its bytes.
-const mostInfo = 1000
-
-// addInfo adds one entry of the map info: key 1, value 2.
-func (o *detection) addInfo(b []byte) *Rejection {
-	var name string
-	var text []byte
-	bad := protobuf(b, func(number, wire int, b []byte, _ uint64) *Rejection {
+// readInfo reads one entry of the map info: key 1, value 2.
+func (f *fields) readInfo(b []byte, info *members) *Rejection {
+	var name, text []byte
+	bad := protobuf(b, func(number int, wire protowire.Type, b []byte, _ uint64) *Rejection {
 		switch {
-		case wire != wireBytes:
+		case wire != protowire.BytesType:
 		case number == 1:
-			name = clean(b)
+			name = b
 		case number == 2:
 			text = b
 		}
 		return nil
 	})
-	if bad != nil {
-		return bad
+	if string(name) == "label" {
+		f.label = text
 	}
-	if o.info == nil {
-		o.info = map[string][]byte{}
-	}
-	if _, ok := o.info[name]; !ok {
-		if len(o.names) >= mostInfo {
-			return reject(TooLarge, "info has more than %d entries", mostInfo)
-		}
-		o.names = append(o.names, name)
-	}
-	o.info[name] = text
-	return nil
+	info.add(clean(name), appendString(nil, clean(text)))
+	return bad
 }
 
 // addEmbedding appends the numbers of field 1, packed or not, to the vector.
-func (o *detection) addEmbedding(b []byte) *Rejection {
-	return protobuf(b, func(number, wire int, b []byte, value uint64) *Rejection {
+func (f *fields) addEmbedding(b []byte) *Rejection {
+	return protobuf(b, func(number int, wire protowire.Type, b []byte, value uint64) (bad *Rejection) {
 		switch {
 		case number != 1:
-		case wire == wireFixed32:
-			o.vector = append(o.vector, math.Float32frombits(uint32(value)))
-		case wire == wireBytes:
-			var bad *Rejection
-			if o.vector, bad = rawVector(o.vector, b, float32s); bad != nil {
+		case wire == protowire.Fixed32Type:
+			f.vector = append(f.vector, math.Float32frombits(uint32(value)))
+		case wire == protowire.BytesType:
+			if f.vector, bad = rawVector(f.vector, b, float32s); bad != nil {
 				return bad.within("embedding")
 			}
 		}
-		return nil
+		return bad
 	})
-}
-
-func (o *detection) parts() parts {
-	p := parts{confidence: o.confidence}
-	if o.kind != nil {
-		p.kind = appendString(nil, clean(o.kind))
-	}
-	if o.info != nil {
-		info := []byte{'{'}
-		for i, name := range o.names {
-			if i > 0 {
-				info = append(info, ',')
-			}
-			info = append(appendString(info, name), ':')
-			info = appendString(info, clean(o.info[name]))
-		}
-		p.info = append(info, '}')
-	}
-	return p
 }

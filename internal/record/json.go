@@ -206,9 +206,6 @@ func (d *Decoder) json(raw *Raw, value []byte, e *envelope, items []Item) ([]Ite
 	return d.append(raw, e, items, clone(f.vector), -1, text(f.attributes), field)
 }
 
-// parts are those of an object of a frame.
-func (f *fields) parts() parts { return parts{f.kind, f.confidence, f.box, f.info} }
-
 // over overrides the envelope's fields with the value's own.
 func (e *envelope) over(f *fields) {
 	for _, pair := range [...]struct{ to, from *[]byte }{
@@ -282,13 +279,11 @@ func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]I
 		if bad == nil && o.tensors != nil {
 			items, bad = d.streamerObject(raw, &frame, f.timeText, &o, items, i)
 		} else if bad == nil && o.hasVector {
-			label := o.label
-			if label == nil {
-				label, bad = memberName(o.info, "label", "info.label")
+			if o.label == nil {
+				o.label, bad = memberName(o.info, "label", "info.label")
 			}
 			if bad == nil {
-				attributes := o.parts().attributes("frame", frame.id)
-				items, bad = d.object(raw, &frame, items, i, o.id, o.track, label, clone(o.vector), attributes)
+				items, bad = d.object(raw, &frame, items, i, &o, clone(o.vector), o.about("frame", frame.id))
 			}
 		}
 		faults.add(i, bad)

@@ -112,7 +112,8 @@ func (d *Decoder) streamerObject(raw *Raw, f *frame, timestamp []byte, o *fields
 	if len(t.model) > 0 {
 		with.envelope.model = t.model
 	}
-	return d.object(raw, &with, items, i, o.id, o.track, nil, t.vector, text(about.json()))
+	o.label = nil
+	return d.object(raw, &with, items, i, o, t.vector, text(about.json()))
 }
 
 // streamerTensors adds the item of a whole frame.
