@@ -30,15 +30,24 @@ func clustering(s *Settings) (solver.Settings, error) {
 // drawn is the number of rows for which the proportions of the file count in those of a stretch.
 const drawn = 20
 
-// descend minimises R from each start, a class for each row, and returns the result with the lowest R.
+// descend minimises R from a class for each row.
 func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity, settings solver.Settings,
-	starts [][]int32, r *Result,
-) (best *solver.Result, err error) {
+	start []int32, r *Result,
+) (*solver.Result, error) {
 	p := solver.Problem{
-		N: l.all, D: l.points.D, K: l.k, Points: &l.points, Affinity: graph, Judge: len(starts) > 1,
+		N: l.all, D: l.points.D, K: l.k, Points: &l.points, Affinity: graph, Start: start,
 	}
 	if l.support {
 		p.Labels = l.class
+		p.Proportions = make([]float64, l.k)
+		for i, c := range start {
+			if l.class[i] < 0 {
+				p.Proportions[c]++
+			}
+		}
+		for c := range p.Proportions {
+			p.Proportions[c] += (settings.CPI + 1e-9) / float64(l.k)
+		}
 	}
 	if l.said != nil {
 		kernel.Scale(float32(l.regime.vectors/settings.Lambda), l.said.values)
@@ -53,30 +62,14 @@ func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity
 	told := s.progress("solving")
 	p.Progress = told
 	told(0, settings.Outer*settings.Inner)
-	for _, p.Start = range starts {
-		if l.support {
-			p.Proportions = make([]float64, l.k)
-			for i, c := range p.Start {
-				if l.class[i] < 0 {
-					p.Proportions[c]++
-				}
-			}
-			for c := range p.Proportions {
-				p.Proportions[c] += (settings.CPI + 1e-9) / float64(l.k)
-			}
-		}
-		solve, err := solver.New(settings)
-		if err != nil {
-			return nil, fmt.Errorf("solving: %w", err)
-		}
-		own, err := solve.Solve(ctx, &p)
-		if err != nil {
-			return nil, fmt.Errorf("solving: %w", err)
-		}
-		r.Rises += own.Rises
-		if best == nil || own.ObjectiveAfter < best.ObjectiveAfter {
-			best, r.Trace, r.Sweeps = own, own.Trace, own.Sweeps
-		}
+	solve, err := solver.New(settings)
+	if err != nil {
+		return nil, fmt.Errorf("solving: %w", err)
 	}
-	return best, nil
+	solved, err := solve.Solve(ctx, &p)
+	if err != nil {
+		return nil, fmt.Errorf("solving: %w", err)
+	}
+	r.Rises, r.Trace, r.Sweeps = solved.Rises, solved.Trace, solved.Sweeps
+	return solved, nil
 }
