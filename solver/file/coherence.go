@@ -54,10 +54,6 @@ const (
 	lag   = 100
 )
 
-// mostScanned bounds the labelled rows with which each row is compared, beside those that the search
-// for neighbours found.
-const mostScanned = 2048
-
 // candidate is a possible neighbour.
 type candidate struct {
 	id       int32
@@ -89,21 +85,15 @@ func (l *loaded) inOrder(chosen []int32, lists *index.Neighbours, class []int32,
 		first[p] = lists.Distances[p*lists.Rho] * lists.Distances[p*lists.Rho]
 	}
 	scale := apart * c * float64(vector.Median(first))
-	var labelled []int32
-	for q, y := range class {
-		if y >= 0 && len(labelled) < mostScanned {
-			labelled = append(labelled, int32(q))
-		}
-	}
 	for i := range chosen {
 		chosen[i] = -1
 	}
 	d := l.points.D
 	eachChunk(l.n, func(_, from, to int) {
 		var found []candidate
-		own, other := l.points.Scratch(1), l.points.Scratch(2*lag+chunk)
+		scratch := l.points.Scratch(2*lag + chunk)
 		begin := max(0, from-lag)
-		side := l.points.Rows(begin, min(l.n, to+lag), other)
+		side := l.points.Rows(begin, min(l.n, to+lag), scratch)
 		for p := from; p < to; p++ {
 			if class[p] >= 0 {
 				continue
@@ -123,17 +113,9 @@ func (l *loaded) inOrder(chosen []int32, lists *index.Neighbours, class []int32,
 					add(int32(q), kernel.SquaredDistance(row, side[(q-begin)*d:(q-begin+1)*d]))
 				}
 			}
-			for _, q := range labelled {
-				if int(q) < lo || int(q) >= hi {
-					add(q, kernel.SquaredDistance(row, l.points.Rows(int(q), int(q)+1, own)))
-				}
-			}
 			ids, distances := lists.Row(p)
 			for j, q := range ids {
-				if q < 0 || int(q) >= lo && int(q) < hi {
-					continue
-				}
-				if _, compared := slices.BinarySearch(labelled, q); !compared {
+				if q >= 0 && (int(q) < lo || int(q) >= hi) {
 					add(q, distances[j]*distances[j])
 				}
 			}
