@@ -75,6 +75,7 @@ type firstStream struct {
 	full  time.Time         // when there was no room for it
 
 	settled record.Position // items up to it are settled; under the mutex of firstAnswers
+	turn    []firstItem     // whose turn it is; of the goroutine that answers
 }
 
 // answerAtOnce starts the first answers of a partition that was just claimed; nil where none are asked for.
@@ -118,7 +119,8 @@ func (f *firstAnswers) flush(behind bool) {
 		return
 	}
 	batch := f.batch
-	f.batch = nil
+	f.batch = batch[:0]
+	defer clear(batch)
 	if behind {
 		f.count(len(batch), nowBehind)
 		return
@@ -199,7 +201,6 @@ func (f *firstAnswers) run() {
 func (f *firstAnswers) give(queue []firstItem) {
 	within := f.partition.stage.options.NowWithin
 	var order []*firstStream
-	lists := map[*firstStream][]firstItem{}
 	late, now := 0, time.Now()
 	f.mutex.Lock()
 	for _, x := range queue {
@@ -207,10 +208,10 @@ func (f *firstAnswers) give(queue []firstItem) {
 			late++
 			continue
 		}
-		if lists[x.stream] == nil {
+		if len(x.stream.turn) == 0 {
 			order = append(order, x.stream)
 		}
-		lists[x.stream] = append(lists[x.stream], x)
+		x.stream.turn = append(x.stream.turn, x)
 	}
 	f.mutex.Unlock()
 	f.count(late, nowLate)
@@ -221,11 +222,13 @@ func (f *firstAnswers) give(queue []firstItem) {
 	}
 	for _, s := range order {
 		before, wait := len(f.given), []firstItem(nil)
-		if f.partition.guarded("items could not be answered at once", s.live.key.Name, func() { wait = f.answer(s, lists[s]) }) {
+		if f.partition.guarded("items could not be answered at once", s.live.key.Name, func() { wait = f.answer(s, s.turn) }) {
 			waiting = append(waiting, wait...)
 		} else {
 			f.given, f.out = f.given[:before], f.out[:before]
 		}
+		clear(s.turn)
+		s.turn = s.turn[:0]
 	}
 	if len(waiting) > 0 {
 		f.mutex.Lock()
@@ -355,10 +358,10 @@ func (f *firstAnswers) write() {
 		return
 	}
 	f.count(len(kept), nowAnswered)
-	acknowledged := time.Now()
+	acknowledged, took := time.Now(), stage.metrics.nowTook.Of()
 	for i := range kept {
 		kept[i].Took = acknowledged.Sub(kept[i].read)
-		stage.metrics.nowTook.Observe(kept[i].Took.Seconds())
+		took.Observe(kept[i].Took.Seconds())
 	}
 	if told := stage.options.AnsweredFirst; told != nil && len(kept) > 0 {
 		f.tell(told, kept)
