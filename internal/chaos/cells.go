@@ -198,6 +198,27 @@ func cells() []cell {
 			begin: deletedAlone(stateTopicName),
 		},
 		{
+			resource: "state", way: "made again", how: "empty, within a second",
+			does: "saves every stream to the new topic", begin: madeAgain(stateTopicName, 1),
+		},
+		{
+			resource: "review", way: "limits lowered", how: "takes nothing", does: retries, told: stuck,
+			begin: limitedTo(reviewTopic, 80),
+		},
+		{
+			resource: "labels", way: "made again", how: "empty, while the stage is stopped",
+			does: "reads the new topic", atStart: true, begin: madeAgain(labelsTopic, 1),
+		},
+		{
+			resource: "state", way: "away", how: "deleted while the stage is stopped",
+			does:    "makes it again; streams start from their labels",
+			atStart: true, begin: deletedAlone(stateTopicName),
+		},
+		{
+			resource: "input", way: "made again", how: "refilled past the old offsets while the stage is stopped",
+			does: "answers all of it", atStart: true, idsAgain: true, begin: refilled(inTopic),
+		},
+		{
 			resource: "state", way: "denied", how: "WRITE denied", does: retries, told: stuck, short: true,
 			begin: deniedWriting(stateTopicName),
 		},

@@ -51,9 +51,10 @@ func (s *Start) Troubles(now time.Time) []Trouble {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	t := Trouble{
-		Of:   OfBrokers,
-		What: fmt.Sprintf("not at work for %v: %s; it reads and answers nothing", lasting.Round(time.Second), s.step),
-		Do:   "see that the brokers run and can be reached from here; it goes on by itself",
+		Of: OfBrokers,
+		What: fmt.Sprintf("not at work for %v: %s; it reads and answers nothing", lasting.Round(time.Second),
+			s.step),
+		Do: "see that the brokers run and can be reached from here; it goes on by itself",
 	}
 	if why := s.lasts.why; why != nil {
 		t.Cause, t.Do = why.Error(), Remedy(why)
