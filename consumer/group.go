@@ -138,7 +138,7 @@ func (g *membership) counts(ctx context.Context) map[string]int {
 	if !slices.Equal(missing, g.missing) && ctx.Err() == nil {
 		g.missing = missing
 		if len(missing) > 0 {
-			g.log.Error("an input topic is missing: it is waited for, the others go on", "topics", missing)
+			g.log.Error("an input topic is missing: the stage waits for it and reads the others", "topics", missing)
 		} else {
 			g.log.Info("all input topics are there again", "group", g.settings.ID)
 		}

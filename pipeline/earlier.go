@@ -208,7 +208,7 @@ func (p *partition) takeEarlier(read earlierRead) {
 	e.read = nil
 	if read.err != nil {
 		p.earlier = nil
-		p.log.Warn("what earlier owners answered cannot be read: labels correct what is answered from now on",
+		p.log.Warn("results of earlier owners cannot be read: labels correct only later results",
 			"error", read.err)
 		return
 	}

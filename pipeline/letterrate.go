@@ -51,7 +51,7 @@ func (s *Stage) letter(log *slog.Logger, r *consumer.Record, now time.Time) reco
 		limit = letterStart
 		s.metrics.cutLetters.Add(1)
 		s.warned.Once("letters", func(int) {
-			log.Warn("more cannot be read than the dead letters take: they keep its beginning",
+			log.Warn("more bytes are unreadable than the dead letters take: letters keep the beginning of records",
 				"topic", r.Raw.Topic, "offset", r.Offset, "bytes", size, "kept", limit)
 		})
 	}

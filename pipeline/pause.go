@@ -71,7 +71,7 @@ func (p *partition) leaves(it *record.Item) bool {
 	o := p.orders()
 	if o.Skips(it.Source) {
 		p.stage.metrics.empty.Add(1, "skipped")
-		p.log.Warn("a record is skipped, as was ordered", "id", it.ID(), "stream", it.Stream)
+		p.log.Warn("a record is skipped by order", "id", it.ID(), "stream", it.Stream)
 		return true
 	}
 	if _, begun := p.aside.from[it.Stream]; begun {

@@ -34,6 +34,6 @@ func (s *Stage) noteHung(j *job) {
 	p := j.stream.partition
 	name := j.stream.key
 	if err := s.client.Write(ctx, []record.Out{p.commits.keeper.Hung(name, j.episode.First())}); err != nil {
-		s.log.Error("an episode that does not end could not be noted: the next owner will try it again", "error", err)
+		s.log.Error("an episode that does not end cannot be recorded: the next owner will try it again", "error", err)
 	}
 }

@@ -327,8 +327,8 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	from := j.From
 	switch {
 	case committed > end: // a crashed broker may give the offset of a topic that was deleted
-		p.log.Warn("the group's offset is past the end of the log: the state's counts", "offset", committed,
-			"end", end)
+		p.log.Warn("the group's offset is past the end of the log: reading starts at the state's offset",
+			"offset", committed, "end", end)
 	case committed > from.Offset:
 		p.log.Warn("the group's offset was moved forward: what lies between is not answered", "was", from.Offset, "offset", committed)
 		from = record.Start(committed)

@@ -331,7 +331,7 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 			_ = topic.Pause(ctx, 2*s.options.group().Longest())
 			continue
 		case errors.Is(err, errResumed):
-			s.log.Info("a stream goes on that was paused: what lay aside is read now", "topic", a.Topic,
+			s.log.Info("a paused stream has resumed: its records are read now", "topic", a.Topic,
 				"partition", a.Partition)
 			continue
 		}

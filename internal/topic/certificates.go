@@ -66,10 +66,10 @@ func (c *certificates) current() (*tls.Config, error) {
 	case c.config == nil && err != nil:
 		return nil, err
 	case err != nil:
-		c.log.Warn("certificates have changed and cannot be used: going by those before", "error", err)
+		c.log.Warn("certificates have changed and cannot be used: the last ones stay in use", "error", err)
 		return c.config, nil
 	case c.config != nil:
-		c.log.Info("certificates were read again")
+		c.log.Info("the new certificates are in use")
 	}
 	c.config = config
 	return config, nil

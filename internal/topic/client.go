@@ -97,7 +97,7 @@ func Connect(s Settings) (*Client, error) {
 		return nil, err
 	}
 	if secret := strings.ToLower(s.SASL); !encrypted && (secret == "plain" || secret == "oauthbearer") {
-		log.Warn("sasl " + secret + " without tls: whoever listens on the network reads the password or token; turn --tls on")
+		log.Warn("sasl " + secret + " without tls: the password or token can be read on the network; turn --tls on")
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	transport := &kafka.Transport{

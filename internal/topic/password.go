@@ -60,7 +60,7 @@ func (p *password) current() string {
 	}
 	switch {
 	case err != nil:
-		p.log.Warn("the password cannot be read again: going by the one before", "file", p.file, "error", err)
+		p.log.Warn("the password file cannot be read: the last password stays in use", "file", p.file, "error", err)
 		return p.last
 	case now != p.last:
 		p.log.Info("the password has changed", "file", p.file)

@@ -251,8 +251,8 @@ func TestNamesPage(t *testing.T) {
 	click("#classes", "kim")
 	b.Run(browser.Until(`document.getElementById("class-title").textContent === "kim"`))
 	click("#acts", "forget kim")
-	confirm("Forget kim? 2 examples and 0 recent items, its rejections and all that was learned of it go in " +
-		"every process. This cannot be undone")
+	confirm("Forget kim? 2 examples and 0 recent items, its rejections and all that streams learned of it " +
+		"are deleted in every process. This cannot be undone")
 	b.Run(browser.Until("!" + button("#classes", "kim")))
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -105,7 +105,7 @@ function split() {
 
 function forgetName() {
   const name = chosen;
-  sure(`Forget ${name}? ${moves(of(name))}, its rejections and all that was learned of it go in every process. This cannot be undone: nothing keeps what is forgotten. Who is taught as ${name} again begins anew.`, () => act(async () => {
+  sure(`Forget ${name}? ${moves(of(name))}, its rejections and all that streams learned of it are deleted in every process. This cannot be undone. A later example of ${name} starts it anew.`, () => act(async () => {
     const { receipt } = await ask("api/names/forget", { name });
     changed({ text: `${name} is forgotten: ${receipt.map((r) => `${r.where}: ${r.what}, ${r.until}`).join("; ")}`, undo: [] });
   }));
@@ -121,7 +121,7 @@ function selectAll() {
 
 function reject() {
   const list = picked(), name = chosen;
-  sure(`Say of ${count(list.length, "example")} that it is not ${name}? They no longer speak for it, and items very near them are not called ${name}. ${corrected(list)} that they corrected get their answers back.`,
+  sure(`Say of ${count(list.length, "example")} that it is not ${name}? They no longer count for it, and items very near them are not called ${name}. ${corrected(list)} that they corrected get their answers back.`,
     () => change(`${list.length} are not ${name}`, list.map((e) => ["api/reject", { id: e.id, label: name }]),
       list.map((e) => ["api/teach", { id: e.id, label: name, stream: e.stream }])));
 }

@@ -40,7 +40,7 @@ async function teach(group, label) {
   const ids = group.teach;
   const others = await ask("api/preview", { ids, label });
   at("sure-items").replaceChildren(...others.items.map((item) => figure(item, item.was)));
-  sure(`Teach ${count(ids.length, "item")} of ${whole.format(group.count)} as ${label}? ${others.count ? `${count(others.count, "other recent item")} would be called ${label} then:` : "No other recent item changes at once; what comes is answered by them."}`, async () => {
+  sure(`Teach ${count(ids.length, "item")} of ${whole.format(group.count)} as ${label}? ${others.count ? `${count(others.count, "other recent item")} would be called ${label} then:` : "No other recent item changes now. Later items are answered by these examples."}`, async () => {
     try {
       await ask("api/split", { ids, label });
       changed({ text: `${count(ids.length, "stranger")} taught as ${label}`, undo: ids.map((id) => ["api/forget", { id }]) });
