@@ -232,8 +232,8 @@ func timestamp(b []byte) (time.Time, *Rejection) {
 // mostInfo bounds the entries of an object's info.
 const mostInfo = 1000
 
-// readObject reads an object of a protobuf frame: id 1, type 3, confidence 4, info 5, embedding 6. Its label is
-// that of its info.
+// readObject reads an object of a protobuf frame: id 1, type 3, confidence 4, info 5, embedding 6. Its label
+// is that of its info.
 func (f *fields) readObject(b []byte) *Rejection {
 	var info members
 	entries := 0

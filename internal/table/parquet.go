@@ -4,11 +4,9 @@ package table
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -17,23 +15,21 @@ import (
 
 // table reads a Parquet file row by row. It decodes only the columns it needs.
 type table struct {
-	groups    []parquet.RowGroup
-	vector    []*column // one of whole vectors, or one per dimension
-	id, label *column
-	rows      int64
-	numbers   []float32
+	groups  []parquet.RowGroup // to be read
+	needed  []int              // leaf columns: those of the vector in their order, then id and label
+	columns []column           // by leaf column
+	count   int64
+	rows    parquet.Rows // of the open row group; nil: none is open
+	buffer  [64]parquet.Row
+	pending []parquet.Row // read and not returned yet
+	row     Row           // the last one returned
 }
 
-// column is a leaf column, with values that were read but not used yet.
+// column is what a needed leaf column holds.
 type column struct {
-	index   int
+	text    *string // where its values go as texts; nil: they are numbers of the vector
 	float16 bool
 	bytes   bool // each value is a whole vector
-	list    bool
-	pages   parquet.Pages
-	values  parquet.ValueReader
-	buffer  [1024]parquet.Value
-	pending []parquet.Value
 }
 
 func openParquet(file *os.File, names Columns) (Source, error) {
@@ -45,7 +41,6 @@ func openParquet(file *os.File, names Columns) (Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	t := &table{groups: p.RowGroups(), rows: p.NumRows()}
 	leaves := p.Schema().Columns() // the numbers of a list are below it
 	has := make([]string, len(leaves))
 	for i, path := range leaves {
@@ -55,27 +50,31 @@ func openParquet(file *os.File, names Columns) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	t := &table{groups: p.RowGroups(), count: p.NumRows(), needed: l.vector, columns: make([]column, len(leaves))}
 	for _, at := range l.vector {
-		c, err := vectorColumn(p, leaves[at], len(l.vector) > 1)
-		if err != nil {
+		if t.columns[at], err = vectorColumn(p, leaves[at], len(l.vector) > 1); err != nil {
 			return nil, err
 		}
-		t.vector = append(t.vector, c)
 	}
-	if t.id, err = textColumn(p, leaves, l.id); err != nil {
-		return nil, err
+	for at, text := range map[int]*string{l.id: &t.row.ID, l.label: &t.row.Label} {
+		if at < 0 {
+			continue
+		}
+		if err := checkText(p, leaves[at]); err != nil {
+			return nil, err
+		}
+		t.columns[at].text, t.needed = text, append(t.needed, at)
 	}
-	t.label, err = textColumn(p, leaves, l.label)
-	return t, err
+	return t, nil
 }
 
 // vectorColumn returns a leaf of numbers. With flat it holds one number per row; otherwise a list, or whole
 // vectors as bytes.
-func vectorColumn(p *parquet.File, path []string, flat bool) (*column, error) {
+func vectorColumn(p *parquet.File, path []string, flat bool) (column, error) {
 	leaf, _ := p.Schema().Lookup(path...)
 	of := leaf.Node.Type()
-	c := &column{index: leaf.ColumnIndex, list: leaf.MaxRepetitionLevel == 1}
-	number := false
+	var c column
+	list, number := leaf.MaxRepetitionLevel == 1, false
 	switch of.Kind() {
 	case parquet.Float, parquet.Double, parquet.Int32, parquet.Int64:
 		number = true
@@ -85,102 +84,101 @@ func vectorColumn(p *parquet.File, path []string, flat bool) (*column, error) {
 	case parquet.ByteArray:
 		c.bytes = true
 	}
-	if leaf.MaxRepetitionLevel > 1 || c.bytes && (c.list || flat) || number && c.list == flat || !number && !c.bytes {
-		return nil, fmt.Errorf("%w: column %s is a %s with %d levels of lists: want a list of float32, bytes of float32, or a column a dimension",
+	if leaf.MaxRepetitionLevel > 1 || c.bytes && (list || flat) || number && list == flat || !number && !c.bytes {
+		return c, fmt.Errorf("%w: column %s is a %s with %d levels of lists: want a list of float32, bytes of float32, or a column a dimension",
 			ErrFormat, path[0], of, leaf.MaxRepetitionLevel)
 	}
 	return c, nil
 }
 
-// textColumn returns a leaf of texts or whole numbers; nil if there is none.
-func textColumn(p *parquet.File, leaves [][]string, at int) (*column, error) {
-	if at < 0 {
-		return nil, nil
-	}
-	leaf, _ := p.Schema().Lookup(leaves[at]...)
-	switch kind := leaf.Node.Type().Kind(); {
-	case leaf.MaxRepetitionLevel > 0, kind != parquet.ByteArray && kind != parquet.Int32 && kind != parquet.Int64:
-		return nil, fmt.Errorf("%w: column %s is a %s with %d levels of lists, not texts", ErrFormat, leaves[at][0],
+// checkText refuses a leaf that holds neither texts nor whole numbers.
+func checkText(p *parquet.File, path []string) error {
+	leaf, _ := p.Schema().Lookup(path...)
+	kind := leaf.Node.Type().Kind()
+	if leaf.MaxRepetitionLevel > 0 || kind != parquet.ByteArray && kind != parquet.Int32 && kind != parquet.Int64 {
+		return fmt.Errorf("%w: column %s is a %s with %d levels of lists, not texts", ErrFormat, path[0],
 			leaf.Node.Type(), leaf.MaxRepetitionLevel)
 	}
-	return &column{index: leaf.ColumnIndex}, nil
+	return nil
 }
 
-func (t *table) columns() []*column {
-	var all []*column
-	for _, c := range append(slices.Clone(t.vector), t.id, t.label) {
-		if c != nil {
-			all = append(all, c)
-		}
-	}
-	return all
-}
-
-func (t *table) Rows() int64 { return t.rows }
+func (t *table) Rows() int64 { return t.count }
 
 func (t *table) Close() error {
-	var errs []error
-	for _, c := range t.columns() {
-		if c.pages != nil {
-			errs = append(errs, c.pages.Close())
-		}
+	if t.rows == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	defer func() { t.rows = nil }()
+	return t.rows.Close()
 }
 
 func (t *table) Next() (Row, error) {
-	for {
-		row, err := t.next()
-		if err != io.EOF {
-			return row, err
-		}
-		if err := t.Close(); err != nil {
+	for len(t.pending) == 0 {
+		if err := t.read(); err != nil {
 			return Row{}, err
 		}
-		if len(t.groups) == 0 {
-			for _, c := range t.columns() {
-				c.pages = nil
-			}
-			return Row{}, io.EOF
+	}
+	values := t.pending[0]
+	t.pending = t.pending[1:]
+	t.row.Vector = t.row.Vector[:0]
+	var wrong error
+	columns := 0
+	for i, v := range values {
+		if i == 0 || v.Column() != values[i-1].Column() {
+			columns++
 		}
-		chunks := t.groups[0].ColumnChunks()
-		t.groups = t.groups[1:]
-		for _, c := range t.columns() {
-			c.pages, c.values, c.pending = chunks[c.index].Pages(), nil, nil
+		switch c := &t.columns[v.Column()]; {
+		case c.text == nil:
+			var err error
+			if t.row.Vector, err = c.append(t.row.Vector, v); err != nil {
+				wrong = err // the rows behind it can be read
+			}
+		case v.IsNull():
+			*c.text = ""
+		default:
+			*c.text = v.String()
 		}
 	}
+	if columns != len(t.needed) {
+		return Row{}, fmt.Errorf("%w: a column ends before the others do", ErrFormat)
+	}
+	return t.row, wrong
 }
 
-// next reads a row of the open row group; io.EOF at its end.
-func (t *table) next() (row Row, err error) {
-	if t.vector[0].pages == nil {
-		return Row{}, io.EOF
-	}
-	t.numbers = t.numbers[:0]
-	var wrong error
-	for _, c := range t.vector {
-		for first := true; first || c.list; first = false {
-			v, err := c.peek()
-			if err == io.EOF && !first || err == nil && !first && v.RepetitionLevel() == 0 {
-				break // the next row begins here
-			}
-			if err != nil {
-				return Row{}, err
-			}
-			c.pending = c.pending[1:]
-			if t.numbers, err = c.append(t.numbers, v); err != nil {
-				wrong = err // skip the rest of the row
-			}
+// read reads some rows of the open row group, or opens the next one; io.EOF after the last.
+func (t *table) read() error {
+	if t.rows == nil {
+		if len(t.groups) == 0 {
+			return io.EOF
 		}
+		t.rows = parquet.NewRowGroupRowReader(someColumns{t.groups[0], t.needed})
+		t.groups = t.groups[1:]
 	}
-	row.Vector = t.numbers
-	if row.ID, err = t.id.text(); err != nil {
-		return Row{}, err
+	n, err := t.rows.ReadRows(t.buffer[:])
+	t.pending = t.buffer[:n]
+	switch {
+	case err == io.EOF && n > 0:
+		return nil
+	case err == io.EOF:
+		return t.Close()
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	if row.Label, err = t.label.text(); err != nil {
-		return Row{}, err
+	return nil
+}
+
+// someColumns is a row group that has only these columns.
+type someColumns struct {
+	parquet.RowGroup
+	needed []int
+}
+
+func (s someColumns) ColumnChunks() []parquet.ColumnChunk {
+	all, some := s.RowGroup.ColumnChunks(), make([]parquet.ColumnChunk, len(s.needed))
+	for i, at := range s.needed {
+		some[i] = all[at]
 	}
-	return row, wrong
+	return some
 }
 
 // append adds the numbers of a value to a vector.
@@ -202,49 +200,6 @@ func (c *column) append(to []float32, v parquet.Value) ([]float32, error) {
 		return append(to, float32(v.Int64())), nil
 	}
 	return append(to, v.Float()), nil
-}
-
-// text returns the next value; "" if the column is nil or the value null.
-func (c *column) text() (string, error) {
-	if c == nil {
-		return "", nil
-	}
-	v, err := c.peek()
-	if err == io.EOF {
-		return "", fmt.Errorf("%w: a column ends before the vectors do", ErrFormat)
-	}
-	if err != nil {
-		return "", err
-	}
-	c.pending = c.pending[1:]
-	if v.IsNull() {
-		return "", nil
-	}
-	return v.String(), nil
-}
-
-// peek returns the next value without consuming it.
-func (c *column) peek() (parquet.Value, error) {
-	for len(c.pending) == 0 {
-		if c.values == nil {
-			page, err := c.pages.ReadPage()
-			if err != nil {
-				if err == io.EOF {
-					return parquet.Value{}, io.EOF
-				}
-				return parquet.Value{}, fmt.Errorf("%w: %w", ErrFormat, err)
-			}
-			c.values = page.Values()
-		}
-		n, err := c.values.ReadValues(c.buffer[:])
-		c.pending = c.buffer[:n]
-		if err == io.EOF {
-			c.values = nil
-		} else if err != nil {
-			return parquet.Value{}, fmt.Errorf("%w: %w", ErrFormat, err)
-		}
-	}
-	return c.pending[0], nil
 }
 
 type parquetEncoder struct {
