@@ -63,28 +63,22 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 // class's labelled rows.
 func (l *loaded) nearest(means bool) []int32 {
 	d := l.points.D
-	examples := vector.New(l.k, d)
-	class, count := make([]int32, l.k), make([]float32, l.k)
-	for c := range class {
-		class[c] = int32(c)
-	}
-	if !means {
-		examples, class = vector.Matrix{D: d}, nil
-	}
-	for p, y := range l.class {
-		switch row := l.points.Rows(p, p+1, l.points.Scratch(1)); {
-		case y < 0:
-		case means:
-			kernel.Axpy(1, row, examples.Row(int(y)))
-			count[y]++
-		default:
-			examples = vector.Rows(append(examples.Values, row...), d)
-			class = append(class, y)
-		}
-	}
-	for c, n := range count {
-		if means && n > 0 {
+	var examples vector.Matrix
+	var class []int32
+	if means {
+		var count []float32
+		examples, count = classSums(&l.points, l.class, l.k)
+		for c, n := range count { // each class has labelled rows
 			kernel.Scale(1/n, examples.Row(c))
+			class = append(class, int32(c))
+		}
+	} else {
+		examples.D = d
+		for p, y := range l.class {
+			if y >= 0 {
+				row := l.points.Rows(p, p+1, l.points.Scratch(1))
+				examples, class = vector.Rows(append(examples.Values, row...), d), append(class, y)
+			}
 		}
 	}
 	out := make([]int32, l.n)
@@ -93,9 +87,6 @@ func (l *loaded) nearest(means bool) []int32 {
 		for p := from; p < to; p++ {
 			best := float32(math.Inf(1))
 			for i, c := range class {
-				if means && count[c] == 0 {
-					continue
-				}
 				if v := kernel.SquaredDistance(rows[(p-from)*d:(p-from+1)*d], examples.Row(i)); v < best {
 					best, out[p] = v, c
 				}

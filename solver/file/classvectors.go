@@ -68,13 +68,12 @@ const independent = .3
 // the mean of all; without labelled rows the weight is 1.
 func (l *loaded) judgeVectors(settings solver.Settings) float64 {
 	k, d := l.k, l.points.D
-	sums, count := vector.New(k, d), make([]float32, k)
+	class := l.class[:l.all-l.said.made]
+	sums, count := classSums(&l.points, class, k)
 	scratch := l.points.Scratch(1)
 	var labelled []int32
-	for p, y := range l.class[:l.all-l.said.made] {
+	for p, y := range class {
 		if y >= 0 {
-			kernel.Axpy(1, l.points.Rows(p, p+1, scratch), sums.Row(int(y)))
-			count[y]++
 			labelled = append(labelled, int32(p))
 		}
 	}

@@ -1,7 +1,6 @@
 package file
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -112,24 +111,13 @@ func probe(rows vector.Matrix) [][]int32 {
 	eachOf(len(out), func(n int) {
 		products := make([]float32, rows.N)
 		kernel.Products(products, rows.Row(n*every), rows.Values, 1, rows.N, rows.D)
-		type neighbour struct {
-			id       int32
-			distance float32
-		}
-		var nearest []neighbour // ascending
+		var found nearest
 		for i, v := range products {
-			v = square[i] - 2*v
-			if i == n*every || len(nearest) == probed && v >= nearest[probed-1].distance {
-				continue
-			}
-			at, _ := slices.BinarySearchFunc(nearest, v, func(a neighbour, v float32) int {
-				return cmp.Compare(a.distance, v)
-			})
-			if nearest = slices.Insert(nearest, at, neighbour{int32(i), v}); len(nearest) > probed {
-				nearest = nearest[:probed]
+			if i != n*every {
+				found.offer(candidate{int32(i), float64(square[i] - 2*v)}, probed)
 			}
 		}
-		for _, v := range nearest {
+		for _, v := range found {
 			out[n] = append(out[n], v.id)
 		}
 	})

@@ -2,7 +2,6 @@ package file
 
 import (
 	"math"
-	"slices"
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -54,12 +53,6 @@ const (
 	lag   = 100
 )
 
-// candidate is a possible neighbour.
-type candidate struct {
-	id       int32
-	distance float64 // squared, plus what the order adds
-}
-
 // affinity returns the graph of R: the rho nearest of each unlabelled row among all rows. A labelled
 // neighbour weighs 1, an unlabelled pair (A + A')/2. c is the coherence.
 func (l *loaded) affinity(lists *index.Neighbours, class []int32, rho int, c float64) *index.Affinity {
@@ -90,7 +83,7 @@ func (l *loaded) inOrder(chosen []int32, lists *index.Neighbours, class []int32,
 	}
 	d := l.points.D
 	eachChunk(l.n, func(_, from, to int) {
-		var found []candidate
+		var found nearest
 		scratch := l.points.Scratch(2*lag + chunk)
 		begin := max(0, from-lag)
 		side := l.points.Rows(begin, min(l.n, to+lag), scratch)
@@ -104,7 +97,7 @@ func (l *loaded) inOrder(chosen []int32, lists *index.Neighbours, class []int32,
 				if int(q) < l.n {
 					away = min(1, math.Abs(float64(int(q)-p))/lag)
 				}
-				found = append(found, candidate{q, float64(squared) + scale*away})
+				found.offer(candidate{q, float64(squared) + scale*away}, rho)
 			}
 			row := side[(p-begin)*d : (p-begin+1)*d]
 			lo, hi := max(0, p-lag), min(l.n, p+lag+1)
@@ -119,17 +112,8 @@ func (l *loaded) inOrder(chosen []int32, lists *index.Neighbours, class []int32,
 					add(q, distances[j]*distances[j])
 				}
 			}
-			slices.SortFunc(found, func(a, b candidate) int {
-				switch {
-				case a.distance < b.distance:
-					return -1
-				case a.distance > b.distance:
-					return 1
-				}
-				return int(a.id) - int(b.id)
-			})
-			for j := range min(rho, len(found)) {
-				chosen[p*rho+j] = found[j].id
+			for j, one := range found {
+				chosen[p*rho+j] = one.id
 			}
 		}
 	})

@@ -25,23 +25,18 @@ type evidence struct {
 	weight float32       // of the evidence of a row, relative to its degree
 }
 
-func (l *loaded) newEvidence(class, order []int32, settings solver.Settings) *evidence {
-	k, d := l.k, l.points.D
+// newEvidence takes the class of each row of the points.
+func (l *loaded) newEvidence(class []int32, similar similarity, settings solver.Settings) *evidence {
+	k := l.k
 	e := &evidence{
-		points: &l.points, order: order, class: class, scaled: vector.New(k, d), psi: make([]float32, k),
+		points: &l.points, order: similar.order, class: similar.in(class), psi: make([]float32, k),
 		total: make([]float32, l.all),
 	}
-	count, labelled := make([]float32, k), 0
-	scratch := l.points.Scratch(1)
-	for i, y := range class {
-		if y >= 0 {
-			p := int(order[i])
-			kernel.Axpy(1, l.points.Rows(p, p+1, scratch), e.scaled.Row(int(y)))
-			count[y]++
-			labelled++
-		}
-	}
+	var count []float32
+	e.scaled, count = classSums(e.points, class, k)
+	labelled := float32(0)
 	for c, n := range count {
+		labelled += n
 		row := e.scaled.Row(c)
 		if n == 0 {
 			e.psi[c] = float32(math.Inf(1))
@@ -54,7 +49,7 @@ func (l *loaded) newEvidence(class, order []int32, settings solver.Settings) *ev
 			e.psi[c] = float32(settings.Tau * psi)
 		}
 	}
-	e.weight = evidenceWeight * float32(labelled) / float32(l.all)
+	e.weight = evidenceWeight * labelled / float32(l.all)
 	eachChunk(l.all, func(_, from, to int) {
 		scores := e.scores(from, to, 0, k)
 		for i := from; i < to; i++ {

@@ -2,9 +2,32 @@ package file
 
 import (
 	"math"
+	"slices"
 
 	"github.com/slkstream/slkstream/index"
 )
+
+// candidate is a possible neighbour.
+type candidate struct {
+	id       int32
+	distance float64 // squared, plus what the order adds
+}
+
+// nearest is a list of candidates, the nearest first, ties by id.
+type nearest []candidate
+
+// offer inserts a candidate if it is one of the nearest, of which the list keeps so many.
+func (n *nearest) offer(c candidate, most int) {
+	list := *n
+	at := len(list)
+	for at > 0 && (c.distance < list[at-1].distance || c.distance == list[at-1].distance && c.id < list[at-1].id) {
+		at--
+	}
+	if at < most {
+		list = slices.Insert(list, at, c)
+		*n = list[:min(len(list), most)]
+	}
+}
 
 // similarity is a graph over which labels are spread, with the row at each of its positions.
 type similarity struct {

@@ -1,8 +1,6 @@
 package file
 
 import (
-	"math"
-
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
@@ -59,18 +57,11 @@ type embedding struct {
 
 // raise fills out with sign(x)|x|^power of a raw row; without support with the row scaled to length 1.
 func (e *embedding) raise(out, x []float32) {
-	switch {
-	case !e.support:
+	if !e.support {
 		vector.Unit(out, x)
-	case e.power == 1:
-		copy(out, x)
-	case e.power == .75:
-		kernel.ThreeQuarterPower(out, x)
-	default:
-		for i, v := range x {
-			out[i] = float32(math.Copysign(math.Pow(math.Abs(float64(v)), e.power), float64(v)))
-		}
+		return
 	}
+	solver.Raise(out, x, e.power)
 }
 
 // embed fills out with the embedding of a raw row.
@@ -80,6 +71,20 @@ func (e *embedding) embed(out, x []float32) {
 	if e.support {
 		vector.Unit(out, out)
 	}
+}
+
+// classSums returns the sums of the labelled rows of k classes, and their numbers. class has -1 for a row
+// without a label.
+func classSums(x *solver.Points, class []int32, k int) (sums vector.Matrix, count []float32) {
+	sums, count = vector.New(k, x.D), make([]float32, k)
+	scratch := x.Scratch(1)
+	for p, y := range class {
+		if y >= 0 {
+			kernel.Axpy(1, x.Rows(p, p+1, scratch), sums.Row(int(y)))
+			count[y]++
+		}
+	}
+	return sums, count
 }
 
 // mean accumulates the mean of raised rows: with support of the labelled rows, each class weighing the same;

@@ -25,8 +25,8 @@ func (l *loaded) spreadLabels(
 	leftOver float64, told progress,
 ) (answer []int32, reach []float32, err error) {
 	order, ranked := byFirstRow(given, l.k)
-	graph, class := similar.graph, similar.in(ranked)
-	said := l.newEvidence(class, similar.order, settings)
+	said := l.newEvidence(ranked, similar, settings)
+	graph, class := similar.graph, said.class
 	degree := degrees(graph)
 	even, drawn := newHarmonic(graph, class, said.weight, leftOver), newPoisson(graph, leftOver)
 	total, err := even.mass(ctx, class)
