@@ -50,7 +50,8 @@ func openParquet(file *os.File, names Columns) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{groups: p.RowGroups(), count: p.NumRows(), needed: l.vector, columns: make([]column, len(leaves))}
+	t := &table{groups: p.RowGroups(), count: p.NumRows(), needed: l.vector}
+	t.columns = make([]column, len(leaves))
 	for _, at := range l.vector {
 		if t.columns[at], err = vectorColumn(p, leaves[at], len(l.vector) > 1); err != nil {
 			return nil, err

@@ -3,59 +3,49 @@ package web
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mat"
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // project maps the items' vectors to the plane by their two principal components, within -1 to 1. The
 // components come from the Gram matrix, because an episode has far fewer items than dimensions.
 func project(items []item) [][2]float32 {
-	n := len(items)
-	points := make([][2]float32, n)
+	n, none := len(items), make([][2]float32, len(items))
 	if n < 2 {
-		return points
+		return none
 	}
 	d := len(items[0].Vector)
-	mean := make([]float64, d)
+	mean, rows := make([]float32, d), make([]float32, 0, n*d)
 	for i := range items {
-		v := items[i].Vector
-		if len(v) != d {
-			return points
+		if len(items[i].Vector) != d {
+			return none
 		}
-		for j, x := range v {
-			mean[j] += float64(x) / float64(n)
-		}
+		kernel.Axpy(1/float32(n), items[i].Vector, mean)
+		rows = append(rows, items[i].Vector...)
 	}
-	centred := mat.NewDense(n, d, nil)
-	for i := range items {
-		row := centred.RawRowView(i)
-		for j, x := range items[i].Vector {
-			row[j] = float64(x) - mean[j]
-		}
+	for i := range n {
+		kernel.Axpy(-1, mean, rows[i*d:i*d+d])
 	}
-	gram := mat.NewSymDense(n, nil)
-	gram.SymOuterK(1, centred)
-	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, true) {
-		return points
+	gram := make([]float32, n*n)
+	kernel.Gram(gram, rows, n, d)
+	values, axes, err := vector.TopEigenpairs(gram, n, 2)
+	if err != nil {
+		return none
 	}
-	values := eigen.Values(nil)
-	var axes mat.Dense
-	eigen.VectorsTo(&axes)
-	largest := 0.
-	flat := make([][2]float64, n)
-	for axis := range 2 {
-		column := n - 1 - axis // eigenvalues ascend
-		length := math.Sqrt(max(values[column], 0))
-		for i := range flat {
-			flat[i][axis] = axes.At(i, column) * length
-			largest = max(largest, math.Abs(flat[i][axis]))
+	points, largest := make([][2]float32, n), float32(0)
+	for axis, value := range values {
+		length := float32(math.Sqrt(max(value, 0)))
+		for i := range points {
+			points[i][axis] = axes[axis*n+i] * length
+			largest = max(largest, points[i][axis], -points[i][axis])
 		}
 	}
-	if !(largest > 0) || math.IsInf(largest, 0) {
-		return points
+	if !(largest > 0 && largest <= math.MaxFloat32) {
+		return none
 	}
-	for i := range flat {
-		points[i] = [2]float32{float32(flat[i][0] / largest), float32(flat[i][1] / largest)}
+	for i := range points {
+		points[i][0] /= largest
+		points[i][1] /= largest
 	}
 	return points
 }
