@@ -19,7 +19,7 @@ func Advertised(
 	for i := range members {
 		for _, t := range members[i].MemberAssignments.Topics {
 			if t.Topic == at.Topic && slices.Contains(t.Partitions, int(at.Partition)) {
-				return string(members[i].MemberMetadata.UserData), nil
+				return readUserData(members[i].MemberMetadata.UserData).Advertise, nil
 			}
 		}
 	}

@@ -2,12 +2,16 @@ package consumer
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/segmentio/kafka-go"
+
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // watched is a balancer that records whether it was given partitions of every topic that members want. The
@@ -20,36 +24,86 @@ type watched struct {
 
 // balancers returns ours and those that kafka-go offers by default, all watched. A group uses the first that
 // all its members support, and members of an older version support only kafka-go's.
-func balancers(incomplete *atomic.Bool, advertise string) []kafka.GroupBalancer {
+func balancers(incomplete *atomic.Bool, advertise string, owned *owned) []kafka.GroupBalancer {
 	return []kafka.GroupBalancer{
-		watched{evenly{advertise}, incomplete},
+		watched{steady{advertise, owned}, incomplete},
 		watched{kafka.RangeGroupBalancer{}, incomplete},
 		watched{kafka.RoundRobinGroupBalancer{}, incomplete},
 	}
 }
 
-// evenly gives members equal numbers of partitions over all topics together. Range does so for each topic, so
-// that the same few members get the partitions of every small topic. A single topic is assigned as by range.
-type evenly struct{ advertise string }
+// owned holds what the group last assigned to this member.
+type owned struct {
+	mutex      sync.Mutex
+	generation int32
+	partitions map[string][]int
+}
+
+func (o *owned) set(generation int32, assigned []topic.TopicPartition) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	o.generation, o.partitions = generation, map[string][]int{}
+	for _, p := range assigned {
+		o.partitions[p.Topic] = append(o.partitions[p.Topic], int(p.Partition))
+	}
+}
+
+// userData is what a member tells the others when it joins.
+type userData struct {
+	Advertise  string           `json:"advertise,omitempty"` // see GroupSettings
+	Generation int32            `json:"generation"`
+	Owned      map[string][]int `json:"owned,omitempty"` // in that generation
+}
+
+// readUserData returns what a member has told. Nothing can be read of members of other programs.
+func readUserData(b []byte) (u userData) {
+	if json.Unmarshal(b, &u) != nil {
+		return userData{}
+	}
+	return u
+}
+
+// steady gives members equal numbers of partitions over all topics together, and leaves to each as many as it
+// can of those that it had: it has their state in memory, and others would have to read it. Range gives equal
+// numbers for each topic, so that the same few members get the partitions of every small topic, and moves most
+// partitions when a member comes or goes. Members that had none get runs of one topic's partitions.
+type steady struct {
+	advertise string
+	owned     *owned
+}
 
 // ProtocolName implements kafka.GroupBalancer.
-func (evenly) ProtocolName() string { return "slkstream-evenly" }
+func (steady) ProtocolName() string { return "slkstream-steady" }
 
 // UserData implements kafka.GroupBalancer.
-func (e evenly) UserData() ([]byte, error) { return []byte(e.advertise), nil }
+func (s steady) UserData() ([]byte, error) {
+	s.owned.mutex.Lock()
+	defer s.owned.mutex.Unlock()
+	return json.Marshal(userData{s.advertise, s.owned.generation, s.owned.partitions})
+}
 
-// AssignGroups implements kafka.GroupBalancer. It concatenates the topics that the same members want and
-// cuts them into runs.
-func (evenly) AssignGroups(members []kafka.GroupMember,
+// AssignGroups implements kafka.GroupBalancer. Each set of topics that the same members want is divided by
+// itself.
+func (steady) AssignGroups(members []kafka.GroupMember,
 	partitions []kafka.Partition,
 ) kafka.GroupMemberAssignments {
 	assigned := kafka.GroupMemberAssignments{}
 	wanting := map[string][]string{} // member IDs by the topic they want
+	had := map[topic.TopicPartition]claim{}
 	for _, m := range slices.SortedFunc(slices.Values(members), byID) {
 		assigned[m.ID] = map[string][]int{}
 		for _, name := range m.Topics {
 			if !slices.Contains(wanting[name], m.ID) {
 				wanting[name] = append(wanting[name], m.ID)
+			}
+		}
+		told := readUserData(m.UserData)
+		for name, list := range told.Owned {
+			for _, p := range list {
+				at := topic.TopicPartition{Topic: name, Partition: int32(p)}
+				if before, ok := had[at]; !ok || told.Generation > before.generation {
+					had[at] = claim{m.ID, told.Generation}
+				}
 			}
 		}
 	}
@@ -67,15 +121,60 @@ func (evenly) AssignGroups(members []kafka.GroupMember,
 			return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.ID, b.ID))
 		})
 		ids := wanting[list[0].Topic]
-		for m := range ids {
-			to := assigned[ids[(m+given)%len(ids)]]
-			for _, p := range list[m*len(list)/len(ids) : (m+1)*len(list)/len(ids)] {
-				to[p.Topic] = append(to[p.Topic], p.ID)
+		first := given % len(ids)
+		for id, mine := range divide(slices.Concat(ids[first:], ids[:first]), list, had) {
+			for _, p := range mine {
+				assigned[id][p.Topic] = append(assigned[id][p.Topic], p.ID)
 			}
 		}
 		given += len(list)
 	}
 	return assigned
+}
+
+// claim is a member's claim to a partition that it had in a generation. The latest counts: others are of
+// members that were away.
+type claim struct {
+	member     string
+	generation int32
+}
+
+// divide divides a set of topics among the members that want them.
+func divide(ids []string, list []kafka.Partition, had map[topic.TopicPartition]claim) map[string][]kafka.Partition {
+	kept := map[string][]kafka.Partition{}
+	var free []kafka.Partition
+	for _, p := range list {
+		c, claimed := had[topic.TopicPartition{Topic: p.Topic, Partition: int32(p.ID)}]
+		if claimed && slices.Contains(ids, c.member) {
+			kept[c.member] = append(kept[c.member], p)
+		} else {
+			free = append(free, p)
+		}
+	}
+	// Everyone gets as many, and the rest goes to those that had more, or else lies evenly between them.
+	least, n := len(list)/len(ids), len(ids)
+	most := map[string]int{}
+	rank := map[string]int{}
+	for i, id := range ids {
+		most[id] = least
+		rank[id] = min(len(kept[id]), least+1)*2 + (i+1)*len(list)/n - i*len(list)/n - least
+	}
+	for _, id := range slices.SortedStableFunc(slices.Values(ids), func(a, b string) int {
+		return cmp.Compare(rank[b], rank[a])
+	})[:len(list)%n] {
+		most[id]++
+	}
+	for _, id := range ids {
+		if over := len(kept[id]) - most[id]; over > 0 {
+			free = append(free, kept[id][most[id]:]...)
+			kept[id] = kept[id][:most[id]]
+		}
+	}
+	for _, id := range ids {
+		take := most[id] - len(kept[id])
+		kept[id], free = append(kept[id], free[:take]...), free[take:]
+	}
+	return kept
 }
 
 func byID(a, b kafka.GroupMember) int { return cmp.Compare(a.ID, b.ID) }

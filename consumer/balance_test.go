@@ -12,8 +12,9 @@ import (
 )
 
 // Every partition is assigned to exactly one member that wants its topic. Members that want the same topics
-// get equal numbers of partitions, give or take one. A single topic is assigned as by range.
-func TestEvenly(t *testing.T) {
+// get equal numbers of partitions, give or take one, whatever they had before. Without that, a single topic is
+// assigned as by range.
+func TestSteady(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		var topics []string
@@ -33,8 +34,19 @@ func TestEvenly(t *testing.T) {
 			}
 			members = append(members, m)
 		}
+		before := random.IntN(2) == 0
+		for i := 0; before && i < len(members); i++ { // claims may contradict each other, and be of what is gone
+			o := &owned{}
+			var had []topic.TopicPartition
+			for range random.IntN(9) {
+				p := partitions[random.IntN(len(partitions))]
+				had = append(had, topic.TopicPartition{Topic: p.Topic, Partition: int32(p.ID + random.IntN(2))})
+			}
+			o.set(int32(random.IntN(3)), had)
+			members[i].UserData, _ = steady{"", o}.UserData()
+		}
 		random.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
-		assigned := evenly{}.AssignGroups(members, partitions)
+		assigned := steady{}.AssignGroups(members, partitions)
 		owners := map[topic.TopicPartition]int{}
 		least, most := len(partitions), 0
 		for _, m := range members {
@@ -62,12 +74,81 @@ func TestEvenly(t *testing.T) {
 		if same && most-least > 1 {
 			t.Errorf("seed %d: members have from %d to %d partitions", seed, least, most)
 		}
-		if same && len(topics) == 1 {
+		if same && len(topics) == 1 && !before {
 			slices.SortFunc(members, byID)
 			want := kafka.RangeGroupBalancer{}.AssignGroups(members, partitions)
 			if fmt.Sprint(want) != fmt.Sprint(assigned) {
 				t.Errorf("seed %d: %v, not %v", seed, assigned, want)
 			}
+		}
+	}
+}
+
+// When a member leaves, only its partitions move, and when one joins, only as many as it gets.
+func TestPartitionsStay(t *testing.T) {
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		var topics []string
+		var partitions []kafka.Partition
+		for i := range 1 + random.IntN(3) {
+			topics = append(topics, fmt.Sprint("topic", i))
+			for p := range 1 + random.IntN(20) {
+				partitions = append(partitions, kafka.Partition{Topic: topics[i], ID: p})
+			}
+		}
+		states := map[string]*owned{}
+		owners := map[topic.TopicPartition]string{}
+		generation := int32(0)
+		rebalance := func() (moved int) {
+			generation++
+			var members []kafka.GroupMember
+			for id, o := range states {
+				data, _ := steady{"", o}.UserData()
+				members = append(members, kafka.GroupMember{ID: id, Topics: topics, UserData: data})
+			}
+			for id, mine := range (steady{}).AssignGroups(members, partitions) {
+				var list []topic.TopicPartition
+				for name, numbers := range mine {
+					for _, p := range numbers {
+						at := topic.TopicPartition{Topic: name, Partition: int32(p)}
+						if owners[at] != id {
+							moved++
+						}
+						owners[at] = id
+						list = append(list, at)
+					}
+				}
+				states[id].set(generation, list)
+			}
+			return moved
+		}
+		join := func() string {
+			id := fmt.Sprintf("member-%08x", random.Uint32())
+			states[id] = &owned{}
+			return id
+		}
+		size := func(o *owned) (n int) {
+			for _, list := range o.partitions {
+				n += len(list)
+			}
+			return n
+		}
+		oldest := join()
+		for range 1 + random.IntN(9) {
+			join()
+		}
+		rebalance()
+		if moved := rebalance(); moved > 0 {
+			t.Errorf("seed %d: %d partitions move although nobody comes or goes", seed, moved)
+		}
+		left := size(states[oldest])
+		delete(states, oldest)
+		if moved := rebalance(); moved != left {
+			t.Errorf("seed %d: %d partitions move when a member leaves that had %d", seed, moved, left)
+		}
+		another := join()
+		if moved := rebalance(); moved != size(states[another]) {
+			t.Errorf("seed %d: %d partitions move when a member joins that gets %d", seed, moved, size(states[another]))
 		}
 	}
 }

@@ -113,6 +113,7 @@ type membership struct {
 	log      *slog.Logger
 	own      func(context.Context, Assignment) error
 	fail     context.CancelCauseFunc
+	owned    owned
 	missing  []string // topics last reported as missing
 	unknown  error    // why the last check of the topics failed; nil: it did not
 }
@@ -187,7 +188,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 		// the session is over.
 		Timeout:          2 * s.Session,
 		JoinGroupBackoff: 250 * time.Millisecond, StartOffset: kafka.FirstOffset,
-		GroupBalancers: balancers(&incomplete, s.Advertise),
+		GroupBalancers: balancers(&incomplete, s.Advertise, &g.owned),
 	})
 	if err != nil {
 		return fmt.Errorf("group %s: %w", s.ID, err)
@@ -232,6 +233,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 			}
 		}
 		g.log.Info("partitions assigned", "group", s.ID, "generation", generation.ID, "partitions", len(assigned))
+		g.owned.set(generation.ID, assigned)
 		s.Rebalanced(generation.ID, assigned)
 		generation.Start(func(revoked context.Context) {
 			<-revoked.Done()

@@ -338,7 +338,8 @@ func hangingSender(name string) breaking {
 			sender.Close()
 			return err
 		}
-		return sender.ProduceSync(ctx, &kgo.Record{Topic: name, Value: raw(b.feed.vector(0))}).FirstErr()
+		hanging := &kgo.Record{Topic: name, Key: []byte(name), Value: raw(b.feed.vector(0))}
+		return sender.ProduceSync(ctx, hanging).FirstErr()
 	}
 }
 
