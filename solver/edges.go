@@ -18,7 +18,7 @@ type Edge struct {
 	Weight float32
 }
 
-// checkGraphTerms reports the first fault of Lag, Edges and Evidence.
+// checkGraphTerms reports the first fault of Lag, Earlier, Edges and Evidence.
 func (p *Problem) checkGraphTerms() error {
 	all := p.N + p.anchors()
 	if i := vector.NotFinite(p.Lag); i >= 0 {
@@ -26,6 +26,9 @@ func (p *Problem) checkGraphTerms() error {
 	}
 	if len(p.Lag) > 0 && (p.N > mostGram || p.Affinity != nil) {
 		return fmt.Errorf("lag: needs a graph that is built here, of at most %d rows, not %d", mostGram, p.N)
+	}
+	if p.Earlier < 0 || p.Earlier > p.N {
+		return fmt.Errorf("earlier: %d of %d rows", p.Earlier, p.N)
 	}
 	for i, e := range p.Edges {
 		if e.P < 0 || e.Q < 0 || int(e.P) >= all || int(e.Q) >= all || e.P == e.Q {

@@ -2,6 +2,7 @@ package solver
 
 import (
 	"context"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -108,6 +109,47 @@ func TestLagChoosesNeighbours(t *testing.T) {
 	}
 }
 
+// Rows that come before the first one are related in time as if they stood before it.
+func TestEarlierRowsAreRelatedInTime(t *testing.T) {
+	const n, d, earlier = 60, 8, 23
+	random := rand.New(rand.NewPCG(5, 6))
+	rows := make([]float32, n*d)
+	for i := range rows {
+		rows[i] = float32(random.NormFloat64())
+	}
+	for _, which := range []engine{rowEngine, gramEngine} {
+		var graphs [2][n]map[int]bool // in time
+		for i, shift := range []int{0, earlier} {
+			p := &Problem{
+				N: n, D: d, K: 1, AnchorLabels: []int32{0}, Anchors: make([]float32, d), Embedding: &Embedding{Mean: make([]float32, d)},
+				Rows: slices.Concat(rows[shift*d:], rows[:shift*d]), Lag: []float32{-.4, -.2, .1, .5}, Earlier: shift,
+			}
+			p.Anchors[0] = 1
+			solve, _ := defaultSolver(t, func(s *Settings) { s.Rho = 3 })
+			solve.engine = which
+			r, err := solve.Solve(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for q := range n {
+				columns, _ := r.Affinity.Row(q)
+				near := map[int]bool{}
+				for _, c := range columns {
+					if c < n {
+						near[(int(c)+shift)%n] = true
+					}
+				}
+				graphs[i][(q+shift)%n] = near
+			}
+		}
+		for q := range n {
+			if !maps.Equal(graphs[0][q], graphs[1][q]) {
+				t.Errorf("engine %d: row %d has neighbours %v, not %v", which, q, graphs[1][q], graphs[0][q])
+			}
+		}
+	}
+}
+
 func TestFaultsOfGraphTerms(t *testing.T) {
 	solve, _ := defaultSolver(t, nil)
 	nan := float32(math.NaN())
@@ -123,6 +165,7 @@ func TestFaultsOfGraphTerms(t *testing.T) {
 		"a weight beyond all others":    func(p *Problem) { p.Edges = []Edge{{0, 1, 3e38}} },
 		"evidence that is not finite":   func(p *Problem) { p.Evidence = make([]float32, p.N*p.K); p.Evidence[1] = nan },
 		"a lag that is not finite":      func(p *Problem) { p.Lag = []float32{nan} },
+		"more earlier rows than rows":   func(p *Problem) { p.Earlier = p.N + 1 },
 		"a lag beside a graph of yours": func(p *Problem) { p.Lag, p.Affinity = []float32{1}, &index.Affinity{Offsets: make([]int64, p.N+1)} },
 	} {
 		p := drawn(1)

@@ -83,7 +83,7 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 			e.productsBeforeGraph(g.products, e.n)
 			products = g.products
 		}
-		e.listItems(&g.near, products, stride, rho, p.Lag)
+		e.listItems(&g.near, products, stride, rho, p)
 		e.compare(&g.near)
 		e.shrinkRows()
 		e.link(&g.near.Neighbours)
@@ -107,25 +107,33 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 }
 
 // listItems lists the rho nearest items of each unlabelled one. products holds the inner products of the
-// items in u-space, its rows stride apart. lag adds to squared distances.
-func (e *episode) listItems(lists *nearLists, products []float32, stride, rho int, lag []float32) {
+// items in u-space, its rows stride apart. The lag of the problem adds to squared distances.
+func (e *episode) listItems(lists *nearLists, products []float32, stride, rho int, of *Problem) {
 	g := &e.graph
 	lists.reset(e.n, rho)
 	g.norms, g.positions = vector.Resize(g.norms, e.n), vector.Resize(g.positions, e.n)
-	apart := g.lags(lag, e.n)
+	apart, now := g.lags(of.Lag, e.n), e.n-of.Earlier // rows from now on come before the others
 	for p := range e.n {
 		if e.label[p] >= 0 {
 			continue
 		}
 		norms, row := g.norms, products[p*stride:p*stride+e.n]
-		for q, v := range apart[e.n-1-p:][:len(norms)] {
-			norms[q] = e.own[q] + v
-		}
+		at := (p + of.Earlier) % e.n // in time
+		addTo(norms[:now], e.own, apart[e.n-1+of.Earlier-at:])
+		addTo(norms[now:], e.own[now:], apart[e.n-1-at:])
 		norms[p] = float32(math.Inf(1))
 		below := kernel.Below(g.positions, norms, row, g.ceiling(norms, row, rho))
 		for _, q := range g.positions[:below] {
 			lists.insert(p, q, norms[q]-2*row[q])
 		}
+	}
+}
+
+// addTo fills out with the sums of the first values of a and b.
+func addTo(out, a, b []float32) {
+	a, b = a[:len(out)], b[:len(out)]
+	for i := range out {
+		out[i] = a[i] + b[i]
 	}
 }
 

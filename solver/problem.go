@@ -65,8 +65,10 @@ type Problem struct {
 
 	// Lag is added, when the solver chooses neighbours, to the squared distance of two rows that are 1, 2, ...
 	// positions apart, if the order of rows means something. Rows farther apart get the last value; anchors get
-	// none. It needs a graph built by the solver, of at most 2,048 rows. nil: nothing is added.
-	Lag []float32
+	// none. It needs a graph built by the solver, of at most 2,048 rows. nil: nothing is added. The last Earlier
+	// rows come before the first one, in their order.
+	Lag     []float32
+	Earlier int
 
 	Edges    []Edge    // added to W in both directions; repeated pairs add up
 	Evidence []float32 // N x K, added to b, the sum of the labels of a row's labelled neighbours; nil: none

@@ -118,14 +118,17 @@ func (r *Report) note(format string, args ...any) {
 
 func (s *Stream) answerLabelled(ctx context.Context, of *episode) (err error) {
 	p, items, report := of.problem, of.items, of.report
-	p.fill(s, items)
+	if of.rows = items; !of.cold {
+		of.rows, p.earlier = s.earlier.before(items, p.earlier)
+	}
+	p.fill(s, of.rows, len(of.rows)-len(items))
 	if !of.cold {
 		each(s.state, func(part contributor) { err = errors.Join(err, part.contribute(ctx, of)) })
 	}
 	if err != nil {
 		return err
 	}
-	p.rejected = p.against(s, items)
+	p.rejected = p.against(s, of.rows)
 	p.Evidence = p.rejected
 	r, err := of.engine.solve(ctx, of, &p.Problem)
 	if err != nil {

@@ -178,7 +178,7 @@ func (s *Stream) leaveOut(ctx context.Context, of *episode) ([]heldOut, error) {
 		anchored[p.numbers[items[i].Label]]--
 	}
 	if len(fresh) > 0 {
-		trial.Each, trial.Beside = slices.Clone(p.each), slices.Clone(p.beside)
+		trial.Each, trial.Beside, trial.Earlier = slices.Clone(p.each), slices.Clone(p.beside), 0
 		own := &trial.Beside[0]
 		for _, e := range fresh {
 			row, _ := p.sets[0].row(e)

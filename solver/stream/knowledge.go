@@ -80,7 +80,7 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 		return k, nil
 	}
 	k.rank()
-	p.fill(from, nil)
+	p.fill(from, nil, 0)
 	k.names, k.numbers, k.nobody = p.names, p.numbers, p.nobody()
 	k.not = p.rejectedClasses(from)
 	k.force, k.class = p.listed()

@@ -51,6 +51,7 @@ type episode struct {
 	engine  *Engine
 	number  int64 // from 1
 	items   []Item
+	rows    []Item // those that are solved: the items, then those before them that are solved with them
 	problem *problem
 	result  *solver.Result // nil: clusters answer
 	solved  *solver.Result // the same; nil too if the stream is cold: its answers teach nothing
@@ -125,8 +126,9 @@ func (e *episode) lesson() *lesson {
 		l.z, l.classes = append(l.z, beside...), append(l.classes, of...)
 	}
 	if l.few = float64(freedom) < .4*float64(p.D); folds {
-		l.rows.Z, l.rows.Inverse = append(l.rows.Z, r.Z...), append(l.rows.Inverse, r.Inverse...)
-		l.rows.S = append(l.rows.S, r.S...)
+		n := len(e.items)
+		l.rows.Z, l.rows.Inverse = append(l.rows.Z, r.Z[:n*p.D]...), append(l.rows.Inverse, r.Inverse[:n]...)
+		l.rows.S = append(l.rows.S, r.S[:n*p.K]...)
 	}
 	return l
 }

@@ -11,9 +11,10 @@ type problem struct {
 	solver.Problem
 	names   []string // class number -> label, in order
 	numbers map[string]int32
-	each    [][]float32 // the items' vectors
+	each    [][]float32 // the rows' vectors
 	labels  []int32
-	sum     uint64 // of the labels topic's examples in force
+	earlier []float32 // vectors of earlier items
+	sum     uint64    // of the labels topic's examples in force
 
 	force       *inForce
 	sets        [3]*preparedSet // the labels topic's, for this stream and for every stream; the feed's
@@ -92,14 +93,14 @@ func (p *problem) number(items []Item) {
 	}
 }
 
-// fill sets up the solver's problem.
-func (p *problem) fill(s *Stream, items []Item) {
+// fill sets up the solver's problem. The last rows are earlier ones.
+func (p *problem) fill(s *Stream, rows []Item, earlier int) {
 	p.each, p.labels = p.each[:0], p.labels[:0]
-	for i := range items {
-		p.each = append(p.each, items[i].Vector)
+	for i := range rows {
+		p.each = append(p.each, rows[i].Vector)
 		c := int32(-1)
-		if items[i].Label != "" {
-			c = p.numbers[items[i].Label]
+		if rows[i].Label != "" {
+			c = p.numbers[rows[i].Label]
 		}
 		p.labels = append(p.labels, c)
 	}
@@ -124,7 +125,7 @@ func (p *problem) fill(s *Stream, items []Item) {
 		p.beside = append(p.beside, b)
 	}
 	p.Problem = solver.Problem{
-		Each: p.each, N: len(items), D: s.dimension, K: len(p.names), Labels: p.labels, Beside: p.beside,
+		Each: p.each, N: len(rows), Earlier: earlier, D: s.dimension, K: len(p.names), Labels: p.labels, Beside: p.beside,
 		Prepared: s.prepared, Judge: s.settings.Judged,
 	}
 	if !p.fixed { // the next episode gets other examples: the engine prepares them every time

@@ -112,7 +112,8 @@ func (p *proportions) variety() float32 {
 }
 
 // observe learns from the class masses of an episode. The recurrence makes one step of expectation maximisation:
-// a class's mass is shared between the two reasons for which it was expected.
+// a class's mass is shared between the two reasons for which it was expected. Earlier rows that were solved with
+// the episode count in the recent fractions, as these apply to such rows next time.
 func (p *proportions) observe(e *episode) {
 	if e.solved == nil {
 		return
@@ -133,6 +134,9 @@ func (p *proportions) observe(e *episode) {
 	}
 	if p.counts == nil {
 		p.counts = map[string]float64{}
+	}
+	for i, v := range e.solved.S[len(e.items)*k : len(e.rows)*k] {
+		masses[i%k] += float64(v)
 	}
 	for c, name := range e.problem.names {
 		p.counts[name] = p.counts[name]/2 + masses[c]

@@ -19,7 +19,8 @@ const (
 	shapeKnown      = 50  // items that must have been judged before
 	shapeMass       = 500 // items that the known shape counts for at most
 	shapeClasses    = 3   // that must be labelled: one class has a shape of its own
-	shapeLikeness   = .3  // a shape is broken if means and spreads both correlate less than this
+	shapeLikeness   = .3  // a shape is broken if means and spreads both correlate less than this ...
+	shapeUsual      = .5  // ... where they usually correlate more than this: without a common shape none can break
 	shapeTold       = 2   // consecutive judgements after which the embedder counts as changed
 	shapeNear       = .6  // correlation of two vectors that only one embedder gives
 	shapeSearched   = 5000
@@ -29,7 +30,8 @@ const (
 type shape struct {
 	mean, spread []float32 // nil: nothing was judged yet
 	mass         float64
-	breaks       int // consecutive judgements by which it is broken
+	usual        float64 // likeness of earlier judgements, the latest first: 1/2, 1/4 ...; 0: none yet
+	breaks       int     // consecutive judgements by which it is broken
 
 	sum, squares []float32 // of rows that are not judged yet
 	count        int
@@ -56,10 +58,16 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 	mean, spread := shapeOf(sum, squares, h.count)
 	n := float64(h.count)
 	h.sum, h.squares, h.count = nil, nil, 0
-	if h.mass >= shapeKnown && len(p.names) >= shapeClasses &&
-		shapesAlike(h.mean, h.spread, mean, spread) < shapeLikeness && !p.resembled(items) {
-		h.breaks++
-		return true
+	if h.mass >= shapeKnown {
+		alike := shapesAlike(h.mean, h.spread, mean, spread)
+		if alike < shapeLikeness && h.usual >= shapeUsual && len(p.names) >= shapeClasses && !p.resembled(items) {
+			h.breaks++
+			return true
+		}
+		if h.usual == 0 {
+			h.usual = alike
+		}
+		h.usual = (h.usual + alike) / 2
 	}
 	h.breaks = 0
 	if h.mean == nil {
@@ -209,6 +217,7 @@ func (h *shape) fields(f *fields) {
 	number(f, fieldMass, &h.mass)
 	integer(f, fieldCount, &h.count)
 	integer(f, fieldItemCount, &h.breaks)
+	number(f, fieldUsual, &h.usual)
 	shorts(f, fieldMean, &h.mean, unitRow)
 	shorts(f, fieldSpread, &h.spread, unitRow)
 	slice(f, fieldSum, &h.sum, -1)

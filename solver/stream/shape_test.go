@@ -393,3 +393,35 @@ func TestAnotherEmbedderTeachesNoMetric(t *testing.T) {
 		}
 	}
 }
+
+// Vectors without a common shape, such as whitened ones, are never of a changed embedder: in them the mean of
+// an episode shows which classes came.
+func TestVectorsWithoutAShape(t *testing.T) {
+	const d, classes = 128, 60
+	n := &network{random: rand.New(rand.NewPCG(3, 4)), common: make([]float32, d), scales: slices.Repeat([]float32{1}, d)}
+	n.move(classes)
+	vector := func(class int) []float32 { return n.around(n.things[class], 1.3) }
+	labels := &stream.Labels{}
+	for i := range 3 * classes {
+		labels.Everyone = append(labels.Everyone, stream.Example{
+			ID: fmt.Sprint(i), Label: fmt.Sprint("class-", i%classes), Vector: vector(i % classes),
+		})
+	}
+	for _, size := range []int{8, 60, 100} {
+		s := stream.New("s")
+		for episode := range 30 {
+			items := make([]stream.Item, size)
+			for i := range items {
+				items[i] = stream.Item{Vector: vector(n.random.IntN(classes))}
+			}
+			_, report, err := s.Answer(t.Context(), nil, items, labels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if report.Unknown == size && size > 8 || report.EmbeddingChanged {
+				t.Fatalf("episode %d of %d items: %d unknown, embedding changed: %t", episode, size, report.Unknown,
+					report.EmbeddingChanged)
+			}
+		}
+	}
+}

@@ -12,7 +12,7 @@ import (
 // Piece is a part of an encoded stream. A writer may write only the pieces whose bytes have changed, and may
 // cut or join their bytes as it likes. A stream is restored from all of its pieces, in any order.
 type Piece struct {
-	Name  string // head, metric, scatter, shape, time, before, class/NAME, cluster/ID
+	Name  string // head, metric, scatter, shape, time, before, earlier, class/NAME, cluster/ID
 	Bytes []byte
 }
 
@@ -87,6 +87,8 @@ const (
 	fieldUnitRow
 	fieldFrame
 	fieldPosition
+	fieldEarlierItem
+	fieldUsual // likeness of shapes
 )
 
 // head holds the fields of the head that Restore checks.
@@ -108,7 +110,7 @@ func (s *Stream) State() []Piece {
 			out = append(out, Piece{name, f.sealed()})
 		}
 	}
-	for _, kind := range []string{"metric", "scatter", "time", "shape", "before"} {
+	for _, kind := range []string{"metric", "scatter", "time", "shape", "before", "earlier"} {
 		add(kind, &fields{kind: kind})
 	}
 	known := maps.Clone(s.proportions.counts)

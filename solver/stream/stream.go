@@ -43,13 +43,14 @@ type state struct {
 	review      review
 	classes     classes
 	shape       shape
+	earlier     earlier
 }
 
 // parts lists the learned parts, in the order in which they contribute, answer and learn.
 func (s *state) parts() []part {
 	return []part{
 		&s.metric, &s.prototypes, &s.calibration, &s.proportions, &s.novelty, &s.clusters, &s.timeline, &s.review,
-		&s.classes, &s.shape,
+		&s.classes, &s.shape, &s.earlier,
 	}
 }
 

@@ -47,7 +47,8 @@ func (t *timeline) coherence() float64 {
 
 // surroundings are the distances and the nearest neighbours among an episode's items, in reused memory.
 type surroundings struct {
-	n         int       // items
+	n         int       // rows
+	earlier   int       // the last ones come before the first one
 	distances []float32 // squared, n x n
 	nearest   []float32 // distance to the nearest other item
 	sorted    []float32
@@ -56,8 +57,8 @@ type surroundings struct {
 }
 
 // measure fills in distances and nearest neighbours.
-func (a *surroundings) measure(space *solver.Space, n int) {
-	a.distances = vector.Resize(a.distances, n*n)
+func (a *surroundings) measure(space *solver.Space, n, earlier int) {
+	a.distances, a.earlier = vector.Resize(a.distances, n*n), earlier
 	space.Distances(a.distances, n)
 	a.find(n)
 }
@@ -85,13 +86,13 @@ func (a *surroundings) find(n int) {
 // which items are answered without their labels, uses the coherence known before; nothing is added if it has
 // other rows, too. Distances are measured each time: without the hidden labels the mean differs.
 func (t *timeline) relate(e *episode, to *solver.Problem, space *solver.Space) {
-	p, items, set := e.problem, e.items, &e.stream.settings
+	p, rows, set := e.problem, e.rows, &e.stream.settings
 	timed, trial := set.Time && !e.cold, to != &p.Problem
-	if len(items) < 2 || len(items) > lagRows || !timed && (trial || !related(items)) || to.N != len(items) {
+	if len(rows) < 2 || len(rows) > lagRows || !timed && (trial || !related(rows)) || to.N != len(rows) {
 		return
 	}
-	p.around.measure(space, len(items))
-	p.edges = edges(p.edges[:0], &p.around, items, set)
+	p.around.measure(space, len(rows), p.Earlier)
+	p.edges = edges(p.edges[:0], &p.around, rows, set)
 	to.Edges = p.edges
 	if !timed {
 		return
@@ -104,7 +105,7 @@ func (t *timeline) relate(e *episode, to *solver.Problem, space *solver.Space) {
 	if trial {
 		return
 	}
-	if evidence := t.evidence(p, items, set.Solver.Rho); evidence != nil {
+	if evidence := t.evidence(p, rows, set.Solver.Rho); evidence != nil {
 		kernel.Axpy(1, p.rejected, evidence[:len(p.rejected)])
 		p.Evidence = evidence
 	}
@@ -118,13 +119,33 @@ func related(items []Item) bool {
 	return slices.ContainsFunc(items, func(i Item) bool { return i.Frame != "" || i.Track != "" })
 }
 
-// learnOrder learns how far apart in time an episode's nearest neighbours are.
-func (t *timeline) learnOrder(a *surroundings) {
-	sum := 0.
-	for i, j := range a.position {
-		sum += math.Abs(float64(int(j) - i))
+// time returns the position in time of a row, 0 for the first item of the episode.
+func (a *surroundings) time(row int) int {
+	if row >= a.n-a.earlier {
+		return row - a.n
 	}
-	apart := sum / float64(a.n) / (float64(a.n+1) / 3)
+	return row
+}
+
+// row returns the row at a position in time.
+func (a *surroundings) row(time int) int {
+	if time < 0 {
+		return time + a.n
+	}
+	return time
+}
+
+// learnOrder learns how far apart in time an episode's items and their nearest neighbours are, in relation to a
+// random order of all rows.
+func (t *timeline) learnOrder(a *surroundings) {
+	items := a.n - a.earlier
+	sum, all := 0., 0. // over the items: of the distances to the nearest, and to every other row
+	for i, j := range a.position[:items] {
+		sum += math.Abs(float64(a.time(int(j)) - i))
+		before, after := i+a.earlier, items-1-i
+		all += float64((before*(before+1) + after*(after+1)) / 2)
+	}
+	apart := sum / float64(items) / (all / float64(items*(a.n-1)))
 	t.distance = episodeKept*t.distance + apart
 	t.weight = episodeKept*t.weight + 1
 }
@@ -149,20 +170,20 @@ func (t *timeline) lag(out []float32, a *surroundings) []float32 {
 	return out
 }
 
-// evidence returns the evidence for items, n x K: from labels of the episode's items around them, and of
+// evidence returns the evidence for rows, n x K: from labels of the episode's items around them, and of
 // earlier items of their tracks. nil: none.
-func (t *timeline) evidence(p *problem, items []Item, rho int) []float32 {
-	values, classes := t.spread(&p.around, items, rho)
+func (t *timeline) evidence(p *problem, rows []Item, rho int) []float32 {
+	values, classes := t.spread(&p.around, rows, rho)
 	k, c := len(classes), t.coherence()
 	if (k == 0 || c == 0) && len(t.tracks) == 0 {
 		return nil
 	}
 	out := make([]float32, p.N*p.K)
-	for i := range items {
+	for i := range rows {
 		for j, class := range classes {
 			out[i*p.K+int(p.numbers[class])] = float32(evidenceWeight*c) * values[i*k+j]
 		}
-		if class, ok := p.numbers[t.tracks[items[i].Track].label]; ok && items[i].Label == "" {
+		if class, ok := p.numbers[t.tracks[rows[i].Track].label]; ok && rows[i].Label == "" {
 			out[i*p.K+int(class)] += evidenceWeight
 		}
 	}
@@ -172,16 +193,16 @@ func (t *timeline) evidence(p *problem, items []Item, rho int) []float32 {
 // spread propagates labels: e_p = sum w_pq e_q / sum w_pq over the rho nearest items within reach, w =
 // exp(-d2/s1). Labelled items keep theirs. It returns e, with a column for each class that items
 // are labelled with.
-func (t *timeline) spread(a *surroundings, items []Item, rho int) (values []float32, classes []string) {
-	number, counts := numbered(items, func(i *Item) string { return i.Label })
-	n, k := len(items), len(counts)
+func (t *timeline) spread(a *surroundings, rows []Item, rho int) (values []float32, classes []string) {
+	number, counts := numbered(rows, func(i *Item) string { return i.Label })
+	n, k := len(rows), len(counts)
 	if k == 0 {
 		return nil, nil
 	}
 	values, classes = make([]float32, n*k), make([]string, k)
 	for i, c := range number {
 		if c >= 0 {
-			values[i*k+int(c)], classes[c] = 1, items[i].Label
+			values[i*k+int(c)], classes[c] = 1, rows[i].Label
 		}
 	}
 	links := make([]link[int32], 0, n*rho)
@@ -189,10 +210,11 @@ func (t *timeline) spread(a *surroundings, items []Item, rho int) (values []floa
 	near := make([]link[int32], 0, rho)
 	width := float32(max(a.middle, 1e-12))
 	for i := range n {
-		if items[i].Label == "" {
+		if rows[i].Label == "" {
 			near = near[:0]
-			for j := max(0, i-evidenceReach); j <= min(n-1, i+evidenceReach); j++ {
-				if j != i {
+			first, last := max(-a.earlier, a.time(i)-evidenceReach), min(n-a.earlier-1, a.time(i)+evidenceReach)
+			for at := first; at <= last; at++ {
+				if j := a.row(at); j != i {
 					near = nearest(near, link[int32]{int32(j), a.distances[i*n+j]}, rho)
 				}
 			}

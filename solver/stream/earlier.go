@@ -1,0 +1,78 @@
+package stream
+
+import (
+	"math"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// solvedTogether is the number of rows up to which an episode is solved with the items before it. A few items
+// alone hardly show which of them belong together.
+const solvedTogether = 50
+
+// earlier are the last items that were answered, oldest first, which a short episode is solved with as
+// unlabelled rows. A stream whose last episode was long enough keeps none. The list is replaced, never changed.
+type earlier struct{ items []earlierItem }
+
+// earlierItem is an item without its label: it may be corrected later, and counts as an example.
+type earlierItem struct {
+	codes        []int16 // the vector, by vector.Shorts
+	scale        float32 // its largest value
+	frame, track string
+}
+
+// before appends the earlier items that an episode is solved with to its own. values is memory for their
+// vectors, and returned.
+func (r *earlier) before(items []Item, values []float32) ([]Item, []float32) {
+	count := min(len(r.items), solvedTogether-len(items))
+	if count <= 0 {
+		return items, values
+	}
+	d := len(items[0].Vector)
+	rows, values := slices.Clone(items), vector.Resize(values, count*d)
+	for i := range r.items[len(r.items)-count:] {
+		x, row := &r.items[len(r.items)-count+i], values[i*d:i*d+d]
+		vector.Longs(row, x.codes, x.scale)
+		rows = append(rows, Item{Vector: row, Frame: x.frame, Track: x.track})
+	}
+	return rows, values
+}
+
+func (r *earlier) observe(e *episode) {
+	if e.solved == nil || len(e.items) >= solvedTogether {
+		r.items = nil
+		return
+	}
+	kept := r.items[max(0, len(r.items)+len(e.items)-solvedTogether):]
+	next := append(make([]earlierItem, 0, len(kept)+len(e.items)), kept...)
+	for i := range e.items {
+		x, scale := &e.items[i], float32(0)
+		for _, v := range x.Vector {
+			scale = max(scale, float32(math.Abs(float64(v))))
+		}
+		next = append(next, earlierItem{vector.Shorts(nil, x.Vector, scale), scale, x.Frame, x.Track})
+	}
+	r.items = next
+}
+
+// reset drops the items: any may be of the class.
+func (r *earlier) reset(string) bool {
+	r.items = nil
+	return false
+}
+
+func (r *earlier) fields(f *fields) {
+	if f.kind != "earlier" {
+		return
+	}
+	list(f, fieldEarlierItem, &r.items, func(f *fields, field int, x *earlierItem) {
+		f.group(field, func(f *fields) {
+			slice(f, fieldCodes, &x.codes, f.dimension)
+			number(f, fieldScales, &x.scale)
+			text(f, fieldFrame, &x.frame)
+			text(f, fieldTrack, &x.track)
+			f.check(len(x.codes) == f.dimension && x.scale > 0, "earlier item")
+		})
+	})
+}

@@ -1,0 +1,79 @@
+package stream
+
+import (
+	"slices"
+	"testing"
+)
+
+// Episodes of a few items are answered better when they are solved with the items before them. These go when a
+// class is reset, and are not kept after a long episode.
+func TestShortEpisodes(t *testing.T) {
+	right := func(size int, alone bool) (share float64, s *Stream) {
+		f := newCamera(5, 8, 48, 2)
+		labels := f.labels(5)
+		items, truth := f.bursts(960, 20)
+		s = New("cam", settings(t))
+		e, count := engine(t, s.settings), 0.
+		for at := 0; at < len(items); at += size {
+			if alone {
+				s.earlier.items = nil
+			}
+			answers, _ := answer(t, s, e, items[at:at+size], labels)
+			for i, a := range answers {
+				if a.Label == truth[at+i] {
+					count++
+				}
+			}
+		}
+		return count / float64(len(items)), s
+	}
+	_, s := right(96, false)
+	if n := len(s.earlier.items); n > 0 {
+		t.Errorf("%d items are kept after a long episode", n)
+	}
+	for _, size := range []int{1, 4} {
+		alone, _ := right(size, true)
+		together, s := right(size, false)
+		if together < alone+.02 {
+			t.Errorf("%.3f right in episodes of %d items, %.3f without the items before them", together, size, alone)
+		}
+		if n := len(s.earlier.items); n != solvedTogether {
+			t.Errorf("%d items are kept", n)
+		}
+		before, _ := s.Bytes()
+		s.Reset(label(1))
+		if after, _ := s.Bytes(); len(s.earlier.items) > 0 || before-after < 2*48*solvedTogether {
+			t.Errorf("%d earlier items after a reset, %d bytes of %d", len(s.earlier.items), after, before)
+		}
+	}
+}
+
+// The rows of a short episode are its items, then the last items before them.
+func TestEarlierItemsComeBefore(t *testing.T) {
+	f := newCamera(6, 4, 16, 1)
+	labels, s := f.labels(1), New("cam", settings(t))
+	e := engine(t, s.settings)
+	var last []Item
+	for range 12 {
+		items, _ := f.episode(7, .2)
+		items[0].Frame, items[1].Track = "frame", "track"
+		rows, _ := s.earlier.before(items, nil)
+		want := slices.Concat(items, last[max(0, len(last)+len(items)-solvedTogether):])
+		if len(rows) != len(want) {
+			t.Fatalf("%d rows, not %d", len(rows), len(want))
+		}
+		for i := range rows {
+			x, y := &rows[i], &want[i]
+			if x.Frame != y.Frame || x.Track != y.Track || x.Label != "" && i >= len(items) {
+				t.Errorf("row %d is %+v", i, x)
+			}
+			for j, v := range x.Vector {
+				if d := v - y.Vector[j]; d > 1e-3 || d < -1e-3 {
+					t.Errorf("row %d: value %d is %g, not %g", i, j, v, y.Vector[j])
+				}
+			}
+		}
+		answer(t, s, e, items, labels)
+		last = append(last, items...)
+	}
+}
