@@ -13,6 +13,10 @@ type candidate struct {
 	distance float64 // squared, plus what the order adds
 }
 
+func (c candidate) before(o candidate) bool {
+	return c.distance < o.distance || c.distance == o.distance && c.id < o.id
+}
+
 // nearest is a list of candidates, the nearest first, ties by id.
 type nearest []candidate
 
@@ -20,7 +24,7 @@ type nearest []candidate
 func (n *nearest) offer(c candidate, most int) {
 	list := *n
 	at := len(list)
-	for at > 0 && (c.distance < list[at-1].distance || c.distance == list[at-1].distance && c.id < list[at-1].id) {
+	for at > 0 && c.before(list[at-1]) {
 		at--
 	}
 	if at < most {

@@ -170,8 +170,8 @@ const (
 	fewClasses  = 64
 )
 
-// fewLabels says whether clusters may be more informative than spread labels: if labels are few and a class is
-// many rows side by side.
+// fewLabels says whether clusters may be more informative than spread labels: if labels are few and a class
+// is many rows side by side.
 func (l *loaded) fewLabels() bool {
 	labelled := 0
 	for _, y := range l.class {
@@ -183,14 +183,15 @@ func (l *loaded) fewLabels() bool {
 }
 
 // agreeing is the share of labelled rows that the clusters of a file must get right to be its start. On MNIST
-// with one label a class they do in 23 of 25 seeds, .97 right; where clusters are not the classes, as on Statlog
-// Shuttle, they do not.
+// with one label a class they do in 23 of 25 seeds, .97 right; where clusters are not the classes, as on
+// Statlog Shuttle, they do not.
 const agreeing = .9
 
 // byClusters returns the class of each row by its cluster: clusters found without labels and matched one to
 // one with the classes so that many rows agree with an answer. A label that lies among the rows of another
-// class so does not take them, and its own rows, which hold no label, are not left to a third class. It returns
-// the answer itself where clusters are not the classes, as too few labelled rows are in the cluster of theirs.
+// class so does not take them, and its own rows, which hold no label, are not left to a third class. It
+// returns the answer itself where clusters are not the classes: too few labelled rows are in the cluster of
+// theirs.
 func (l *loaded) byClusters(similar similarity, answer []int32, seed uint64) []int32 {
 	clusters := solver.Communities(similar.graph, l.k, nil, seed)
 	if int(slices.Max(clusters)) >= l.k { // parts of the graph that nothing ties
