@@ -4,8 +4,9 @@ import "github.com/slkstream/slkstream/internal/kernel"
 
 // Doubt returns the confidence of each answer, 1 for labelled rows, and the second-best class of each row,
 // which is its label if there is only one class. To save memory in large problems it overwrites S with A =
-// (1-x) softmax(-a) + x S, where x = part[p], 0 with a nil part. The confidence of a label is its share in (W
-// A + A) / (degree + 1), over unlabelled neighbours.
+// (1-x) softmax(-a + beta log pi) + x S, where x = part[p], 0 with a nil part. Without the proportions, of
+// which a block has its own, rows that stand in order would look as doubtful as rows that stand alone. The
+// confidence of a label is its share in (W A + A) / (degree + 1), over unlabelled neighbours.
 func (r *Result) Doubt(part []float32) (confidence []float32, second []int32) {
 	e := r.episode
 	second = make([]int32, e.n)
@@ -13,8 +14,6 @@ func (r *Result) Doubt(part []float32) (confidence []float32, second []int32) {
 	if e.blocks.Rows > 0 {
 		unit = e.blocks.Rows
 	}
-	beta := e.beta
-	e.beta = 0
 	e.setBase()
 	e.pool.run((e.n+unit-1)/unit, func(w *worker, block int) {
 		lo := block * unit
@@ -32,14 +31,13 @@ func (r *Result) Doubt(part []float32) (confidence []float32, second []int32) {
 			}
 		}
 	})
-	e.beta = beta
 	for p, c := range second {
 		second[p] = e.class[c]
 	}
 	return e.smoothed(make([]float32, e.n), &e.s, r.Labels), second
 }
 
-// mix replaces unlabelled row p of S by A. row holds softmax(-a) and becomes A.
+// mix replaces unlabelled row p of S by A. row holds softmax(-a + beta log pi) and becomes A.
 func (e *episode) mix(w *worker, p int, row, part []float32) {
 	if e.label[p] >= 0 {
 		return

@@ -250,7 +250,8 @@ func TestDoubts(t *testing.T) {
 }
 
 // Confidence is calibrated in an ordered file whose labelled rows are elsewhere. It is rather too low: the
-// held-out rows have no neighbours in the order of the file.
+// held-out rows have no neighbours in the order of the file. Without the proportions of a row's stretch in it
+// .19 would be missing.
 func TestOrderedFilesAreCalibrated(t *testing.T) {
 	p, truth := blobs(1500, 24, 20, 5, true, 1.6, 10)
 	r := solve(t, p, Settings{UnknownRate: .05})
@@ -261,7 +262,7 @@ func TestOrderedFilesAreCalibrated(t *testing.T) {
 	for _, v := range r.Confidence {
 		said += float64(v) / float64(p.N)
 	}
-	if right := accuracy(r.Labels, truth); said > right+.05 || said < right-.25 {
+	if right := accuracy(r.Labels, truth); said > right+.05 || said < right-.175 {
 		t.Errorf("said %.3f, right %.3f", said, right)
 	}
 }
