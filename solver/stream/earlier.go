@@ -11,8 +11,9 @@ import (
 // alone hardly show which of them belong together.
 const solvedTogether = 50
 
-// earlier are the last items that were answered, oldest first, which a short episode is solved with as
-// unlabelled rows. A stream whose last episode was long enough keeps none. The list is replaced, never changed.
+// earlier are the last items that were answered, oldest first. A short episode is solved with them as
+// unlabelled rows. A stream whose last episode was long enough keeps none. The list is replaced, never
+// changed.
 type earlier struct{ items []earlierItem }
 
 // earlierItem is an item without its label: it may be corrected later, and counts as an example.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Episodes of a few items are answered better when they are solved with the items before them. These go when a
-// class is reset, and are not kept after a long episode.
+// Episodes of a few items are answered better when they are solved with the items before them. These go when
+// a class is reset, and are not kept after a long episode.
 func TestShortEpisodes(t *testing.T) {
 	right := func(size int, alone bool) (share float64, s *Stream) {
 		f := newCamera(5, 8, 48, 2)

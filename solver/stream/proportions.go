@@ -111,9 +111,9 @@ func (p *proportions) variety() float32 {
 	return float32(1 - squares/(sum*sum))
 }
 
-// observe learns from the class masses of an episode. The recurrence makes one step of expectation maximisation:
-// a class's mass is shared between the two reasons for which it was expected. Earlier rows that were solved with
-// the episode count in the recent fractions, as these apply to such rows next time.
+// observe learns from the class masses of an episode. The recurrence makes one step of expectation
+// maximisation: a class's mass is shared between the two reasons for which it was expected. Earlier rows that
+// were solved with the episode count in the recent fractions, as these apply to such rows next time.
 func (p *proportions) observe(e *episode) {
 	if e.solved == nil {
 		return

@@ -20,7 +20,7 @@ const (
 	shapeMass       = 500 // items that the known shape counts for at most
 	shapeClasses    = 3   // that must be labelled: one class has a shape of its own
 	shapeLikeness   = .3  // a shape is broken if means and spreads both correlate less than this ...
-	shapeUsual      = .5  // ... where they usually correlate more than this: without a common shape none can break
+	shapeUsual      = .5  // ... where they usually correlate more: without a common shape none can break
 	shapeTold       = 2   // consecutive judgements after which the embedder counts as changed
 	shapeNear       = .6  // correlation of two vectors that only one embedder gives
 	shapeSearched   = 5000

@@ -398,7 +398,8 @@ func TestAnotherEmbedderTeachesNoMetric(t *testing.T) {
 // an episode shows which classes came.
 func TestVectorsWithoutAShape(t *testing.T) {
 	const d, classes = 128, 60
-	n := &network{random: rand.New(rand.NewPCG(3, 4)), common: make([]float32, d), scales: slices.Repeat([]float32{1}, d)}
+	n := &network{random: rand.New(rand.NewPCG(3, 4)), common: make([]float32, d)}
+	n.scales = slices.Repeat([]float32{1}, d)
 	n.move(classes)
 	vector := func(class int) []float32 { return n.around(n.things[class], 1.3) }
 	labels := &stream.Labels{}

@@ -135,8 +135,8 @@ func (a *surroundings) row(time int) int {
 	return time
 }
 
-// learnOrder learns how far apart in time an episode's items and their nearest neighbours are, in relation to a
-// random order of all rows.
+// learnOrder learns how far apart in time an episode's items and their nearest neighbours are, in relation to
+// a random order of all rows.
 func (t *timeline) learnOrder(a *surroundings) {
 	items := a.n - a.earlier
 	sum, all := 0., 0. // over the items: of the distances to the nearest, and to every other row
