@@ -65,8 +65,8 @@ func readUserData(b []byte) (u userData) {
 
 // steady gives members equal numbers of partitions over all topics together, and leaves to each as many as it
 // can of those that it had: it has their state in memory, and others would have to read it. Range gives equal
-// numbers for each topic, so that the same few members get the partitions of every small topic, and moves most
-// partitions when a member comes or goes. Members that had none get runs of one topic's partitions.
+// numbers for each topic. So the same few members get the partitions of every small topic, and most partitions
+// move when a member comes or goes. Members that had none get runs of one topic's partitions.
 type steady struct {
 	advertise string
 	owned     *owned
@@ -140,7 +140,9 @@ type claim struct {
 }
 
 // divide divides a set of topics among the members that want them.
-func divide(ids []string, list []kafka.Partition, had map[topic.TopicPartition]claim) map[string][]kafka.Partition {
+func divide(
+	ids []string, list []kafka.Partition, had map[topic.TopicPartition]claim,
+) map[string][]kafka.Partition {
 	kept := map[string][]kafka.Partition{}
 	var free []kafka.Partition
 	for _, p := range list {

@@ -12,8 +12,8 @@ import (
 )
 
 // Every partition is assigned to exactly one member that wants its topic. Members that want the same topics
-// get equal numbers of partitions, give or take one, whatever they had before. Without that, a single topic is
-// assigned as by range.
+// get equal numbers of partitions, give or take one, whatever they had before. Without that, a single topic
+// is assigned as by range.
 func TestSteady(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -148,7 +148,8 @@ func TestPartitionsStay(t *testing.T) {
 		}
 		another := join()
 		if moved := rebalance(); moved != size(states[another]) {
-			t.Errorf("seed %d: %d partitions move when a member joins that gets %d", seed, moved, size(states[another]))
+			t.Errorf("seed %d: %d partitions move when a member joins that gets %d", seed, moved,
+				size(states[another]))
 		}
 	}
 }

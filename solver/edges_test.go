@@ -122,7 +122,8 @@ func TestEarlierRowsAreRelatedInTime(t *testing.T) {
 		for i, shift := range []int{0, earlier} {
 			p := &Problem{
 				N: n, D: d, K: 1, AnchorLabels: []int32{0}, Anchors: make([]float32, d),
-				Embedding: &Embedding{Mean: make([]float32, d)}, Rows: slices.Concat(rows[shift*d:], rows[:shift*d]), Lag: []float32{-.4, -.2, .1, .5}, Earlier: shift,
+				Embedding: &Embedding{Mean: make([]float32, d)}, Rows: slices.Concat(rows[shift*d:], rows[:shift*d]),
+				Lag: []float32{-.4, -.2, .1, .5}, Earlier: shift,
 			}
 			p.Anchors[0] = 1
 			solve, _ := defaultSolver(t, func(s *Settings) { s.Rho = 3 })
