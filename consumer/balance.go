@@ -65,8 +65,8 @@ func readUserData(b []byte) (u userData) {
 
 // steady gives members equal numbers of partitions over all topics together, and leaves to each as many as it
 // can of those that it had: it has their state in memory, and others would have to read it. Range gives equal
-// numbers for each topic. So the same few members get the partitions of every small topic, and most partitions
-// move when a member comes or goes. Members that had none get runs of one topic's partitions.
+// numbers for each topic. So the same few members get the partitions of every small topic, and most
+// partitions move when a member comes or goes. Members that had none get runs of one topic's partitions.
 type steady struct {
 	advertise string
 	owned     *owned
