@@ -7,9 +7,13 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// solvedTogether is the number of rows up to which an episode is solved with the items before it. A few items
-// alone hardly show which of them belong together.
-const solvedTogether = 50
+// A few items alone hardly show which of them belong together: an episode is solved with the items before it, up
+// to solvedTogether rows in all, and up to earlierEach for each item, so that an item of a short episode costs no
+// more than that many of a long one.
+const (
+	solvedTogether = 100
+	earlierEach    = 10
+)
 
 // earlier are the last items that were answered, oldest first. A short episode is solved with them as
 // unlabelled rows. A stream whose last episode was long enough keeps none. The list is replaced, never
@@ -18,15 +22,15 @@ type earlier struct{ items []earlierItem }
 
 // earlierItem is an item without its label: it may be corrected later, and counts as an example.
 type earlierItem struct {
-	codes        []int16 // the vector, by vector.Shorts
-	scale        float32 // its largest value
+	codes        []int8  // the vector: 127 stands for its largest value ...
+	scale        float32 // ... which is this, without sign
 	frame, track string
 }
 
 // before appends the earlier items that an episode is solved with to its own. values is memory for their
 // vectors, and returned.
 func (r *earlier) before(items []Item, values []float32) ([]Item, []float32) {
-	count := min(len(r.items), solvedTogether-len(items))
+	count := min(len(r.items), solvedTogether-len(items), earlierEach*len(items))
 	if count <= 0 {
 		return items, values
 	}
@@ -34,7 +38,9 @@ func (r *earlier) before(items []Item, values []float32) ([]Item, []float32) {
 	rows, values := slices.Clone(items), vector.Resize(values, count*d)
 	for i := range r.items[len(r.items)-count:] {
 		x, row := &r.items[len(r.items)-count+i], values[i*d:i*d+d]
-		vector.Longs(row, x.codes, x.scale)
+		for j, code := range x.codes {
+			row[j] = float32(code) * (x.scale / math.MaxInt8)
+		}
 		rows = append(rows, Item{Vector: row, Frame: x.frame, Track: x.track})
 	}
 	return rows, values
@@ -48,11 +54,15 @@ func (r *earlier) observe(e *episode) {
 	kept := r.items[max(0, len(r.items)+len(e.items)-solvedTogether):]
 	next := append(make([]earlierItem, 0, len(kept)+len(e.items)), kept...)
 	for i := range e.items {
-		x, scale := &e.items[i], float32(0)
-		for _, v := range x.Vector {
-			scale = max(scale, float32(math.Abs(float64(v))))
+		item := &e.items[i]
+		x := earlierItem{codes: make([]int8, len(item.Vector)), frame: item.Frame, track: item.Track}
+		for _, v := range item.Vector {
+			x.scale = max(x.scale, float32(math.Abs(float64(v))))
 		}
-		next = append(next, earlierItem{vector.Shorts(nil, x.Vector, scale), scale, x.Frame, x.Track})
+		for j, v := range item.Vector {
+			x.codes[j] = int8(math.RoundToEven(float64(v/x.scale) * math.MaxInt8))
+		}
+		next = append(next, x)
 	}
 	r.items = next
 }

@@ -26,9 +26,9 @@ func (s *Stream) Bytes() (rest, ofMetric int) {
 	if len(s.classes.owner) > 0 {
 		vectors += 2 * len(s.classes.owner) // as received, and prepared
 	}
-	short := len(s.clusters.before) + len(s.earlier.items) // vectors of 16 bits a value
-	many := vectors + short + len(s.classes.kept) + len(s.calibration.answers) + len(s.timeline.tracks)
-	rest = 4<<10 + (4*vectors+2*short)*s.dimension + many*each + s.prepared.Bytes()
+	linked, short := len(s.clusters.before), len(s.earlier.items)
+	many := vectors + linked + short + len(s.classes.kept) + len(s.calibration.answers) + len(s.timeline.tracks)
+	rest = 4<<10 + (4*vectors+2*linked+short)*s.dimension + many*each + s.prepared.Bytes()
 	if m := s.metric.current; m != nil {
 		ofMetric += 4 * (len(m.Centre) + len(m.Scales) + len(m.Vectors))
 	}

@@ -128,7 +128,7 @@ func flag(f *fields, number int, v *bool) {
 }
 
 // slice has want values, -1: any number. An empty one is not written.
-func slice[T float32 | float64 | int16](f *fields, number int, v *[]T, want int) {
+func slice[T float32 | float64 | int16 | int8](f *fields, number int, v *[]T, want int) {
 	if f.writes {
 		if len(*v) > 0 {
 			b, _ := binary.Append(nil, binary.LittleEndian, *v) // of a fixed size
