@@ -7,9 +7,9 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// A few items alone hardly show which of them belong together: an episode is solved with the items before it, up
-// to solvedTogether rows in all, and up to earlierEach for each item, so that an item of a short episode costs no
-// more than that many of a long one.
+// A few items alone hardly show which of them belong together: an episode is solved with the items before it,
+// up to solvedTogether rows in all, and up to earlierEach for each item, so that an item of a short episode
+// costs no more than about that many of a long one.
 const (
 	solvedTogether = 100
 	earlierEach    = 10

@@ -58,7 +58,8 @@ func TestEarlierItemsComeBefore(t *testing.T) {
 		items, _ := f.episode(7, .2)
 		items[0].Frame, items[1].Track = "frame", "track"
 		rows, _ := s.earlier.before(items, nil)
-		want := slices.Concat(items, last[max(0, len(last)-min(solvedTogether-len(items), earlierEach*len(items))):])
+		most := min(solvedTogether-len(items), earlierEach*len(items))
+		want := slices.Concat(items, last[max(0, len(last)-most):])
 		if len(rows) != len(want) {
 			t.Fatalf("%d rows, not %d", len(rows), len(want))
 		}
