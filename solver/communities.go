@@ -19,7 +19,7 @@ const fewCommunities = 400
 // number of clusters.
 func communities(a *index.Affinity, k int, rows *Points, random *rand.Rand) ([]int32, int) {
 	net, member := coarse(a, k, random)
-	part, count := net.merge(k)
+	part, count := net.merge(k, nil)
 	rename(member, part)
 	if k > 0 && count > k && rows != nil {
 		part, count = join(rows, member, count, k)
@@ -45,6 +45,44 @@ func coarse(a *index.Affinity, least int, random *rand.Rand) (*network, []int32)
 		net = net.aggregate(part, count)
 	}
 	return net, member
+}
+
+// LabelledCommunities gives each point of a graph one of k classes. A community has the class of most of its
+// labelled points. Communities are merged as in Communities until each one that is tied to a labelled one is
+// part of a class; two of different classes are never merged. Points tied to no class get -1. The result is
+// nil if some class is in no community the most frequent one: then communities do not separate the classes.
+func LabelledCommunities(a *index.Affinity, class []int32, k int, seed uint64) []int32 {
+	net, member := coarse(a, 2*k, rand.New(rand.NewPCG(seed, 0)))
+	votes := make([]int32, net.n()*k)
+	for p, y := range class {
+		if y >= 0 {
+			votes[int(member[p])*k+int(y)]++
+		}
+	}
+	of := make([]int32, net.n())
+	for c := range of {
+		own := votes[c*k : c*k+k]
+		most := slices.Max(own)
+		if of[c] = -1; most > 0 {
+			of[c] = int32(slices.Index(own, most))
+		}
+	}
+	for _, y := range class {
+		if y >= 0 && !slices.Contains(of, y) {
+			return nil
+		}
+	}
+	part, count := net.merge(1, of)
+	name := make([]int32, count)
+	for i := range name {
+		name[i] = -1
+	}
+	for c, joined := range part {
+		name[joined] = max(name[joined], of[c])
+	}
+	rename(member, part)
+	rename(member, name)
+	return member
 }
 
 // rename replaces the cluster of each point by its new number.

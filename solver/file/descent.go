@@ -30,24 +30,15 @@ func clustering(s *Settings) (solver.Settings, error) {
 // drawn is the number of rows for which the proportions of the file count in those of a stretch.
 const drawn = 20
 
-// descend minimises R from a class for each row.
+// descend minimises R from each start, a class for each row, and returns the result with the lowest R.
 func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity, settings solver.Settings,
-	start []int32, r *Result,
-) (*solver.Result, error) {
+	starts [][]int32, r *Result,
+) (best *solver.Result, err error) {
 	p := solver.Problem{
-		N: l.all, D: l.points.D, K: l.k, Points: &l.points, Affinity: graph, Start: start,
+		N: l.all, D: l.points.D, K: l.k, Points: &l.points, Affinity: graph, Judge: len(starts) > 1,
 	}
 	if l.support {
 		p.Labels = l.class
-		p.Proportions = make([]float64, l.k)
-		for i, c := range start {
-			if l.class[i] < 0 {
-				p.Proportions[c]++
-			}
-		}
-		for c := range p.Proportions {
-			p.Proportions[c] += (settings.CPI + 1e-9) / float64(l.k)
-		}
 	}
 	if l.said != nil {
 		kernel.Scale(float32(l.regime.vectors/settings.Lambda), l.said.values)
@@ -62,14 +53,30 @@ func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity
 	told := s.progress("solving")
 	p.Progress = told
 	told(0, settings.Outer*settings.Inner)
-	solve, err := solver.New(settings)
-	if err != nil {
-		return nil, fmt.Errorf("solving: %w", err)
+	for _, p.Start = range starts {
+		if l.support {
+			p.Proportions = make([]float64, l.k)
+			for i, c := range p.Start {
+				if l.class[i] < 0 {
+					p.Proportions[c]++
+				}
+			}
+			for c := range p.Proportions {
+				p.Proportions[c] += (settings.CPI + 1e-9) / float64(l.k)
+			}
+		}
+		solve, err := solver.New(settings)
+		if err != nil {
+			return nil, fmt.Errorf("solving: %w", err)
+		}
+		own, err := solve.Solve(ctx, &p)
+		if err != nil {
+			return nil, fmt.Errorf("solving: %w", err)
+		}
+		r.Rises += own.Rises
+		if best == nil || own.ObjectiveAfter < best.ObjectiveAfter {
+			best, r.Trace, r.Sweeps = own, own.Trace, own.Sweeps
+		}
 	}
-	solved, err := solve.Solve(ctx, &p)
-	if err != nil {
-		return nil, fmt.Errorf("solving: %w", err)
-	}
-	r.Rises, r.Trace, r.Sweeps = solved.Rises, solved.Trace, solved.Sweeps
-	return solved, nil
+	return best, nil
 }

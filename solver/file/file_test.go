@@ -123,6 +123,38 @@ func TestShuffledOrderMeansNothing(t *testing.T) {
 	}
 }
 
+// Of two starts the one that ends with the lower R is kept, in either order.
+func TestLowerStartIsKept(t *testing.T) {
+	p, truth := blobs(600, 16, 4, 2, false, .9, 3)
+	s, plan := Settings{Check: true}, Plan{}
+	l, err := load(t.Context(), p, &s, &regime{}, &plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists, err := l.search(t.Context(), &s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	constants := l.labelling(&s)
+	good := append(slices.Clone(truth), p.SupportClasses...)
+	one := slices.Clone(good)
+	for i := range p.N {
+		one[i] = 0
+	}
+	end := func(starts ...[]int32) float64 {
+		r := &Result{}
+		e, err := l.descend(t.Context(), &s, l.affinity(lists, l.class, constants.Rho, 0), constants, starts, r)
+		if err != nil || r.Trace[len(r.Trace)-1] != e.ObjectiveAfter {
+			t.Fatalf("%v: R is %g at the end of %v", err, e.ObjectiveAfter, r.Trace)
+		}
+		return e.ObjectiveAfter
+	}
+	low, high := end(good), end(one)
+	if low >= high || end(good, one) != low || end(one, good) != low {
+		t.Errorf("R %g and %g, of both %g and %g", low, high, end(good, one), end(one, good))
+	}
+}
+
 // The only label of a class lies among the rows of another: neither loses its rows.
 func TestALabelAmongOthersRows(t *testing.T) {
 	p, truth := blobs(5000, 16, 12, 1, false, .3, 8)
