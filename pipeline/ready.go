@@ -31,7 +31,8 @@ func (s *Stage) troubles(now time.Time) (list []health.Trouble) {
 			Of:    health.OfLabels,
 			What:  "the labels topic " + s.options.Labels + " cannot be read on",
 			Cause: err.Error(),
-			Do:    "allow READ on it, or make it again: it is read from its start then",
+			Do: "see that its brokers can read it and that READ on it is allowed, or make it again: it is read from " +
+				"its start then",
 		}
 		if s.metrics.ready.Load() {
 			t.What += ", and the labels read before stay in force"

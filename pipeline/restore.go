@@ -303,11 +303,12 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	// An owner decides and rejects only what it has read.
 	shorter := max(j.From.Offset, j.Decided.Offset, j.Rejected) > end
 	known := j.Input != "" && p.inputName() != ""
-	if shorter || known && j.Input != p.inputName() {
+	remade := known && j.Input != p.inputName() || !known && j.From.Offset > end
+	if shorter || remade {
 		// Offsets refer to other records now. The streams' memories still hold, but not the positions up to
 		// which they learned.
 		start := first
-		if known && j.Input == p.inputName() {
+		if !remade {
 			// Brokers have lost the end of the log. The records left in it before From were answered; the next
 			// ones have the offsets of the lost ones.
 			start = p.within(min(j.From.Offset, end), first, end)

@@ -235,8 +235,7 @@ const mostInfo = 1000
 // readObject reads an object of a protobuf frame: id 1, type 3, confidence 4, info 5, embedding 6. Its label
 // is that of its info.
 func (f *fields) readObject(b []byte) *Rejection {
-	var info members
-	entries := 0
+	var entries []infoEntry
 	bad := protobuf(b, func(number int, wire protowire.Type, b []byte, value uint64) *Rejection {
 		switch {
 		case number == 1 && wire == protowire.BytesType:
@@ -248,38 +247,58 @@ func (f *fields) readObject(b []byte) *Rejection {
 				f.confidence = strconv.AppendFloat(nil, float64(x), 'g', -1, 32)
 			}
 		case number == 5 && wire == protowire.BytesType:
-			if entries++; entries > mostInfo {
+			if len(entries) == mostInfo {
 				return reject(TooLarge, "info has more than %d entries", mostInfo)
 			}
-			return f.readInfo(b, &info)
+			entry, bad := readInfo(b)
+			entries = append(entries, entry)
+			return bad
 		case number == 6 && wire == protowire.BytesType:
 			f.hasVector = true
 			return f.addEmbedding(b)
 		}
 		return nil
 	})
-	f.info = info.json()
+	f.keepInfo(entries)
 	return bad
 }
 
+// infoEntry is an entry of the map info.
+type infoEntry struct{ name, text []byte }
+
 // readInfo reads one entry of the map info: key 1, value 2.
-func (f *fields) readInfo(b []byte, info *members) *Rejection {
-	var name, text []byte
-	bad := protobuf(b, func(number int, wire protowire.Type, b []byte, _ uint64) *Rejection {
+func readInfo(b []byte) (entry infoEntry, bad *Rejection) {
+	bad = protobuf(b, func(number int, wire protowire.Type, b []byte, _ uint64) *Rejection {
 		switch {
 		case wire != protowire.BytesType:
 		case number == 1:
-			name = b
+			entry.name = b
 		case number == 2:
-			text = b
+			entry.text = b
 		}
 		return nil
 	})
-	if string(name) == "label" {
-		f.label = text
+	return entry, bad
+}
+
+// keepInfo makes the entries a JSON object. Of a repeated key the last one counts, as in every protobuf map.
+func (f *fields) keepInfo(entries []infoEntry) {
+	last := make(map[string]int, len(entries))
+	for i, e := range entries {
+		last[clean(e.name)] = i
 	}
-	info.add(clean(name), appendString(nil, clean(text)))
-	return bad
+	var info members
+	for i, e := range entries {
+		name := clean(e.name)
+		if last[name] != i {
+			continue
+		}
+		if string(e.name) == "label" {
+			f.label = e.text
+		}
+		info.add(name, appendString(nil, clean(e.text)))
+	}
+	f.info = info.json()
 }
 
 // addEmbedding appends the numbers of field 1, packed or not, to the vector.

@@ -168,7 +168,29 @@ func avroJSON(schema *avro.Schema, payload []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(value)
+	out, err := json.Marshal(value)
+	if year := (*json.MarshalerError)(nil); errors.As(err, &year) {
+		return json.Marshal(timesAsText(value))
+	}
+	return out, err
+}
+
+// timesAsText replaces times by texts: json refuses years beyond 9999, as of nanoseconds sent for
+// microseconds, even in a field that nobody reads.
+func timesAsText(value any) any {
+	switch v := value.(type) {
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case []any:
+		for i := range v {
+			v[i] = timesAsText(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = timesAsText(v[name])
+		}
+	}
+	return value
 }
 
 // known returns the cached schema; nil: it must be fetched.

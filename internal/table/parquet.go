@@ -27,7 +27,7 @@ type table struct {
 
 // column is what a needed leaf column holds.
 type column struct {
-	text    *string // where its values go as texts; nil: they are numbers of the vector
+	texts   []*string // where its values go as texts; nil: they are numbers of the vector
 	float16 bool
 	bytes   bool // each value is a whole vector
 }
@@ -57,14 +57,20 @@ func openParquet(file *os.File, names Columns) (Source, error) {
 			return nil, err
 		}
 	}
-	for at, text := range map[int]*string{l.id: &t.row.ID, l.label: &t.row.Label} {
-		if at < 0 {
+	for _, x := range []struct {
+		at   int
+		text *string
+	}{{l.id, &t.row.ID}, {l.label, &t.row.Label}} {
+		if x.at < 0 {
 			continue
 		}
-		if err := checkText(p, leaves[at]); err != nil {
+		if err := checkText(p, leaves[x.at]); err != nil {
 			return nil, err
 		}
-		t.columns[at].text, t.needed = text, append(t.needed, at)
+		c := &t.columns[x.at]
+		if c.texts = append(c.texts, x.text); len(c.texts) == 1 {
+			t.needed = append(t.needed, x.at)
+		}
 	}
 	return t, nil
 }
@@ -129,15 +135,19 @@ func (t *table) Next() (Row, error) {
 			columns++
 		}
 		switch c := &t.columns[v.Column()]; {
-		case c.text == nil:
+		case c.texts == nil:
 			var err error
 			if t.row.Vector, err = c.append(t.row.Vector, v); err != nil {
 				wrong = err // the rows behind it can be read
 			}
-		case v.IsNull():
-			*c.text = ""
 		default:
-			*c.text = v.String()
+			text := ""
+			if !v.IsNull() {
+				text = v.String()
+			}
+			for _, to := range c.texts {
+				*to = text
+			}
 		}
 	}
 	if columns != len(t.needed) {

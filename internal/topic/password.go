@@ -13,7 +13,8 @@ import (
 )
 
 // password is a SASL mechanism with a user's password. Every new connection reads the file again, so that a
-// changed password needs no restart. While the file cannot be read or is empty, the last password is used.
+// changed password needs no restart. While the file cannot be read or is empty, the last password is used. A
+// pipe is read at the start only: nobody may write to it again.
 type password struct {
 	name string
 	file string // "": the password does not change
@@ -51,6 +52,9 @@ func (p *password) current() string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.file == "" {
+		return p.last
+	}
+	if info, err := os.Stat(p.file); err == nil && !info.Mode().IsRegular() {
 		return p.last
 	}
 	content, err := os.ReadFile(p.file)

@@ -48,6 +48,8 @@ type Topic struct {
 	agreed  agreed
 	counted classCounts
 
+	lettered []int64 // by partition: records before this offset have their dead letters; for Follow
+
 	mutex   sync.Mutex
 	records *history // nil: the topic is not read yet
 	trouble error    // why the topic cannot be read now; nil: it can be
@@ -135,6 +137,7 @@ func (l *Topic) Follow(ctx context.Context, ready func()) error {
 		var gone *topic.OutOfRange
 		switch {
 		case errors.Is(err, errRemade), errors.As(err, &gone):
+			l.lettered = nil
 			l.options.Log.Warn("the labels topic is read again from its start", "topic", l.options.Topic, "reason", err)
 			continue
 		}
@@ -174,6 +177,9 @@ func (l *Topic) read(ctx context.Context, ready func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	records := l.begin(n)
+	if len(l.lettered) != n {
+		l.lettered = make([]int64, n)
+	}
 	type part struct {
 		partition int
 		batch     *topic.Batch
@@ -238,7 +244,7 @@ func (l *Topic) read(ctx context.Context, ready func()) error {
 			if part.err != nil {
 				return part.err
 			}
-			letters, err := l.take(ctx, records, decoder, part.partition, part.batch)
+			letters, err := l.take(ctx, records, decoder, part.partition, part.batch, l.lettered[part.partition])
 			if err != nil {
 				return err
 			}
@@ -258,6 +264,9 @@ func (l *Topic) read(ctx context.Context, ready func()) error {
 				}
 			}
 			l.writeLetters(ctx, letters)
+			if ctx.Err() == nil {
+				l.lettered[part.partition] = max(l.lettered[part.partition], part.batch.Next)
+			}
 		}
 	}
 }
@@ -297,9 +306,10 @@ func (l *Topic) show(records *history) (letters []record.Out) {
 	return letters
 }
 
-// take adds a batch and returns dead letters for records that cannot be used.
+// take adds a batch and returns dead letters for records that cannot be used, from the offset lettered on.
 func (l *Topic) take(
 	ctx context.Context, records *history, decoder *record.Decoder, partition int, batch *topic.Batch,
+	lettered int64,
 ) (letters []record.Out, err error) {
 	for i := range batch.Records {
 		r := &batch.Records[i]
@@ -310,13 +320,15 @@ func (l *Topic) take(
 		if err != nil {
 			l.options.Log.Warn("a record of the labels topic cannot be used", "topic", l.options.Topic, "partition", partition,
 				"offset", r.Offset, "error", err)
-			letters = append(letters, record.DeadLetter(l.options.Dead, r, err.Error(), 0))
+			if r.Offset >= lettered {
+				letters = append(letters, record.DeadLetter(l.options.Dead, r, err.Error(), 0))
+			}
 			continue
 		}
 		l.mutex.Lock()
 		added := records.add(partition, r.Offset, r.Time, what)
 		l.mutex.Unlock()
-		if letter, bad := l.misfit(added); bad {
+		if letter, bad := l.misfit(added); bad && r.Offset >= lettered {
 			letters = append(letters, letter)
 		}
 	}
@@ -361,7 +373,7 @@ func (l *Topic) At(ctx context.Context, next Position, near *Version) (*Version,
 			return nil, err
 		}
 		err = l.options.Client.ReadRange(ctx, at, first, min(end, last), func(batch *topic.Batch) error {
-			_, err := l.take(ctx, records, decoder, p, batch)
+			_, err := l.take(ctx, records, decoder, p, batch, math.MaxInt64)
 			return err
 		})
 		if err != nil {

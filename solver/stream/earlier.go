@@ -39,7 +39,7 @@ func (r *earlier) before(items []Item, values []float32) ([]Item, []float32) {
 	for i := range r.items[len(r.items)-count:] {
 		x, row := &r.items[len(r.items)-count+i], values[i*d:i*d+d]
 		for j, code := range x.codes {
-			row[j] = float32(code) * (x.scale / math.MaxInt8)
+			row[j] = x.scale * (float32(code) / math.MaxInt8)
 		}
 		rows = append(rows, Item{Vector: row, Frame: x.frame, Track: x.track})
 	}

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"math"
 	"slices"
 	"testing"
 )
@@ -76,5 +77,26 @@ func TestEarlierItemsComeBefore(t *testing.T) {
 		}
 		answer(t, s, e, items, labels)
 		last = append(last, items...)
+	}
+}
+
+// The largest number that a vector may have is kept as a finite one.
+func TestEarlierItemsStayFinite(t *testing.T) {
+	f := newCamera(7, 3, 16, 1)
+	labels, s := f.labels(2), New("cam", settings(t))
+	e := engine(t, s.settings)
+	for i := range 4 {
+		items, _ := f.episode(3, 0)
+		if i == 1 {
+			items[0].Vector[0] = math.MaxFloat32
+		}
+		if _, _, err := s.Answer(t.Context(), e, items, labels); err != nil && i != 1 {
+			t.Fatalf("episode %d: %v", i, err)
+		}
+		for _, x := range s.earlier.items {
+			if x.scale-x.scale != 0 {
+				t.Errorf("a scale of %g", x.scale)
+			}
+		}
 	}
 }

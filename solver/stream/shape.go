@@ -217,6 +217,9 @@ func (h *shape) fields(f *fields) {
 	number(f, fieldMass, &h.mass)
 	integer(f, fieldCount, &h.count)
 	integer(f, fieldItemCount, &h.breaks)
+	if !f.writes {
+		h.usual = 1 // older states have none: their shapes were always judged
+	}
 	number(f, fieldUsual, &h.usual)
 	shorts(f, fieldMean, &h.mean, unitRow)
 	shorts(f, fieldSpread, &h.spread, unitRow)

@@ -1,0 +1,70 @@
+package pipeline
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/slkstream/slkstream/internal/broker"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// While one partition of the labels topic cannot be read, the topic is read again and again from its start.
+// Bad records of the others get one dead letter each.
+func TestLabelsReadAgainHaveOneLetter(t *testing.T) {
+	server, err := broker.Serve("", 0, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	client := brokertest.Connect(t, []string{server.Address})
+	f := newFeed(1)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Labels = brokertest.Topic(t, client, "labels", 2, topic.StateSettings())
+	for range 10 {
+		write(t, client, []record.Out{{Topic: o.Labels, Key: []byte("bad"), Value: []byte("not a label")}})
+	}
+	const times = 3
+	server.Cluster.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Fetch}, Topic: o.Labels, Partitions: []int32{1}, Err: kerr.CorruptMessage,
+		Count: times,
+	})
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s)
+	eventually(t, "at work", func() bool { return s.Metrics().Ready() == "" })
+	write(t, client, f.records(in, 1, 10))
+	letters := 0
+	end, err := client.ReadAll(t.Context(), topic.TopicPartition{Topic: o.Dead}, func(*record.Raw) { letters++ })
+	if err != nil || letters != 10 {
+		t.Errorf("%d dead letters before %d, %v: not one for each of 10 bad records", letters, end, err)
+	}
+}
+
+// Without the ids of topics, a log that ends before what was decided has lost its tail, unless it ends before
+// where reading starts: then it is another one.
+func TestResumeWithoutTopicIDs(t *testing.T) {
+	for _, c := range []struct{ from, decided, end, want int64 }{
+		{900, 1000, 950, 900},
+		{900, 1000, 899, 0},
+	} {
+		s := &Stage{metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
+		p := &partition{stage: s, log: s.log, commits: &commits{keeper: &state.Keeper{}}, replay: newReplay()}
+		p.replay.decided = record.Start(0)
+		start, err := p.resume(t.Context(), &state.Restored{Journal: &state.Journal{
+			From: record.Start(c.from), Decided: record.Start(c.decided), Rejected: c.decided,
+		}}, c.from, 0, c.end)
+		if err != nil || start != c.want {
+			t.Errorf("%+v: starts at %d, %v", c, start, err)
+		}
+	}
+}
