@@ -11,20 +11,26 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
+// drawnTopics draws up to so many topics, each of up to so many partitions.
+func drawnTopics(
+	random *rand.Rand, most, mostPartitions int,
+) (topics []string, partitions []kafka.Partition) {
+	for i := range 1 + random.IntN(most) {
+		topics = append(topics, fmt.Sprint("topic", i))
+		for p := range 1 + random.IntN(mostPartitions) {
+			partitions = append(partitions, kafka.Partition{Topic: topics[i], ID: p})
+		}
+	}
+	return topics, partitions
+}
+
 // Every partition is assigned to exactly one member that wants its topic. Members that want the same topics
 // get equal numbers of partitions, give or take one, whatever they had before. Without that, a single topic
 // is assigned as by range.
 func TestSteady(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		var topics []string
-		var partitions []kafka.Partition
-		for i := range 1 + random.IntN(6) {
-			topics = append(topics, fmt.Sprint("topic", i))
-			for p := range 1 + random.IntN(13) {
-				partitions = append(partitions, kafka.Partition{Topic: topics[i], ID: p})
-			}
-		}
+		topics, partitions := drawnTopics(random, 6, 13)
 		same := random.IntN(2) == 0
 		var members []kafka.GroupMember
 		for i := range 1 + random.IntN(14) {
@@ -88,14 +94,7 @@ func TestSteady(t *testing.T) {
 func TestPartitionsStay(t *testing.T) {
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 2))
-		var topics []string
-		var partitions []kafka.Partition
-		for i := range 1 + random.IntN(3) {
-			topics = append(topics, fmt.Sprint("topic", i))
-			for p := range 1 + random.IntN(20) {
-				partitions = append(partitions, kafka.Partition{Topic: topics[i], ID: p})
-			}
-		}
+		topics, partitions := drawnTopics(random, 3, 20)
 		states := map[string]*owned{}
 		owners := map[topic.TopicPartition]string{}
 		generation := int32(0)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // Block is the items of one episode, which are kept and dropped together.
@@ -55,17 +56,7 @@ func NewBlock(items []Item, vector func(i int) []float32) *Block {
 // encode quantises the direction of x to whole numbers up to 127 and returns the length of the code.
 func encode(code []int8, x []float32) float32 {
 	code = code[:len(x)]
-	// Without their signs, floats sort as their bits. Two chains, as each step waits for the one before.
-	var a, b uint32
-	i := 0
-	for ; i+2 <= len(x); i += 2 {
-		a = max(a, math.Float32bits(x[i])<<1)
-		b = max(b, math.Float32bits(x[i+1])<<1)
-	}
-	if i < len(x) {
-		a = max(a, math.Float32bits(x[i])<<1)
-	}
-	largest := math.Float32frombits(max(a, b) >> 1)
+	largest := vector.Largest(x)
 	if largest == 0 {
 		return 1
 	}
@@ -93,10 +84,7 @@ func (b *Block) decode(out []float32, i int) {
 
 // unit returns x scaled to length one; false if x is zero or not finite.
 func unit(x []float32) ([]float32, bool) {
-	largest := 0.
-	for _, v := range x {
-		largest = max(largest, math.Abs(float64(v)))
-	}
+	largest := float64(vector.Largest(x))
 	if !(largest > 0) || math.IsInf(largest, 0) {
 		return nil, false
 	}

@@ -36,8 +36,8 @@ func (r *earlier) before(items []Item, values []float32) ([]Item, []float32) {
 	}
 	d := len(items[0].Vector)
 	rows, values := slices.Clone(items), vector.Resize(values, count*d)
-	for i := range r.items[len(r.items)-count:] {
-		x, row := &r.items[len(r.items)-count+i], values[i*d:i*d+d]
+	for i, x := range r.items[len(r.items)-count:] {
+		row := values[i*d : i*d+d]
 		for j, code := range x.codes {
 			row[j] = x.scale * (float32(code) / math.MaxInt8)
 		}
@@ -55,9 +55,9 @@ func (r *earlier) observe(e *episode) {
 	next := append(make([]earlierItem, 0, len(kept)+len(e.items)), kept...)
 	for i := range e.items {
 		item := &e.items[i]
-		x := earlierItem{codes: make([]int8, len(item.Vector)), frame: item.Frame, track: item.Track}
-		for _, v := range item.Vector {
-			x.scale = max(x.scale, float32(math.Abs(float64(v))))
+		x := earlierItem{
+			codes: make([]int8, len(item.Vector)), scale: vector.Largest(item.Vector), frame: item.Frame,
+			track: item.Track,
 		}
 		for j, v := range item.Vector {
 			x.codes[j] = int8(math.RoundToEven(float64(v/x.scale) * math.MaxInt8))
