@@ -47,7 +47,8 @@ for platform in $platforms; do
 done
 
 # Of the modules that are built in, not of all that go.mod names.
-go run ./deploy/sbom "$output/${names[0]}" "$version" >"$output/slkstream-$version.cdx.json"
+go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 bin -json -noserial -std -version "$version" \
+	-output "$output/slkstream-$version.cdx.json" "$output/${names[0]}"
 names+=("slkstream-$version.cdx.json")
 sums() { if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
 commit=$(git rev-parse HEAD)
