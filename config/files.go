@@ -77,15 +77,12 @@ func (f *Files) checkIdle(c *Config, fault report) {
 			}
 		}
 	}
-	numbers := []string{"lambda", "rho", "tau", "inner", "outer", "tolerance"}
-	labelled := []string{"beta", "cpi", "metric-rank", "metric-shrink", "power", "u", "ws"}
 	switch method := c.Solver.Method(); {
 	case method != "" && method != "slk-means" && c.Given("method"):
-		refuse("with --method "+method+", whose numbers are a file, --solver", append(numbers, labelled...)...)
 		refuse("with --method "+method+", which solves the rows as one episode", "calibrate", "class-vectors", "max-memory", "ordered",
 			"unknown-rate")
 	case f.K != 0:
-		refuse("with --k, for clusters", append(labelled, "calibrate", "class-vectors", "ordered", "unknown-rate")...)
+		refuse("with --k, for clusters", "calibrate", "class-vectors", "ordered", "unknown-rate")
 	}
 	files := append(slices.Clone(c.Stage.Support), f.Input)
 	if f.ClassVectors != "" {

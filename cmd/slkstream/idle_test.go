@@ -101,13 +101,13 @@ func TestNoSettingOfLabelIsIdle(t *testing.T) {
 	}
 	output := at("y.jsonl")
 	labelled := []string{"label", "--input", at("X.npy"), "--support", at("S.npy"), "--support-labels", at("L.npy"), "--output", output}
-	clusters := []string{"label", "--input", at("X.npy"), "--k", "9", "--tolerance", "1e-9", "--outer", "2", "--output", output}
+	clusters := []string{"label", "--input", at("X.npy"), "--k", "9", "--output", output}
 	special := map[string]string{
 		"solver": solver, "input": at("S.npy"), "support": at("X.npy"), "support-labels": at("M.npy"), "output": at("z.npy"),
 		"preset": "clamped", "kernel": "neon", "fields": "vector=clip", "config": at("none.yaml"), "method": "slk-ms",
-		"ordered": "false", "report": at("none/r.html"), "max-memory": "1KiB", "metric-shrink": "0.3", "ws": "9", "outer": "1",
+		"ordered": "false", "report": at("none/r.html"), "max-memory": "1KiB",
 		"class-vectors": at("V.npy"),
-		"unknown-rate":  "0.4", "log": "error,json", "tau": "0.5", "u": "0", "inner": "3",
+		"unknown-rate":  "0.4", "log": "error,json",
 	}
 	// In these runs the settings have no effect: the search of a small file is exact, nothing is drawn, and the
 	// file lacks bad rows, an output and enough labels. Other tests cover them.
