@@ -16,7 +16,7 @@ func (d *Decoder) jsonBehavior(raw *Raw, f *fields, e *envelope, items []Item) (
 		return items, bad
 	}
 	if len(sensor) > 0 {
-		e.stream = sensor
+		e.texts[streamField] = sensor
 	}
 	if len(f.end) > 0 {
 		s := scanner{b: f.end}
@@ -43,10 +43,8 @@ func (d *Decoder) jsonBehavior(raw *Raw, f *fields, e *envelope, items []Item) (
 			return items, s.bad.within("embeddings")
 		}
 	}
-	if o.label == nil && len(o.vector) > 0 {
-		if o.label, bad = memberName(o.info, "label", "info.label"); bad != nil {
-			return items, bad
-		}
+	if bad = o.labelOfInfo(); bad != nil && len(o.vector) > 0 {
+		return items, bad
 	}
 	return d.behaviorItem(raw, e, items, &o)
 }
@@ -57,13 +55,13 @@ func (d *Decoder) behaviorItem(raw *Raw, e *envelope, items []Item, o *fields) (
 		d.empty = NoEmbeddings
 		return items, nil
 	}
-	if len(o.label) > 0 {
-		e.label = o.label
+	if label := o.texts[labelField]; len(label) > 0 {
+		e.texts[labelField] = label
 	}
-	if len(e.track) == 0 {
-		e.track = e.id
+	if len(e.texts[trackField]) == 0 {
+		e.texts[trackField] = e.texts[idField]
 	}
-	return d.append(raw, e, items, o.vector, -1, o.about("object", o.id), nil)
+	return d.append(raw, e, items, o.vector, -1, o.description("object", o.texts[idField]))
 }
 
 // Field numbers of nv.Behavior, from the order in NVIDIA's documentation. Object and embeddings have numbers
@@ -89,41 +87,32 @@ func isBehavior(value []byte) bool {
 
 // behavior decodes nv.Behavior in protobuf.
 func (d *Decoder) behavior(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
-	var o, last fields
-	bad := protobuf(value, func(number int, wire protowire.Type, b []byte, _ uint64) (bad *Rejection) {
-		if wire != protowire.BytesType {
-			return nil
+	has, bad := parts(value, behaviorID, behaviorTimestamp, behaviorEnd, behaviorSensor, behaviorObject,
+		behaviorEmbeddings)
+	if has[0] != nil {
+		e.texts[idField] = has[0]
+	}
+	if has[2] == nil {
+		has[2] = has[1]
+	}
+	if bad == nil && has[2] != nil {
+		e.time, bad = timestamp(has[2])
+	}
+	if bad == nil {
+		var sensor [6][]byte
+		if sensor, bad = parts(has[3], 1); sensor[0] != nil {
+			e.texts[streamField] = sensor[0]
 		}
-		switch number {
-		case behaviorID:
-			e.id = b
-		case behaviorTimestamp:
-			if e.time.IsZero() {
-				e.time, bad = timestamp(b)
-			}
-		case behaviorEnd:
-			e.time, bad = timestamp(b)
-		case behaviorSensor:
-			bad = protobuf(b, func(number int, wire protowire.Type, b []byte, _ uint64) *Rejection {
-				if number == 1 && wire == protowire.BytesType {
-					e.stream = b
-				}
-				return nil
-			})
-		case behaviorObject:
-			o = fields{}
-			bad = o.readObject(b)
-		case behaviorEmbeddings:
-			last.vector = last.vector[:0]
-			bad = last.addEmbedding(b)
-		}
-		return bad
-	})
+	}
+	var o fields
+	if bad == nil {
+		bad = o.readObject(has[4])
+	}
+	if bad == nil && len(o.vector) == 0 {
+		bad = o.addEmbedding(has[5])
+	}
 	if bad != nil {
 		return items, bad
-	}
-	if len(o.vector) == 0 {
-		o.vector = last.vector
 	}
 	return d.behaviorItem(raw, e, items, &o)
 }

@@ -1,38 +1,5 @@
 package record
 
-import "strings"
-
-// attributes reads the CloudEvents headers of binary mode: the context attributes, and the extensions with
-// the names of a record's own fields.
-func (e *envelope) attributes(raw *Raw) *Rejection {
-	for i := range raw.Headers {
-		h := &raw.Headers[i]
-		if len(h.Key) < 4 || !strings.EqualFold(h.Key[:3], "ce_") {
-			continue
-		}
-		switch name := strings.ToLower(h.Key[3:]); name {
-		case "sensorid":
-			e.stream = h.Value
-		case "traceparent":
-			if e.traceParent == nil {
-				e.traceParent = h.Value
-			}
-		case "tracestate":
-			if e.traceState == nil {
-				e.traceState = h.Value
-			}
-		case "time":
-			var bad *Rejection
-			if e.time, bad = parseTime(h.Value); bad != nil {
-				return bad.within(h.Key)
-			}
-		default:
-			e.named(name, h.Value)
-		}
-	}
-	return nil
-}
-
 // cloudEvent decodes a value that must be a CloudEvent in structured mode.
 func (d *Decoder) cloudEvent(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
 	f := &d.fields
@@ -54,7 +21,6 @@ func (d *Decoder) structured(raw *Raw, f *fields, e *envelope, items []Item) ([]
 		return items, reject(Unreadable, "a CloudEvent within a CloudEvent")
 	}
 	e.over(f)
-	e.field = f.field
 	e.within = true
 	e.contentType = mediaType(f.contentType)
 	switch {

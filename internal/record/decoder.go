@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -120,8 +121,8 @@ func (d *Decoder) Decode(ctx context.Context, raw *Raw, items []Item) ([]Item, e
 		return items, raw.Rejected
 	}
 	if len(raw.Value) == 0 && raw.Marker() {
-		if n := len(d.stream(raw, nil, nil)); n > longestName {
-			return items, reject(TooLarge, "stream's name is %d bytes long, more than %d", n, longestName)
+		if bad := tooLong("stream's name", len(d.stream(raw, nil, nil))); bad != nil {
+			return items, bad
 		}
 		return items, nil
 	}
@@ -159,14 +160,12 @@ func (d *Decoder) Stream(raw *Raw) string {
 
 // envelope holds the fields from headers and surrounding events, which the value's own fields override.
 type envelope struct {
-	contentType              string
-	id, stream, label, model []byte
-	frame, track             []byte
-	field                    []byte // value of the field that names the stream
-	time                     time.Time
-	traceParent, traceState  []byte
-	within                   bool // the value is a CloudEvent's data, so it must not be another CloudEvent
-	bytes                    bool // the vector came as bytes, not as JSON numbers
+	texts
+	contentType string
+	field       []byte // value of the field that names the stream
+	time        time.Time
+	within      bool // the value is a CloudEvent's data, so it must not be another CloudEvent
+	bytes       bool // the vector came as bytes, not as JSON numbers
 }
 
 func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
@@ -180,9 +179,9 @@ func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 		case strings.EqualFold(h.Key, "content-type"):
 			e.contentType = mediaType(h.Value)
 		case h.Key == "traceparent":
-			e.traceParent = h.Value
+			e.texts[parentField] = h.Value
 		case h.Key == "tracestate":
-			e.traceState = h.Value
+			e.texts[stateField] = h.Value
 		case h.Key == IDHeader:
 			first = firstID(raw, h.Value)
 		case strings.EqualFold(h.Key, "ce_specversion"):
@@ -191,7 +190,7 @@ func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 	}
 	if event {
 		e.within = true
-		if bad = e.attributes(raw); bad != nil {
+		if bad = e.headers(raw, eventPrefix); bad != nil {
 			return items, bad
 		}
 	}
@@ -228,7 +227,7 @@ func (d *Decoder) value(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	}
 	e.bytes = true
 	if !e.within {
-		if bad := e.rawHeaders(raw); bad != nil {
+		if bad := e.headers(raw, ""); bad != nil {
 			return items, bad
 		}
 	}
@@ -240,39 +239,29 @@ func (d *Decoder) value(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	if bad != nil {
 		return items, bad
 	}
-	var field []byte
 	if d.field != "" {
-		field, _ = memberName(attributes, d.field, d.field)
+		e.field, _ = memberName(attributes, d.field, d.field)
 	}
-	return d.append(raw, e, items, vector, -1, attributes, field)
+	return d.append(raw, e, items, vector, -1, attributes)
 }
 
 // append adds one item if its vector is valid. The item's fields are in the envelope; object is its index in
-// the record, -1 if the record is the embedding; field is the value of the field that names the stream.
-func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, object int32, attributes,
-	field []byte,
+// the record, -1 if the record is the embedding.
+func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, object int32,
+	attributes json.RawMessage,
 ) ([]Item, *Rejection) {
-	stream := d.stream(raw, e.stream, field)
-	for _, name := range [...]struct {
-		what string
-		text []byte
-	}{
-		{"id", e.id},
-		{"label", e.label},
-		{"model", e.model},
-		{"stream", e.stream},
-		{"frame", e.frame},
-		{"track", e.track},
-		{"field " + d.field, field},
-		{"stream's name", stream},
-	} {
-		if len(name.text) > longestName {
-			return items, reject(TooLarge, "%s is %d bytes long, more than %d", name.what, len(name.text), longestName)
+	stream := d.stream(raw, e.texts[streamField], e.field)
+	for field, text := range e.texts[:parentField] {
+		if bad := tooLong(fieldNames[field], len(text)); bad != nil {
+			return items, bad
 		}
 	}
+	if bad := tooLong("stream's name", max(len(stream), len(e.field))); bad != nil {
+		return items, bad
+	}
 	model := d.options.Model
-	if len(e.model) > 0 {
-		model = d.intern(e.model)
+	if len(e.texts[modelField]) > 0 {
+		model = d.intern(e.texts[modelField])
 	}
 	source := Source{raw.Topic, raw.Partition, raw.Offset, object}
 	if len(vector) > mostDimension {
@@ -292,13 +281,14 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 		return items, bad
 	}
 	item := Item{
-		Source: source, Key: raw.Key, ItemID: clean(e.id),
-		Stream: d.intern(stream), Time: e.time, Vector: vector, Label: d.intern(e.label),
+		Source: source, Key: raw.Key, ItemID: clean(e.texts[idField]),
+		Stream: d.intern(stream), Time: e.time, Vector: vector, Label: d.intern(e.texts[labelField]),
 		Model: model,
-		Frame: d.frameOf(e.frame), Track: d.intern(e.track), Attributes: attributes,
+		Frame: d.frameOf(e.texts[frameField]), Track: d.intern(e.texts[trackField]), Attributes: attributes,
 	}
-	if len(e.traceParent)+len(e.traceState) <= longestName { // copied for each object
-		item.Trace = TraceContext{Parent: clean(e.traceParent), State: clean(e.traceState)}
+	parent, state := e.texts[parentField], e.texts[stateField]
+	if len(parent)+len(state) <= longestName { // copied for each object
+		item.Trace = TraceContext{Parent: clean(parent), State: clean(state)}
 	}
 	if item.Time.IsZero() {
 		item.Time = raw.Time

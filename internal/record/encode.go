@@ -154,30 +154,27 @@ func appendString(dst []byte, s string) []byte {
 
 // Example is an input record as a sender writes it, or an example for the labels topic.
 type Example struct {
-	ID, Stream, Label, Model string
-	Frame, Track             string
-	Time                     time.Time
-	Vector                   []float32
-	Attributes               json.RawMessage
-	By                       string    // who labelled it; "": not known
-	At                       time.Time // when; zero: not known
+	ID         string          `json:"id,omitempty"`
+	Stream     string          `json:"stream,omitempty"`
+	Label      string          `json:"label,omitempty"`
+	Model      string          `json:"model,omitempty"`
+	Frame      string          `json:"frame,omitempty"`
+	Track      string          `json:"track,omitempty"`
+	Time       time.Time       `json:"time,omitzero"`
+	Attributes json.RawMessage `json:"attributes,omitempty"`
+	By         string          `json:"by,omitempty"` // who labelled it; "": not known
+	At         time.Time       `json:"at,omitzero"`  // when; zero: not known
+	Vector     []float32       `json:"-"`            // written as base64, which is short and exact
 }
 
 // AppendExample appends the JSON of an example to dst.
 func AppendExample(dst []byte, e *Example) []byte {
-	var m members
-	m.text("id", e.ID)
-	m.text("stream", e.Stream)
-	m.text("label", e.Label)
-	m.text("model", e.Model)
-	m.text("frame", e.Frame)
-	m.text("track", e.Track)
-	m.time("time", e.Time)
-	m.add("attributes", e.Attributes)
-	m.text("by", e.By)
-	m.time("at", e.At)
-	m.vector(e.Vector)
-	return append(dst, m.json()...)
+	x := struct {
+		Example
+		Vector []byte `json:"vector"`
+	}{*e, AppendVector(nil, e.Vector)}
+	x.Time, x.At = nearest(x.Time), nearest(x.At)
+	return appendJSON(dst, &x)
 }
 
 // Episode is the audit record of one episode.

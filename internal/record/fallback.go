@@ -3,7 +3,6 @@ package record
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"strings"
 )
 
@@ -39,7 +38,8 @@ func (letter) Instead(rejected Out, _ error, limit int) (Out, bool) {
 		if rejected.Key != nil {
 			return rejected, false
 		}
-		rejected.Key = placeOf(&rejected) // a compacted topic accepts no record without a key
+		l, _ := ReadLetter(&Raw{Headers: rejected.Headers})
+		rejected.Key = []byte(l.Source.ID()) // a compacted topic accepts no record without a key
 		return rejected, true
 	}
 	size := rejected.Size()
@@ -69,15 +69,6 @@ func mark(out *Out) {
 	}
 	out.Headers = append(out.Headers[:len(out.Headers):len(out.Headers)],
 		Header{TruncatedHeader, []byte("true")})
-}
-
-// placeOf returns the position of a dead letter's record as TOPIC/PARTITION/OFFSET.
-func placeOf(out *Out) []byte {
-	position := map[string]string{}
-	for _, h := range out.Headers {
-		position[h.Key] = string(h.Value)
-	}
-	return fmt.Appendf(nil, "%s/%s/%s", position[TopicHeader], position[PartitionHeader], position[OffsetHeader])
 }
 
 // shortKey returns the key, cut to longestKey bytes with a hash at its end that keeps it unique.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,42 +12,66 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// frame holds the fields that all objects of an nv.Frame share.
+// frame collects the items of an nv.Frame.
 type frame struct {
+	d        *Decoder
+	raw      *Raw
+	envelope *envelope // which its objects share; its stream is the sensor
 	id       []byte
-	envelope envelope // its stream is the sensor
-	field    []byte
+	items    []Item
+	count    int // objects
+	faults   faults
 }
 
 // name sets the frame's name: the frame's id, else the name in the envelope, else the record's position.
-func (f *frame) name(raw *Raw) *Rejection {
-	if len(f.id) > longestName {
-		return reject(TooLarge, "the frame's id is %d bytes long, more than %d", len(f.id), longestName)
+func (f *frame) name() *Rejection {
+	if bad := tooLong("the frame's id", len(f.id)); bad != nil {
+		return bad
 	}
+	name := &f.envelope.texts[frameField]
 	switch {
 	case len(f.id) > 0:
-		f.envelope.frame = f.id
-	case len(f.envelope.frame) == 0:
-		f.envelope.frame = Source{raw.Topic, raw.Partition, raw.Offset, -1}.AppendID(nil)
+		*name = f.id
+	case len(*name) == 0:
+		*name = Source{f.raw.Topic, f.raw.Partition, f.raw.Offset, -1}.AppendID(nil)
 	}
 	return nil
 }
 
-// object adds the item of one object. Its id is the object's; the frame's id is among the attributes.
-func (d *Decoder) object(raw *Raw, f *frame, items []Item, i int, o *fields, vector []float32,
-	attributes json.RawMessage,
-) ([]Item, *Rejection) {
-	e := f.envelope
-	e.id, e.label, e.track = o.id, o.label, o.track
-	if d.options.TrackBy == "object" {
-		e.track = o.id
+// add adds the item of the next object, if it has an embedding, or else the object's rejection.
+func (f *frame) add(o *fields, bad *Rejection) {
+	if bad == nil && o.hasVector {
+		e := *f.envelope
+		for _, field := range [...]int{idField, labelField, trackField} {
+			e.texts[field] = o.texts[field]
+		}
+		if f.d.options.TrackBy == "object" {
+			e.texts[trackField] = o.texts[idField]
+		}
+		if len(o.network) > 0 {
+			e.texts[modelField] = o.network
+		}
+		if o.about == nil {
+			o.about = o.description("frame", f.id)
+		}
+		f.items, bad = f.d.append(f.raw, &e, f.items, o.vector, int32(f.count), o.about)
 	}
-	return d.append(raw, &e, items, vector, int32(i), attributes, f.field)
+	f.faults.add(f.count, bad)
+	f.count++
 }
 
-// about returns what a frame says of an object besides its embedding, with the id of the frame or the object,
-// if any, as name.
-func (f *fields) about(name string, id []byte) json.RawMessage {
+// end returns the items, and the rejection of objects.
+func (f *frame) end() ([]Item, *Rejection) {
+	f.d.empty = NoEmbeddings
+	if f.count == 0 {
+		f.d.empty = NoObjects
+	}
+	return f.items, f.faults.rejection()
+}
+
+// description returns what a frame says of an object besides its embedding, with the id of the frame or the
+// object, if any, as name.
+func (f *fields) description(name string, id []byte) json.RawMessage {
 	var about members
 	about.text(name, clean(id))
 	about.add("type", f.kind)
@@ -125,6 +150,18 @@ func protobuf(
 	return nil
 }
 
+// parts returns the fields of a message that are texts or messages, by their numbers; nil: it has none. Of
+// repeated ones the last counts.
+func parts(b []byte, numbers ...int) (found [6][]byte, bad *Rejection) {
+	bad = protobuf(b, func(number int, wire protowire.Type, b []byte, _ uint64) *Rejection {
+		if i := slices.Index(numbers, number); i >= 0 && wire == protowire.BytesType {
+			found[i] = b
+		}
+		return nil
+	})
+	return found, bad
+}
+
 // isFrame says whether the bytes are a protobuf nv.Frame with at least one embedding.
 func isFrame(value []byte) bool {
 	embedded := false
@@ -148,62 +185,41 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 	if isBehavior(value) {
 		return d.behavior(raw, value, e, items)
 	}
-	f := frame{envelope: *e}
-	bad := protobuf(value, func(number int, wire protowire.Type, b []byte, _ uint64) (bad *Rejection) {
-		switch {
-		case wire != protowire.BytesType:
-		case number == 2:
-			f.id = b
-		case number == 3:
-			f.envelope.time, bad = timestamp(b)
-		case number == 4:
-			f.envelope.stream = b
-		}
-		return bad
-	})
-	if bad != nil {
-		return items, bad
+	has, bad := parts(value, 2, 3, 4)
+	f := frame{d: d, raw: raw, envelope: e, id: has[0], items: items}
+	if bad == nil && has[1] != nil {
+		e.time, bad = timestamp(has[1])
 	}
-	if bad := f.name(raw); bad != nil {
+	if has[2] != nil {
+		e.texts[streamField] = has[2]
+	}
+	if bad == nil {
+		bad = f.name()
+	}
+	if bad != nil {
 		return items, bad
 	}
 	switch d.field {
 	case "id":
-		f.field = f.id
+		e.field = f.id
 	case "sensorId":
-		f.field = f.envelope.stream
+		e.field = e.texts[streamField]
 	}
-	i, before := -1, len(items)
-	var faults faults
 	bad = protobuf(value, func(number int, wire protowire.Type, b []byte, _ uint64) *Rejection {
 		if number != 5 || wire != protowire.BytesType {
 			return nil
 		}
-		i++
-		if bad := checkObjects(i + 1); bad != nil {
+		if bad := checkObjects(f.count + 1); bad != nil {
 			return bad
 		}
 		var o fields
-		bad := o.readObject(b)
-		if bad == nil && o.hasVector {
-			items, bad = d.object(raw, &f, items, i, &o, o.vector, o.about("frame", f.id))
-		}
-		faults.add(i, bad)
+		f.add(&o, o.readObject(b))
 		return nil
 	})
 	if bad != nil {
-		return items[:before], bad
+		return items, bad
 	}
-	d.nothing(i + 1)
-	return items, faults.rejection()
-}
-
-// nothing sets the reason for the case that a frame of so many objects has no items.
-func (d *Decoder) nothing(objects int) {
-	d.empty = NoEmbeddings
-	if objects == 0 {
-		d.empty = NoObjects
-	}
+	return f.end()
 }
 
 // timestamp decodes google.protobuf.Timestamp: seconds 1, nanos 2.
@@ -239,7 +255,7 @@ func (f *fields) readObject(b []byte) *Rejection {
 	bad := protobuf(b, func(number int, wire protowire.Type, b []byte, value uint64) *Rejection {
 		switch {
 		case number == 1 && wire == protowire.BytesType:
-			f.id = b
+			f.texts[idField] = b
 		case number == 3 && wire == protowire.BytesType:
 			f.kind = appendString(nil, clean(b))
 		case number == 4 && wire == protowire.Fixed32Type:
@@ -250,8 +266,8 @@ func (f *fields) readObject(b []byte) *Rejection {
 			if len(entries) == mostInfo {
 				return reject(TooLarge, "info has more than %d entries", mostInfo)
 			}
-			entry, bad := readInfo(b)
-			entries = append(entries, entry)
+			has, bad := parts(b, 1, 2)
+			entries = append(entries, infoEntry{name: has[0], text: has[1]})
 			return bad
 		case number == 6 && wire == protowire.BytesType:
 			f.hasVector = true
@@ -266,21 +282,6 @@ func (f *fields) readObject(b []byte) *Rejection {
 // infoEntry is an entry of the map info.
 type infoEntry struct{ name, text []byte }
 
-// readInfo reads one entry of the map info: key 1, value 2.
-func readInfo(b []byte) (entry infoEntry, bad *Rejection) {
-	bad = protobuf(b, func(number int, wire protowire.Type, b []byte, _ uint64) *Rejection {
-		switch {
-		case wire != protowire.BytesType:
-		case number == 1:
-			entry.name = b
-		case number == 2:
-			entry.text = b
-		}
-		return nil
-	})
-	return entry, bad
-}
-
 // keepInfo makes the entries a JSON object. Of a repeated key the last one counts, as in every protobuf map.
 func (f *fields) keepInfo(entries []infoEntry) {
 	last := make(map[string]int, len(entries))
@@ -294,7 +295,7 @@ func (f *fields) keepInfo(entries []infoEntry) {
 			continue
 		}
 		if string(e.name) == "label" {
-			f.label = e.text
+			f.texts[labelField] = e.text
 		}
 		info.add(name, appendString(nil, clean(e.text)))
 	}

@@ -6,37 +6,65 @@ import (
 	"strings"
 )
 
-// named stores a header with the name of one of a record's own fields, and ignores others.
-func (e *envelope) named(name string, value []byte) {
-	switch name {
-	case "id":
-		e.id = value
-	case "stream":
-		e.stream = value
-	case "label":
-		e.label = value
-	case "model":
-		e.model = value
-	case "frame":
-		e.frame = value
-	case "track":
-		e.track = value
+// The fields of an item that are texts. Headers, CloudEvents, JSON and paths name them alike.
+const (
+	idField = iota
+	streamField
+	labelField
+	modelField
+	frameField
+	trackField
+	parentField // the trace context's
+	stateField
+	textFields
+)
+
+var fieldNames = [textFields]string{
+	"id", "stream", "label", "model", "frame", "track", "traceparent", "tracestate",
+}
+
+// textField returns the field of a name; an extension of a CloudEvent has its name in lower case.
+var textField = map[string]int{
+	"id": idField, "stream": streamField, "sensorId": streamField, "sensorid": streamField, "label": labelField,
+	"model": modelField, "frame": frameField, "track": trackField, "traceparent": parentField,
+	"tracestate": stateField,
+}
+
+// texts holds the values of these fields; nil: none.
+type texts [textFields][]byte
+
+// over sets the fields that other has.
+func (t *texts) over(other *texts) {
+	for field, value := range other {
+		if len(value) > 0 {
+			t[field] = value
+		}
 	}
 }
 
-// rawHeaders reads the fields of a raw vector from its headers.
-func (e *envelope) rawHeaders(raw *Raw) *Rejection {
-	for i := range raw.Headers {
-		switch h := &raw.Headers[i]; h.Key {
-		case "sensorId":
-			e.stream = h.Value
-		case "time", "timestamp":
+// eventPrefix begins the headers of a CloudEvent in binary mode.
+const eventPrefix = "ce_"
+
+// headers reads the fields of an item from its record's headers: those of a raw vector, or with eventPrefix
+// the context attributes and extensions of a CloudEvent. Fields that are set stay.
+func (e *envelope) headers(raw *Raw, prefix string) *Rejection {
+	for i := len(raw.Headers) - 1; i >= 0; i-- { // of several headers of a name the last counts
+		h := &raw.Headers[i]
+		if len(h.Key) < len(prefix) || !strings.EqualFold(h.Key[:len(prefix)], prefix) {
+			continue
+		}
+		name := h.Key[len(prefix):]
+		if prefix != "" {
+			name = strings.ToLower(name)
+		}
+		if field, ok := textField[name]; ok && e.texts[field] == nil {
+			e.texts[field] = h.Value
+		}
+		if (name == "time" || name == "timestamp") && e.time.IsZero() {
 			var bad *Rejection
 			if e.time, bad = parseTime(h.Value); bad != nil {
 				return bad.within("header " + h.Key)
 			}
-		default:
-			e.named(h.Key, h.Value)
 		}
 	}
 	return nil

@@ -10,25 +10,25 @@ import (
 // fields holds the known members of a JSON object: a record, a frame, an object of a frame, or a CloudEvent.
 // Slices are parts of the value, or unescaped text.
 type fields struct {
-	id, stream, label, model []byte
-	frame, track             []byte
-	time                     time.Time
-	vector                   []float32
-	hasVector                bool
-	bytes                    bool // the vector came as bytes
-	attributes, field        []byte
-	objects                  []byte // nv.Frame
-	specVersion, data        []byte // CloudEvents
-	data64, contentType      []byte
-	traceParent, traceState  []byte
-	kind, confidence         []byte // an object of a frame
-	box, info                []byte
-	timeText                 []byte // time as it was written
-	tensors, detection       []byte // DL Streamer
-	source, roiType          []byte
-	x, y, w, h               []byte
-	sensor, object           []byte // nv.Behavior
-	end, embeddings          []byte
+	texts
+	time                time.Time
+	vector              []float32
+	hasVector           bool
+	bytes               bool // the vector came as bytes
+	attributes, field   []byte
+	objects             []byte // nv.Frame
+	specVersion, data   []byte // CloudEvents
+	data64, contentType []byte
+	kind, confidence    []byte // an object of a frame
+	box, info           []byte
+	timeText            []byte // time as it was written
+	tensors, detection  []byte // DL Streamer
+	source, roiType     []byte
+	x, y, w, h          []byte
+	network             []byte // that made the vector
+	sensor, object      []byte // nv.Behavior
+	end, embeddings     []byte
+	about               json.RawMessage // attributes of an object; nil: its description
 }
 
 // read parses one JSON object. field is the name of the field that names the stream, "" for none.
@@ -52,23 +52,14 @@ func (f *fields) read(value []byte, field string, scratch []float32) *Rejection 
 	return nil
 }
 
-// jsonMembers are the members that are kept as they are: names, and values of any type.
+// jsonMembers are the members besides texts that are kept as they are: names, and values of any type.
 var jsonMembers = map[string]struct {
 	name string // for messages; "": a value
 	of   func(*fields) *[]byte
 }{
-	"id":              {"id", func(f *fields) *[]byte { return &f.id }},
-	"stream":          {"stream", func(f *fields) *[]byte { return &f.stream }},
-	"sensorId":        {"sensorId", func(f *fields) *[]byte { return &f.stream }},
-	"label":           {"label", func(f *fields) *[]byte { return &f.label }},
-	"model":           {"model", func(f *fields) *[]byte { return &f.model }},
-	"frame":           {"frame", func(f *fields) *[]byte { return &f.frame }},
-	"track":           {"track", func(f *fields) *[]byte { return &f.track }},
 	"specversion":     {"specversion", func(f *fields) *[]byte { return &f.specVersion }},
 	"data_base64":     {"data_base64", func(f *fields) *[]byte { return &f.data64 }},
 	"datacontenttype": {"datacontenttype", func(f *fields) *[]byte { return &f.contentType }},
-	"traceparent":     {"traceparent", func(f *fields) *[]byte { return &f.traceParent }},
-	"tracestate":      {"tracestate", func(f *fields) *[]byte { return &f.traceState }},
 	"attributes":      {"", func(f *fields) *[]byte { return &f.attributes }},
 	"objects":         {"", func(f *fields) *[]byte { return &f.objects }},
 	"data":            {"", func(f *fields) *[]byte { return &f.data }},
@@ -104,6 +95,10 @@ func (f *fields) member(s *scanner, name []byte) (ok bool) {
 		return ok
 	case "vector", "embedding":
 		return f.readVector(s, true)
+	}
+	if field, is := textField[string(name)]; is {
+		f.texts[field], ok = s.name(fieldNames[field])
+		return ok
 	}
 	known, is := jsonMembers[string(name)]
 	switch {
@@ -197,30 +192,19 @@ func (d *Decoder) json(raw *Raw, value []byte, e *envelope, items []Item) ([]Ite
 		return items, reject(Unreadable, "no vector")
 	}
 	e.bytes = f.bytes
-	field := f.field
-	if d.field != "" && field == nil {
-		if field, _ = memberName(f.attributes, d.field, d.field); field == nil {
-			field = e.field
+	if d.field != "" && f.field == nil {
+		if field, _ := memberName(f.attributes, d.field, d.field); field != nil {
+			e.field = field
 		}
 	}
-	return d.append(raw, e, items, clone(f.vector), -1, text(f.attributes), field)
+	return d.append(raw, e, items, clone(f.vector), -1, text(f.attributes))
 }
 
 // over overrides the envelope's fields with the value's own.
 func (e *envelope) over(f *fields) {
-	for _, pair := range [...]struct{ to, from *[]byte }{
-		{&e.id, &f.id},
-		{&e.stream, &f.stream},
-		{&e.label, &f.label},
-		{&e.model, &f.model},
-		{&e.frame, &f.frame},
-		{&e.track, &f.track},
-		{&e.traceParent, &f.traceParent},
-		{&e.traceState, &f.traceState},
-	} {
-		if len(*pair.from) > 0 {
-			*pair.to = *pair.from
-		}
+	e.texts.over(&f.texts)
+	if f.field != nil {
+		e.field = f.field
 	}
 	if !f.time.IsZero() {
 		e.time = f.time
@@ -258,15 +242,13 @@ func memberName(value []byte, member, what string) (found []byte, bad *Rejection
 
 // jsonFrame decodes nv.Frame in JSON. Each object with an embedding becomes an item.
 func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
-	frame := frame{id: f.id, envelope: *e, field: f.field}
-	if bad := frame.name(raw); bad != nil {
+	frame := frame{d: d, raw: raw, envelope: e, id: f.texts[idField], items: items}
+	if bad := frame.name(); bad != nil {
 		return items, bad
 	}
 	s := scanner{b: f.objects}
-	var faults faults
-	objects, before := 0, len(items)
-	ok := s.array(func(i int) bool {
-		if objects++; s.refuse(checkObjects(objects)) {
+	if !s.array(func(int) bool {
+		if s.refuse(checkObjects(frame.count + 1)) {
 			return false
 		}
 		b, ok := s.skip()
@@ -276,24 +258,28 @@ func (d *Decoder) jsonFrame(raw *Raw, f *fields, e *envelope, items []Item) ([]I
 		var o fields
 		bad := o.read(b, "", d.scratch)
 		d.scratch = o.vector[:0]
-		if bad == nil && o.tensors != nil {
-			items, bad = d.streamerObject(raw, &frame, f.timeText, &o, items, i)
-		} else if bad == nil && o.hasVector {
-			if o.label == nil {
-				o.label, bad = memberName(o.info, "label", "info.label")
-			}
-			if bad == nil {
-				items, bad = d.object(raw, &frame, items, i, &o, clone(o.vector), o.about("frame", frame.id))
-			}
+		switch {
+		case bad != nil:
+		case o.tensors != nil:
+			bad = o.tensor(d.options.Model, f.timeText)
+		case o.hasVector:
+			o.vector = clone(o.vector)
+			bad = o.labelOfInfo()
 		}
-		faults.add(i, bad)
+		frame.add(&o, bad)
 		return true
-	})
-	if !ok {
-		return items[:before], s.bad.within("objects")
+	}) {
+		return items, s.bad.within("objects")
 	}
-	d.nothing(objects)
-	return items, faults.rejection()
+	return frame.end()
+}
+
+// labelOfInfo sets the label of an object without one from its info.
+func (f *fields) labelOfInfo() (bad *Rejection) {
+	if f.texts[labelField] == nil {
+		f.texts[labelField], bad = memberName(f.info, "label", "info.label")
+	}
+	return bad
 }
 
 // parseTime reads RFC 3339, or a number of seconds, milliseconds, microseconds or nanoseconds since 1970,

@@ -55,8 +55,8 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 				return Label{}, reject(Unreadable, "reset: %v", err)
 			}
 		}
-		if n := max(len(r.Stream), len(r.Class)); n > longestName {
-			return Label{}, reject(TooLarge, "reset: a name is %d bytes long, more than %d", n, longestName)
+		if bad := tooLong("reset: a name", max(len(r.Stream), len(r.Class))); bad != nil {
+			return Label{}, bad
 		}
 		return Label{Reset: r}, nil
 	}
@@ -115,10 +115,9 @@ func (d *Decoder) example(ctx context.Context, raw *Raw) (*Item, error) {
 // Teach returns the record of an example, which must have a label and an id. If it has a stream, it is for
 // that stream only.
 func Teach(topic string, e *Example) Out {
-	return Out{
-		Topic: topic, Partition: -1, Key: []byte(e.ID), Value: AppendExample(nil, e), Time: e.Time,
-		Headers: []Header{{"content-type", []byte("application/json")}},
-	}
+	out := labelRecord(topic, e.ID, AppendExample(nil, e))
+	out.Time = e.Time
+	return out
 }
 
 // Forget returns the tombstone of a key of the labels topic, which deletes its example, rejection or name.

@@ -119,16 +119,8 @@ func ours(name string) bool {
 // firstID returns the id in IDHeader, "" if it is not valid for the record.
 func firstID(raw *Raw, header []byte) string {
 	id := string(header)
-	rest, ok := strings.CutPrefix(id, fmt.Sprintf("%s/%d/", raw.Topic, raw.Partition))
-	if !ok {
-		return ""
-	}
-	position, object, within := strings.Cut(rest, "/")
-	offset, err := strconv.ParseInt(position, 10, 64)
-	if err != nil || offset < 0 || offset >= raw.Offset {
-		return ""
-	}
-	if n, err := strconv.ParseInt(object, 10, 32); within && (err != nil || n < 0) {
+	s, ok := ParseID(id)
+	if !ok || s.Topic != raw.Topic || s.Partition != raw.Partition || s.Offset >= raw.Offset {
 		return ""
 	}
 	return id

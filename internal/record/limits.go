@@ -31,3 +31,11 @@ func checkObjects(n int) *Rejection {
 	}
 	return reject(TooLarge, "the record holds more than %d objects", mostObjects)
 }
+
+// tooLong rejects a record for a name of n bytes; nil: it is not too long. what names it in the reason.
+func tooLong(what string, n int) *Rejection {
+	if n <= longestName {
+		return nil
+	}
+	return reject(TooLarge, "%s is %d bytes long, more than %d", what, n, longestName)
+}

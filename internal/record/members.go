@@ -1,10 +1,6 @@
 package record
 
-import (
-	"encoding/base64"
-	"encoding/json"
-	"time"
-)
+import "encoding/json"
 
 // members builds a JSON object. Empty values are left out.
 type members []byte
@@ -25,18 +21,6 @@ func (m *members) text(name, value string) {
 	if value != "" {
 		m.add(name, appendString(nil, value))
 	}
-}
-
-func (m *members) time(name string, t time.Time) {
-	if !t.IsZero() {
-		m.add(name, appendTime(nil, t))
-	}
-}
-
-// vector appends a vector in base64, which is short and exact.
-func (m *members) vector(v []float32) {
-	text := base64.StdEncoding.AppendEncode([]byte{'"'}, AppendVector(nil, v))
-	m.add("vector", append(text, '"'))
 }
 
 // json returns the object, nil if nothing was added.

@@ -10,23 +10,23 @@ import (
 // NotThis rejects classes for an item: items very near its vector belong to none of them. An example of the
 // same ID replaces it.
 type NotThis struct {
-	ID     string
-	Not    []string // the rejected classes, in order, each once
-	Stream string   // the only stream that it is for; "": all
-	Model  string
-	Track  string // of the item; "": not known
-	Vector []float32
-	By     string
-	At     time.Time
+	ID     string    `json:"id,omitempty"`
+	Not    []string  `json:"not"`              // the rejected classes, in order, each once
+	Stream string    `json:"stream,omitempty"` // the only stream that it is for; "": all
+	Model  string    `json:"model,omitempty"`
+	Track  string    `json:"track,omitempty"` // of the item; "": not known
+	By     string    `json:"by,omitempty"`
+	At     time.Time `json:"at,omitzero"`
+	Vector []float32 `json:"-"` // written as base64
 }
 
 // Name renames a class or a cluster, or merges it into another.
 type Name struct {
-	Name   string
-	Into   string // the new name; "": the name is forgotten, in all streams
-	Stream string // the only stream that it is for; "": all
-	By     string
-	At     time.Time
+	Name   string    `json:"name"`
+	Into   string    `json:"-"`                // the new name; "": the name is forgotten, in all streams
+	Stream string    `json:"stream,omitempty"` // the only stream that it is for; "": all
+	By     string    `json:"by,omitempty"`
+	At     time.Time `json:"at,omitzero"`
 }
 
 // Receipt is a line of the report on a forgotten name: a place, what it has of the name, and how long it
@@ -76,12 +76,6 @@ func (d *Decoder) statement(value []byte) (x statement) {
 		return x
 	}
 	s := scanner{b: value}
-	limited := func(what string) (b []byte, ok bool) {
-		if b, ok = s.name(what); ok && len(b) > longestName {
-			s.bad, ok = reject(TooLarge, "%s is %d bytes long, more than %d", what, len(b), longestName), false
-		}
-		return b, ok
-	}
 	var at []byte
 	ok := s.object(func(member []byte) (ok bool) {
 		switch string(member) {
@@ -122,9 +116,9 @@ func (d *Decoder) statement(value []byte) (x statement) {
 					s.bad = reject(TooLarge, "more than %d rejected classes", mostRejected)
 					return false
 				}
-				b, ok := limited("not")
+				b, ok := s.name("not")
 				x.not = append(x.not, b)
-				return ok
+				return ok && !s.refuse(tooLong("not", len(b)))
 			})
 		default:
 			ok = s.pass(0)
@@ -160,8 +154,8 @@ func (d *Decoder) name(raw *Raw, x *statement) (*Name, error) {
 	for _, each := range [...]struct{ what, text string }{
 		{"name", n.Name}, {"into", n.Into}, {"stream", n.Stream},
 	} {
-		if len(each.text) > longestName {
-			return nil, reject(TooLarge, "%s is %d bytes long, more than %d", each.what, len(each.text), longestName)
+		if bad := tooLong(each.what, len(each.text)); bad != nil {
+			return nil, bad
 		}
 	}
 	switch key := clean(raw.Key); {
@@ -209,35 +203,30 @@ func (d *Decoder) notThis(ctx context.Context, raw *Raw, x *statement) (*NotThis
 
 // Not returns the record of a rejection.
 func Not(topic string, n *NotThis) Out {
-	var m members
-	m.text("id", n.ID)
-	m.add("not", appendJSON(nil, n.Not))
-	m.text("stream", n.Stream)
-	m.text("model", n.Model)
-	m.text("track", n.Track)
-	m.text("by", n.By)
-	m.time("at", n.At)
-	m.vector(n.Vector)
-	return labelRecord(topic, n.ID, m)
+	x := struct {
+		NotThis
+		Vector []byte `json:"vector"`
+	}{*n, AppendVector(nil, n.Vector)}
+	x.At = nearest(x.At)
+	return labelRecord(topic, n.ID, appendJSON(nil, &x))
 }
 
 // NameRecord returns the record of a name. The tombstone of its key, Forget(topic, NameKey(...)), revokes it.
 func NameRecord(topic string, n *Name) Out {
-	var m members
-	m.text("name", n.Name)
-	if n.Into == "" {
-		m.add("into", []byte("null"))
+	x := struct {
+		Name
+		Into *string `json:"into"`
+	}{Name: *n}
+	if n.Into != "" {
+		x.Into = &n.Into
 	}
-	m.text("into", n.Into)
-	m.text("stream", n.Stream)
-	m.text("by", n.By)
-	m.time("at", n.At)
-	return labelRecord(topic, NameKey(n.Name, n.Stream), m)
+	x.At = nearest(x.At)
+	return labelRecord(topic, NameKey(n.Name, n.Stream), appendJSON(nil, &x))
 }
 
-func labelRecord(topic, key string, m members) Out {
+func labelRecord(topic, key string, value []byte) Out {
 	return Out{
-		Topic: topic, Partition: -1, Key: []byte(key), Value: m.json(),
+		Topic: topic, Partition: -1, Key: []byte(key), Value: value,
 		Headers: []Header{{"content-type", []byte("application/json")}},
 	}
 }

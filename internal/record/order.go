@@ -102,10 +102,8 @@ func (d *Decoder) order(kind string, raw *Raw) (Label, error) {
 	if kind == ControlResume {
 		return Label{Forget: o.Key()}, nil
 	}
-	for _, text := range []string{o.Skip, o.Stream, o.Topic, o.By} {
-		if len(text) > longestName {
-			return Label{}, reject(TooLarge, "%s: a name is %d bytes long, more than %d", kind, len(text), longestName)
-		}
+	if bad := tooLong(kind+": a name", max(len(o.Skip), len(o.Stream), len(o.Topic), len(o.By))); bad != nil {
+		return Label{}, bad
 	}
 	switch {
 	case kind == ControlPause && o.Skip != "", o.Stream != "" && o.Partition != nil:

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -45,137 +44,97 @@ func appendEvent(dst []byte, r *Result) []byte {
 // source.partition, source.offset and result (the whole result, without its vector). An error names the
 // faulty part of the template.
 func ResultTemplate(template string) (ResultForm, error) {
-	var parts []templatePart
 	s := scanner{b: []byte(template)}
 	if !s.pass(0) || !s.end() {
 		return ResultForm{}, fmt.Errorf("out-format: %s", s.bad.Reason)
 	}
+	var parts []templatePart
 	form := ResultForm{}
 	rest := template
-	for rest != "" {
-		i := strings.Index(rest, "${")
-		if i < 0 {
-			parts = append(parts, templatePart{text: rest})
-			break
-		}
-		end := strings.IndexByte(rest[i:], '}')
-		if end < 0 {
+	for {
+		before, after, found := strings.Cut(rest, "${")
+		name, after, closed := strings.Cut(after, "}")
+		switch _, known := templateNames[name]; {
+		case !found:
+			form.Append = func(dst []byte, r *Result) []byte {
+				values := templateValues(r, form.Vector)
+				for _, p := range parts {
+					dst = p.append(append(dst, p.before...), values)
+				}
+				return append(dst, rest...)
+			}
+			return form, nil
+		case !closed:
 			return ResultForm{}, fmt.Errorf("out-format: ${ without }")
-		}
-		name := rest[i+2 : i+end]
-		field := templateFields[name]
-		if field == nil {
+		case !known:
 			return ResultForm{}, fmt.Errorf("out-format: ${%s} stands for nothing", name)
 		}
-		quoted := strings.HasSuffix(rest[:i], `"`) && !strings.HasSuffix(rest[:i], `\"`)
-		whole := quoted && strings.HasPrefix(rest[i+end+1:], `"`)
-		before, after := rest[:i], rest[i+end+1:]
-		if whole {
-			before, after = before[:len(before)-1], after[1:]
+		p := templatePart{before: before, name: name, inText: true}
+		if strings.HasSuffix(before, `"`) && !strings.HasSuffix(before, `\"`) && strings.HasPrefix(after, `"`) {
+			p.before, after, p.inText = before[:len(before)-1], after[1:], false
 		}
-		parts = append(parts, templatePart{text: before}, templatePart{field: field, inText: !whole})
+		parts = append(parts, p)
 		form.Vector = form.Vector || name == "vector" || name == "vectorBase64"
 		rest = after
 	}
-	form.Append = func(dst []byte, r *Result) []byte {
-		for i := range parts {
-			p := &parts[i]
-			switch {
-			case p.field == nil:
-				dst = append(dst, p.text...)
-			case p.inText:
-				dst = appendInText(dst, p.field(nil, r))
-			default:
-				dst = p.field(dst, r)
-			}
-		}
-		return dst
-	}
-	return form, nil
 }
 
-// templatePart is literal text or a field.
+// templatePart is literal text and the name behind it.
 type templatePart struct {
-	text   string
-	field  templateField
-	inText bool // the field is inside a longer string
+	before, name string
+	inText       bool // the name is inside a longer string
 }
 
-// templateField appends the value of a name as JSON.
-type templateField func(dst []byte, r *Result) []byte
-
-// resultIDs is the name space of the UUIDs derived from results' ids.
-var resultIDs = uuid.NewSHA1(uuid.NameSpaceURL, []byte("https://github.com/slkstream/slkstream/results"))
-
-var templateFields = map[string]templateField{
-	"id": func(dst []byte, r *Result) []byte { return appendString(dst, r.ID) },
-	"uuid": func(dst []byte, r *Result) []byte {
-		return appendString(dst, uuid.NewSHA1(resultIDs, []byte(r.ID)).String())
-	},
-	"replayOf":   func(dst []byte, r *Result) []byte { return appendString(dst, r.ReplayOf) },
-	"itemId":     func(dst []byte, r *Result) []byte { return appendString(dst, r.ItemID) },
-	"stream":     func(dst []byte, r *Result) []byte { return appendString(dst, r.Stream) },
-	"episode":    func(dst []byte, r *Result) []byte { return strconv.AppendInt(dst, r.Episode, 10) },
-	"label":      func(dst []byte, r *Result) []byte { return appendString(dst, r.Label) },
-	"confidence": func(dst []byte, r *Result) []byte { return appendScore(dst, r.Confidence) },
-	"sure": func(dst []byte, r *Result) []byte {
-		return strconv.AppendBool(dst, r.Sure != nil && *r.Sure)
-	},
-	"calibrated":   func(dst []byte, r *Result) []byte { return strconv.AppendBool(dst, r.Calibrated) },
-	"unknown":      func(dst []byte, r *Result) []byte { return strconv.AppendBool(dst, r.Unknown) },
-	"unknownScore": func(dst []byte, r *Result) []byte { return appendScore(dst, r.UnknownScore) },
-	"time":         func(dst []byte, r *Result) []byte { return appendTime(dst, r.Time) },
-	"model":        func(dst []byte, r *Result) []byte { return appendString(dst, r.Model) },
-	"alternatives": func(dst []byte, r *Result) []byte {
-		if len(r.Alternatives) == 0 {
-			return append(dst, "[]"...)
-		}
-		return appendJSON(dst, r.Alternatives)
-	},
-	"attributes": func(dst []byte, r *Result) []byte {
-		if len(r.Attributes) == 0 {
-			return append(dst, "{}"...)
-		}
-		return append(dst, r.Attributes...)
-	},
-	"vector": appendVectorNumbers,
-	"vectorBase64": func(dst []byte, r *Result) []byte {
-		return appendString(dst, base64.StdEncoding.EncodeToString(r.Vector))
-	},
-	"source.topic": func(dst []byte, r *Result) []byte { return appendString(dst, r.Source.Topic) },
-	"source.partition": func(dst []byte, r *Result) []byte {
-		return strconv.AppendInt(dst,
-			int64(r.Source.Partition), 10)
-	},
-	"source.offset": func(dst []byte, r *Result) []byte {
-		return strconv.AppendInt(dst, r.Source.Offset,
-			10)
-	},
-	"result": func(dst []byte, r *Result) []byte {
-		bare := *r
-		bare.Vector = nil
-		return AppendResult(dst, &bare)
-	},
-}
-
-func appendVectorNumbers(dst []byte, r *Result) []byte {
-	dst = append(dst, '[')
-	for i, x := range VectorOf(r.Vector) {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendFloat(dst, float64(x), 'g', -1, 32)
+// append appends the value as JSON, or inside a string as its text.
+func (p *templatePart) append(dst []byte, values map[string][]byte) []byte {
+	value := values[p.name]
+	if value == nil {
+		value = []byte(templateNames[p.name])
 	}
-	return append(dst, ']')
-}
-
-// appendInText appends a JSON value inside a string: a string's content, or the JSON of any other
-// value, escaped.
-func appendInText(dst, value []byte) []byte {
+	if !p.inText {
+		return append(dst, value...)
+	}
 	var text string
 	if json.Unmarshal(value, &text) != nil {
 		text = string(value)
 	}
 	quoted := appendString(nil, text)
 	return append(dst, quoted[1:len(quoted)-1]...)
+}
+
+// resultIDs is the name space of the UUIDs derived from results' ids.
+var resultIDs = uuid.NewSHA1(uuid.NameSpaceURL, []byte("https://github.com/slkstream/slkstream/results"))
+
+// templateNames holds the names in templates, with the JSON of those that a result may lack.
+var templateNames = map[string]string{
+	"id": "", "itemId": `""`, "replayOf": `""`, "stream": "", "episode": "0", "label": "", "confidence": "",
+	"sure": "false", "calibrated": "", "unknown": "", "unknownScore": "", "alternatives": "[]", "time": "",
+	"model": `""`, "attributes": "{}", "source.topic": "", "source.partition": "", "source.offset": "",
+	"uuid": "", "vector": "[]", "vectorBase64": `""`, "result": "",
+}
+
+// templateValues returns the JSON of the names in templates: the members of a result, and those made from it.
+func templateValues(r *Result, withVector bool) map[string][]byte {
+	bare := *r
+	bare.Vector = nil
+	whole := AppendResult(nil, &bare)
+	values := map[string][]byte{
+		"result": whole, "uuid": appendString(nil, uuid.NewSHA1(resultIDs, []byte(r.ID)).String()),
+	}
+	s := scanner{b: whole}
+	s.object(func(member []byte) (ok bool) {
+		if string(member) == "source" {
+			return s.object(func(part []byte) (ok bool) {
+				values["source."+string(part)], ok = s.skip()
+				return ok
+			})
+		}
+		values[string(member)], ok = s.skip()
+		return ok
+	})
+	if withVector {
+		values["vector"] = appendJSON(nil, VectorOf(r.Vector))
+		values["vectorBase64"] = appendJSON(nil, r.Vector)
+	}
+	return values
 }

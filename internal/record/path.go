@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -56,21 +57,11 @@ func parsePath(path string) ([]string, error) {
 	}
 }
 
-// Fields that a path may locate, besides the vector.
+// Fields that a path may locate, besides the vector and texts.
 const (
-	idField = iota
-	timeField
-	labelField
-	streamField
-	frameField
-	trackField
-	attributesField // last, because it may contain the others
-	pathFields
+	timePath       = "time"
+	attributesPath = "attributes" // may contain the other fields
 )
-
-var pathSettings = [pathFields]string{
-	"id-field", "time-field", "label-field", "stream-field", "frame-field", "track-field", "attributes-field",
-}
 
 // mapping is compiled Paths: a tree of names for the record outside of lists, and one for the elements of
 // each list on the vector's path.
@@ -82,11 +73,9 @@ type mapping struct {
 // branch is a node of such a tree: a position in the JSON that is on a path.
 type branch struct {
 	children map[string]*branch
-	field    int  // the field at this position, or -1
-	inward   bool // the vector, or the list that contains it, is at this position
+	field    string // the field at this position; "": none
+	inward   bool   // the vector, or the list that contains it, is at this position
 }
-
-func newBranch() *branch { return &branch{field: -1} }
 
 func (b *branch) walk(names []string) *branch {
 	for _, name := range names {
@@ -94,7 +83,7 @@ func (b *branch) walk(names []string) *branch {
 			b.children = map[string]*branch{}
 		}
 		if b.children[name] == nil {
-			b.children[name] = newBranch()
+			b.children[name] = &branch{}
 		}
 		b = b.children[name]
 	}
@@ -113,11 +102,19 @@ func (b *branch) holdsVector() bool {
 
 // mapping compiles the paths; nil if there are none.
 func (p *Paths) mapping() (*mapping, error) {
-	paths := [pathFields]string{p.ID, p.Time, p.Label, p.Stream, p.Frame, p.Track, p.Attributes}
+	paths := []struct{ field, path string }{
+		{"id", p.ID},
+		{timePath, p.Time},
+		{"label", p.Label},
+		{"stream", p.Stream},
+		{"frame", p.Frame},
+		{"track", p.Track},
+		{attributesPath, p.Attributes}, // last, because it may contain the others
+	}
 	if p.Vector == "" {
-		for i, path := range paths {
-			if path != "" {
-				return nil, fmt.Errorf("%s %q: needs vector-field", pathSettings[i], path)
+		for _, x := range paths {
+			if x.path != "" {
+				return nil, fmt.Errorf("%s-field %q: needs vector-field", x.field, x.path)
 			}
 		}
 		return nil, nil
@@ -138,127 +135,110 @@ func (p *Paths) mapping() (*mapping, error) {
 		if i+1 < len(starts) {
 			end = starts[i+1] - 1
 		}
-		scope := newBranch()
+		scope := &branch{}
 		scope.walk(vector[start:end]).inward = true
 		m.scopes = append(m.scopes, scope)
 	}
-	for field, path := range paths {
-		if path == "" {
+	for _, x := range paths {
+		if x.path == "" {
 			continue
 		}
-		steps, err := parsePath(path)
+		steps, err := parsePath(x.path)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", pathSettings[field], err)
+			return nil, fmt.Errorf("%s-field: %w", x.field, err)
 		}
 		scope := 0
-		for scope+1 < len(starts) && len(steps) >= starts[scope+1] && equalSteps(steps[:starts[scope+1]], vector) {
+		for scope+1 < len(starts) && len(steps) >= starts[scope+1] &&
+			slices.Equal(steps[:starts[scope+1]], vector[:starts[scope+1]]) {
 			scope++
 		}
 		rest := steps[starts[scope]:]
-		for _, step := range rest {
-			if step == each {
-				return nil, fmt.Errorf("%s %q: its list is not one that vector-field %q goes through",
-					pathSettings[field], path, p.Vector)
-			}
+		if slices.Contains(rest, each) {
+			return nil, fmt.Errorf("%s-field %q: its list is not one that vector-field %q goes through",
+				x.field, x.path, p.Vector)
 		}
 		position := m.scopes[scope].walk(rest)
 		switch {
-		case field == attributesField && position.holdsVector():
-			return nil, fmt.Errorf("%s %q: the vector is in it, and would be in every result", pathSettings[field],
-				path)
-		case position.inward, position.field >= 0, len(position.children) > 0 && field != attributesField:
-			return nil, fmt.Errorf("%s %q: another field is in the same position", pathSettings[field], path)
+		case x.field == attributesPath && position.holdsVector():
+			return nil, fmt.Errorf("%s-field %q: the vector is in it, and would be in every result", x.field, x.path)
+		case position.inward, position.field != "", len(position.children) > 0 && x.field != attributesPath:
+			return nil, fmt.Errorf("%s-field %q: another field is in the same position", x.field, x.path)
 		}
-		position.field = field
+		position.field = x.field
 	}
 	return m, nil
 }
 
-func equalSteps(steps, vector []string) bool {
-	for i, step := range steps {
-		if step != vector[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// found holds the fields of one item that were found so far.
-type found [pathFields][]byte
-
 // mapped decodes JSON by the paths. The bool says whether a value was at the vector's path.
 func (d *Decoder) mapped(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, bool, *Rejection) {
-	w := mappedWalk{d: d, raw: raw, envelope: e, items: items, lists: len(d.mapping.scopes) - 1}
+	w := mappedWalk{
+		frame: frame{d: d, raw: raw, envelope: e, items: items}, lists: len(d.mapping.scopes) - 1,
+	}
 	s := scanner{b: value}
-	if !w.scope(&s, 0, found{}) || !s.end() {
+	if !w.scope(&s, 0, fields{}) || !s.end() {
 		return items, true, s.bad
 	}
-	if w.objects == 0 && w.lists > 0 && w.reached {
-		d.empty = NoObjects
-		return w.items, true, nil
-	}
+	d.empty = NoObjects
 	return w.items, w.reached, w.faults.rejection()
 }
 
 // mappedWalk is one pass over a value.
 type mappedWalk struct {
-	d        *Decoder
-	raw      *Raw
-	envelope *envelope
-	items    []Item
-	lists    int
-	objects  int
-	reached  bool // a value is at the vector's path, or at that of its list
-	faults   faults
+	frame
+	lists   int
+	reached bool // a value is at the vector's path, or at that of its list
 	// attributes that several items share, as they are in the record and copied once
 	shared []byte
 	copied json.RawMessage
 }
 
-// scope reads the value at the cursor: the record, or an element of the depth'th list. known holds the fields
+// scope reads the value at the cursor: the record, or an element of the depth'th list. f holds the fields
 // found outside of it.
-func (w *mappedWalk) scope(s *scanner, depth int, known found) bool {
-	list, vector := -1, false
-	f := fields{vector: w.d.scratch[:0]}
+func (w *mappedWalk) scope(s *scanner, depth int, f fields) bool {
+	list := -1
+	f.vector = w.d.scratch[:0]
 	var bad *Rejection // of this item alone
+	// try reads a value, or else rejects the item and skips the value.
+	try := func(read func() bool) bool {
+		from := s.i
+		if read() {
+			return true
+		}
+		bad, s.bad, s.i = s.bad, nil, from
+		return s.pass(0)
+	}
 	var walk func(b *branch) bool
 	walk = func(b *branch) bool {
 		switch {
+		case b.inward && s.null():
+			return true
 		case b.inward && depth < w.lists:
-			if s.null() {
-				return true
-			}
 			list = s.i
 			return s.pass(0)
 		case b.inward:
-			if s.null() {
-				return true
-			}
-			w.reached, vector = true, true
-			from := s.i
-			if !f.readVector(s, true) {
-				bad, s.bad, s.i = s.bad, nil, from
-				return s.pass(0)
-			}
-			return true
-		case b.field == attributesField:
+			w.reached, f.hasVector = true, true
+			return try(func() bool { return f.readVector(s, true) })
+		case b.field == attributesPath:
 			from := s.i
 			var ok bool
-			if known[attributesField], ok = value(s); !ok || len(b.children) == 0 {
+			if f.attributes, ok = value(s); !ok || len(b.children) == 0 {
 				return ok
 			}
 			if s.i = from; s.next() != '{' {
 				return s.pass(0)
 			}
-		case b.field >= 0:
-			from := s.i
-			name, ok := s.name(pathSettings[b.field])
-			if !ok {
-				bad, s.bad, s.i = s.bad, nil, from
-				return s.pass(0)
+		case b.field != "":
+			to := &f.timeText
+			if b.field != timePath {
+				to = &f.texts[textField[b.field]]
 			}
-			known[b.field] = name
-			return true
+			return try(func() bool {
+				name, ok := s.name(b.field + "-field")
+				if ok {
+					*to = name
+				}
+				return ok
+			})
 		case s.next() != '{':
 			return s.pass(0)
 		}
@@ -284,26 +264,26 @@ func (w *mappedWalk) scope(s *scanner, depth int, known found) bool {
 			s.bad = reject(Unreadable, "vector-field %s: no list where one should be", w.d.mapping.path)
 			return false
 		}
-		ok := inside.array(func(int) bool { return w.scope(&inside, depth+1, known) })
+		ok := inside.array(func(int) bool { return w.scope(&inside, depth+1, f) })
 		s.bad = inside.bad
 		return ok
 	}
 	object := int32(-1)
 	if w.lists > 0 {
-		object = int32(w.objects)
-		w.objects++
-		if s.refuse(checkObjects(w.objects)) {
+		object = int32(w.count)
+		w.count++
+		if s.refuse(checkObjects(w.count)) {
 			return false
 		}
 	}
 	switch {
 	case bad != nil:
-	case !vector && w.lists == 0: // the record has no vector
+	case !f.hasVector && w.lists == 0: // the record has no vector
 		return true
-	case !vector:
+	case !f.hasVector:
 		bad = reject(Unreadable, "nothing at vector-field %s", w.d.mapping.path)
 	default:
-		bad = w.add(&f, &known, object)
+		bad = w.item(&f, object)
 	}
 	if w.lists == 0 && bad != nil {
 		s.bad = bad
@@ -313,28 +293,20 @@ func (w *mappedWalk) scope(s *scanner, depth int, known found) bool {
 	return true
 }
 
-// add appends the item with the vector in f and the fields in known.
-func (w *mappedWalk) add(f *fields, known *found, object int32) (bad *Rejection) {
+// item appends the item with the fields in f.
+func (w *mappedWalk) item(f *fields, object int32) (bad *Rejection) {
 	e := *w.envelope
-	put := func(to *[]byte, field int) {
-		if len(known[field]) > 0 {
-			*to = known[field]
-		}
-	}
-	put(&e.id, idField)
-	put(&e.label, labelField)
-	put(&e.stream, streamField)
-	put(&e.frame, frameField)
-	put(&e.track, trackField)
-	if text := known[timeField]; len(text) > 0 {
-		if e.time, bad = parseTime(text); bad != nil {
+	if len(f.timeText) > 0 {
+		if f.time, bad = parseTime(f.timeText); bad != nil {
 			return bad.within("time-field")
 		}
 	}
+	f.field = f.texts[streamField]
+	e.over(f)
 	e.bytes = f.bytes
-	if a := known[attributesField]; len(a) != len(w.shared) || len(a) > 0 && &a[0] != &w.shared[0] {
+	if a := f.attributes; len(a) != len(w.shared) || len(a) > 0 && &a[0] != &w.shared[0] {
 		w.shared, w.copied = a, text(a)
 	}
-	w.items, bad = w.d.append(w.raw, &e, w.items, clone(f.vector), object, w.copied, known[streamField])
+	w.items, bad = w.d.append(w.raw, &e, w.items, clone(f.vector), object, w.copied)
 	return bad
 }

@@ -23,8 +23,8 @@ func (f *fields) streamerFrame() {
 		}
 	}
 	s := scanner{b: f.source}
-	if len(f.stream) == 0 && s.next() == '"' {
-		f.stream, _ = s.text()
+	if stream := &f.texts[streamField]; len(*stream) == 0 && s.next() == '"' {
+		*stream, _ = s.text()
 	}
 }
 
@@ -74,64 +74,50 @@ func pick(tensors []byte, model string) (best tensor, ok bool, bad *Rejection) {
 	return best, ok, s.bad
 }
 
-// streamerObject adds the item of one object, if it has an embedding.
-func (d *Decoder) streamerObject(raw *Raw, f *frame, timestamp []byte, o *fields, items []Item,
-	i int,
-) ([]Item, *Rejection) {
-	t, ok, bad := pick(o.tensors, d.options.Model)
+// tensor makes the embedding among the tensors of an object or a frame its vector, if there is one, and what
+// DL Streamer says of it its attributes. model is the embedder asked for; timestamp the frame's.
+func (f *fields) tensor(model string, timestamp []byte) *Rejection {
+	t, ok, bad := pick(f.tensors, model)
 	if bad != nil {
-		return items, bad.within("tensors")
+		return bad.within("tensors")
 	}
+	f.vector, f.hasVector, f.network, f.texts[labelField] = t.vector, ok, t.model, nil
 	if !ok {
-		return items, nil
+		return nil
 	}
-	var about members
-	about.add("roi_type", o.roiType)
-	if o.detection != nil {
-		s := scanner{b: o.detection}
-		if s.next() == '{' {
-			s.object(func(name []byte) bool {
-				part, ok := s.skip()
-				if ok && (string(name) == "label" || string(name) == "confidence") {
-					about.add(string(name), part)
-				}
-				return ok
-			})
-		}
+	var about, box members
+	about.add("roi_type", f.roiType)
+	if s := (scanner{b: f.detection}); s.next() == '{' {
+		s.object(func(name []byte) bool {
+			part, ok := s.skip()
+			if ok && (string(name) == "label" || string(name) == "confidence") {
+				about.add(string(name), part)
+			}
+			return ok
+		})
 	}
-	var box members
-	box.add("x", o.x)
-	box.add("y", o.y)
-	box.add("w", o.w)
-	box.add("h", o.h)
+	box.add("x", f.x)
+	box.add("y", f.y)
+	box.add("w", f.w)
+	box.add("h", f.h)
 	about.add("bbox", box.json())
-	if len(timestamp) > 0 {
-		about.add("timestamp", appendString(nil, string(timestamp)))
-	}
-	with := *f
-	if len(t.model) > 0 {
-		with.envelope.model = t.model
-	}
-	o.label = nil
-	return d.object(raw, &with, items, i, o, t.vector, text(about.json()))
+	about.text("timestamp", string(timestamp))
+	f.about = text(about.json())
+	return nil
 }
 
 // streamerTensors adds the item of a whole frame.
 func (d *Decoder) streamerTensors(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
-	t, ok, bad := pick(f.tensors, d.options.Model)
+	bad := f.tensor(d.options.Model, f.timeText)
 	switch {
 	case bad != nil:
-		return items, bad.within("tensors")
-	case !ok:
+		return items, bad
+	case !f.hasVector:
 		d.empty = NoEmbeddings
 		return items, nil
 	}
-	if len(t.model) > 0 {
-		e.model = t.model
+	if len(f.network) > 0 {
+		e.texts[modelField] = f.network
 	}
-	var about members
-	if len(f.timeText) > 0 {
-		about.add("timestamp", appendString(nil, string(f.timeText)))
-	}
-	return d.append(raw, e, items, t.vector, -1, text(about.json()), nil)
+	return d.append(raw, e, items, f.vector, -1, f.about)
 }
