@@ -14,35 +14,32 @@ import (
 // another light change little of that; another network, a rotation or another order of the coordinates leaves
 // nothing of it.
 const (
-	shapeDimensions = 64  // fewer are not judged
-	shapeItems      = 16  // judged together, at least
-	shapeKnown      = 50  // items that must have been judged before
-	shapeMass       = 500 // items that the known shape counts for at most
-	shapeClasses    = 3   // that must be labelled: one class has a shape of its own
-	shapeLikeness   = .3  // a shape is broken if means and spreads both correlate less than this ...
-	shapeUsual      = .5  // ... where they usually correlate more: without a common shape none can break
-	shapeTold       = 2   // consecutive judgements after which the embedder counts as changed
-	shapeNear       = .6  // correlation of two vectors that only one embedder gives
-	shapeSearched   = 5000
+	shapeRows   = 16  // judged together: a sample of a long episode, several short ones
+	shapeChance = 3.5 // standard deviations of the correlation of two vectors that have nothing in common
+	shapeTold   = 2   // consecutive judgements after which the embedder counts as changed
 )
+
+// unrelated returns a correlation that two vectors of d numbers hardly have by chance. What one embedder has
+// made correlates by more than twice as much, or nothing can be told.
+func unrelated(d int) float64 { return shapeChance / math.Sqrt(float64(d)) }
 
 // shape is the mean and the spread of a stream's unit rows, coordinate by coordinate.
 type shape struct {
 	mean, spread []float32 // nil: nothing was judged yet
-	mass         float64
-	usual        float64 // likeness of earlier judgements, the latest first: 1/2, 1/4 ...; 0: none yet
-	breaks       int     // consecutive judgements by which it is broken
+	mass         float64   // of the judgements that made it
+	usual        float64   // likeness of earlier judgements, the latest first: 1/2, 1/4 ...
+	breaks       int       // consecutive judgements by which it is broken
 
 	sum, squares []float32 // of rows that are not judged yet
 	count        int
 }
 
-// judge adds an episode's rows and reports whether the shape is broken. Rows are judged shapeItems or more at
-// a time. Where embeddings have little in common, other objects alone change the shape: items that resemble
-// labelled ones are of the embedder of before.
+// judge adds an episode's rows and reports whether the shape is broken: means and spreads are unlike, and
+// usually are not. Where embeddings have little in common, other objects alone change the shape: items that
+// resemble labelled ones are of the embedder of before.
 func (h *shape) judge(p *problem, items []Item) (broken bool) {
 	d := len(items[0].Vector)
-	if d < shapeDimensions {
+	if 2*unrelated(d) >= 1 { // up to 49 numbers: chance may make any two alike
 		return false
 	}
 	sum, squares := make([]float32, d), make([]float32, d)
@@ -52,31 +49,25 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 	}
 	judged := addShape(sum, squares, items)
 	h.sum, h.squares, h.count = sum, squares, h.count+judged
-	if h.count < shapeItems {
+	if h.count < shapeRows {
 		return h.breaks > 0
 	}
 	mean, spread := shapeOf(sum, squares, h.count)
-	n := float64(h.count)
 	h.sum, h.squares, h.count = nil, nil, 0
-	if h.mass >= shapeKnown {
+	if h.mean == nil {
+		h.mean, h.spread, h.mass = mean, spread, 1
+	} else {
 		alike := shapesAlike(h.mean, h.spread, mean, spread)
-		if alike < shapeLikeness && h.usual >= shapeUsual && len(p.names) >= shapeClasses && !p.resembled(items) {
+		if alike < unrelated(d) && h.usual > 2*unrelated(d) && !p.resembled(items) {
 			h.breaks++
 			return true
 		}
-		if h.usual == 0 {
-			h.usual = alike
-		}
 		h.usual = (h.usual + alike) / 2
+		h.mass = episodeKept*h.mass + 1
+		kept := float32(1 - 1/h.mass)
+		h.mean, h.spread = mixed(h.mean, mean, kept), mixed(h.spread, spread, kept)
 	}
 	h.breaks = 0
-	if h.mean == nil {
-		h.mean, h.spread, h.mass = mean, spread, n
-	} else {
-		kept := float32(h.mass / (h.mass + n))
-		h.mean, h.spread = mixed(h.mean, mean, kept), mixed(h.spread, spread, kept)
-		h.mass = min(shapeMass, h.mass+n)
-	}
 	vector.Rounded(h.mean, unitRow)
 	vector.Rounded(h.spread, unitRow)
 	return false
@@ -85,9 +76,9 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 // unitRow is the scale of values of unit rows that are stored in 16 bits.
 const unitRow = 1
 
-// addShape adds unit rows of items and returns how many: no more than make a shape known.
+// addShape adds unit rows of items, up to shapeRows, and returns how many.
 func addShape(sum, squares []float32, items []Item) (count int) {
-	count = min(len(items), shapeKnown)
+	count = min(len(items), shapeRows)
 	row := make([]float32, len(sum))
 	squares = squares[:len(sum)]
 	for i := range count {
@@ -144,26 +135,20 @@ func level(out, v []float32) {
 	vector.Unit(out, out)
 }
 
-// resembled reports whether any item is so near to any of the labelled examples, of shapeSearched at most,
-// that one embedder has made both.
+// resembled reports whether any item is so near to a labelled example of the episode that one embedder has
+// made both.
 func (p *problem) resembled(items []Item) bool {
 	d := len(items[0].Vector)
 	rows, row := make([]float32, len(items)*d), make([]float32, d)
 	for i := range items {
 		level(rows[i*d:i*d+d], items[i].Vector)
 	}
-	searched, products := 0, make([]float32, len(items))
-	for _, set := range []*exampleSet{p.own, p.everyone, p.force.taught} {
-		for x := range set.all() {
-			if len(x.Vector) != d {
-				continue
-			}
-			if searched++; searched > shapeSearched {
-				return false
-			}
+	products := make([]float32, len(items))
+	for _, set := range p.sets {
+		for _, x := range set.examples {
 			level(row, x.Vector)
 			kernel.Products(products, rows, row, len(items), 1, d)
-			if slices.Max(products) > shapeNear {
+			if float64(slices.Max(products)) > 2*unrelated(d) {
 				return true
 			}
 		}
