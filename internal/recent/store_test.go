@@ -73,14 +73,15 @@ func blockOf(random *rand.Rand, n, d int, id string) *Block {
 	return NewBlock(items, func(i int) []float32 { return rows[i] })
 }
 
-// A code has the direction of its vector, whatever the vector's length.
+// A code has the direction of its vector, whatever the vector's length, and however far one number is above
+// the others.
 func TestCodes(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	for _, size := range []float64{1, 1e-30, 1e-44, 1e30, 3e38} {
-		for _, d := range []int{1, 2, 37, 512} {
+		for i, d := range []int{1, 2, 37, 512, 512} {
 			x := make([]float32, d)
 			for j := range x {
-				x[j] = float32(size * max(-1, min(1, random.NormFloat64()/4)))
+				x[j] = float32(size * max(-1, min(1, random.NormFloat64()/float64(4+i))))
 			}
 			x[0] = float32(size)
 			want, ok := unit(x)
