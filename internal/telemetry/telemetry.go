@@ -50,95 +50,78 @@ func buildInfo() prometheus.Collector {
 // ServeHTTP answers a scrape, as text or as OpenMetrics, whichever the scraper asks for.
 func (s *Set) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
+// series are the metrics of one name, one for each combination of label values.
+type series[M any] struct{ vector vector[M] }
+
+type vector[M any] interface {
+	prometheus.Collector
+	WithLabelValues(values ...string) M
+	DeleteLabelValues(values ...string) bool
+}
+
+// add exports a vector. Without labels it is 0 before the first event.
+func add[M any](s *Set, v vector[M], labels []string) series[M] {
+	s.registry.MustRegister(v)
+	if len(labels) == 0 {
+		v.WithLabelValues()
+	}
+	return series[M]{v}
+}
+
+// Of returns the metric at the given values of the labels. Keep it if it is used often: the lookup hashes
+// the values.
+func (s series[M]) Of(values ...string) M { return s.vector.WithLabelValues(values...) }
+
+// Drop deletes the metric at the given values of the labels. One that was kept from Of is no longer exported.
+func (s series[M]) Drop(values ...string) { s.vector.DeleteLabelValues(values...) }
+
+// Sum is the sum of a counter or gauge over all values of the labels.
+func (s series[M]) Sum() (sum float64) {
+	visit(s.vector, func(v float64) { sum += v })
+	return sum
+}
+
+// Max is the largest value of a counter or gauge over all values of the labels, at least 0.
+func (s series[M]) Max() (highest float64) {
+	visit(s.vector, func(v float64) { highest = max(highest, v) })
+	return highest
+}
+
 // Counter is a counter for each combination of label values. Counters only grow.
-type Counter struct{ vector *prometheus.CounterVec }
+type Counter struct{ series[prometheus.Counter] }
 
 // Counter adds a counter, whose name must end in _total.
 func (s *Set) Counter(name, help string, labels ...string) Counter {
-	c := Counter{prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)}
-	s.registry.MustRegister(c.vector)
-	if len(labels) == 0 {
-		c.Of() // exported as 0 before the first event
-	}
-	return c
+	return Counter{add(s, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels), labels)}
 }
-
-// Of returns the counter at the given values of the labels. Keep it if it is used often: the
-// lookup hashes the values.
-func (c Counter) Of(values ...string) prometheus.Counter { return c.vector.WithLabelValues(values...) }
 
 // Add adds n, at least 0, to the counter at the given values of the labels.
 func (c Counter) Add(n float64, values ...string) { c.Of(values...).Add(n) }
 
 // Value is the count at the given values of the labels.
-func (c Counter) Value(values ...string) float64 {
-	var m dto.Metric
-	if c.Of(values...).Write(&m) != nil {
-		return 0
-	}
-	return m.GetCounter().GetValue()
-}
-
-// Sum is the count over all values of the labels.
-func (c Counter) Sum() float64 {
-	sum := 0.
-	visit(c.vector, func(m *dto.Metric) { sum += m.GetCounter().GetValue() })
-	return sum
+func (c Counter) Value(values ...string) (count float64) {
+	visit(c.Of(values...), func(v float64) { count = v })
+	return count
 }
 
 // Gauge is a gauge for each combination of label values.
-type Gauge struct{ vector *prometheus.GaugeVec }
+type Gauge struct{ series[prometheus.Gauge] }
 
 // Gauge adds a gauge.
 func (s *Set) Gauge(name, help string, labels ...string) Gauge {
-	g := Gauge{prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)}
-	s.registry.MustRegister(g.vector)
-	if len(labels) == 0 {
-		g.Of()
-	}
-	return g
+	return Gauge{add(s, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels), labels)}
 }
-
-// Of returns the gauge at the given values of the labels. Keep it if it is set often.
-func (g Gauge) Of(values ...string) prometheus.Gauge { return g.vector.WithLabelValues(values...) }
 
 // Set sets the gauge at the given values of the labels.
 func (g Gauge) Set(v float64, values ...string) { g.Of(values...).Set(v) }
 
-// Sum is the sum of the gauge over all values of the labels.
-func (g Gauge) Sum() float64 {
-	sum := 0.
-	visit(g.vector, func(m *dto.Metric) { sum += m.GetGauge().GetValue() })
-	return sum
-}
-
-// Max is the largest value of the gauge over all values of the labels, at least 0.
-func (g Gauge) Max() float64 {
-	highest := 0.
-	visit(g.vector, func(m *dto.Metric) { highest = max(highest, m.GetGauge().GetValue()) })
-	return highest
-}
-
-// Drop deletes the gauge at the given values of the labels. One that was kept from Of is no longer exported.
-func (g Gauge) Drop(values ...string) { g.vector.DeleteLabelValues(values...) }
-
 // Histogram is a histogram for each combination of label values.
-type Histogram struct{ vector *prometheus.HistogramVec }
+type Histogram struct{ series[prometheus.Observer] }
 
 // Histogram adds a histogram with these upper bounds, in ascending order.
 func (s *Set) Histogram(name, help string, bounds []float64, labels ...string) Histogram {
-	h := Histogram{prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds},
-		labels)}
-	s.registry.MustRegister(h.vector)
-	if len(labels) == 0 {
-		h.Of()
-	}
-	return h
-}
-
-// Of returns the histogram at the given values of the labels. Keep it if it is used often.
-func (h Histogram) Of(values ...string) prometheus.Observer {
-	return h.vector.WithLabelValues(values...)
+	options := prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}
+	return Histogram{add(s, prometheus.NewHistogramVec(options, labels), labels)}
 }
 
 // Observe counts a value.
@@ -159,8 +142,8 @@ func (h Histogram) ObserveTraced(v float64, traceparent string, values ...string
 
 func hexadecimal(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// visit calls see with every metric of a collector.
-func visit(c prometheus.Collector, see func(*dto.Metric)) {
+// visit calls see with the value of every counter and gauge of a collector.
+func visit(c prometheus.Collector, see func(float64)) {
 	metrics := make(chan prometheus.Metric)
 	go func() {
 		c.Collect(metrics)
@@ -169,7 +152,7 @@ func visit(c prometheus.Collector, see func(*dto.Metric)) {
 	for metric := range metrics {
 		var m dto.Metric
 		if metric.Write(&m) == nil {
-			see(&m)
+			see(m.GetCounter().GetValue() + m.GetGauge().GetValue()) // one of them is nil, and 0
 		}
 	}
 }
