@@ -26,7 +26,8 @@ func (r *Records) Used(solved bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if r.unsolved = r.unsolved && !solved; !r.unsolved {
-		r.bad, r.rejected = fault{}, 0
+		r.bad.ends()
+		r.rejected = 0
 	}
 }
 
@@ -43,29 +44,29 @@ func (r *Records) Rejected(n int, why string, unsolved bool, now time.Time) {
 // Lasting returns for how long every record has been rejected: 0 if some could be used, or too few were
 // rejected.
 func (r *Records) Lasting(now time.Time) time.Duration {
+	lasting, _, _ := r.outage(now)
+	return lasting
+}
+
+func (r *Records) outage(now time.Time) (lasting time.Duration, rejected int64, why error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if r.rejected < fewRejected {
-		return 0
+	if r.rejected >= fewRejected {
+		lasting, why = r.bad.lasting(now, 0)
 	}
-	return r.bad.lasting(now)
+	return lasting, r.rejected, why
 }
 
 // Troubles reports that every record has been rejected for longer than limit.
 func (r *Records) Troubles(now time.Time, limit time.Duration) []Trouble {
-	lasting := r.Lasting(now)
+	lasting, rejected, why := r.outage(now)
 	if lasting < limit || lasting == 0 {
 		return nil
 	}
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	t := Trouble{
-		Of:   OfRecords,
-		What: fmt.Sprintf("nothing of the input could be used for %v: all %d records went to the dead letters", lasting.Round(time.Second), r.rejected),
-		Do:   "compare the feed with --format, --dimension and --support: slkstream check does; slkstream dead list shows the records, and dead replay sends them again",
-	}
-	if r.bad.why != nil { // nil: a record was used just now
-		t.Cause = r.bad.why.Error()
-	}
-	return []Trouble{t}
+	return []Trouble{{
+		Of:    OfRecords,
+		What:  fmt.Sprintf("nothing of the input could be used for %v: all %d records went to the dead letters", lasting.Round(time.Second), rejected),
+		Cause: why.Error(),
+		Do:    "compare the feed with --format, --dimension and --support: slkstream check does; slkstream dead list shows the records, and dead replay sends them again",
+	}}
 }

@@ -5,6 +5,7 @@ package health
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -30,12 +31,15 @@ const (
 
 // fault is since when something has been wrong, and its last cause. The zero value means that it is not.
 type fault struct {
+	mutex sync.Mutex
 	since time.Time
 	why   error
 }
 
 // holds notes the fault; why nil leaves the cause as it is.
 func (f *fault) holds(why error, at time.Time) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
 	if f.since.IsZero() {
 		f.since = at
 	}
@@ -44,12 +48,27 @@ func (f *fault) holds(why error, at time.Time) {
 	}
 }
 
-// lasting returns for how long the fault has held; 0: it does not.
-func (f *fault) lasting(now time.Time) time.Duration {
-	if f.since.IsZero() {
-		return 0
+// because replaces the cause.
+func (f *fault) because(why error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.why = why
+}
+
+func (f *fault) ends() {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.since, f.why = time.Time{}, nil
+}
+
+// lasting returns for how long the fault has held, and its cause; 0: it does not, or for less than limit.
+func (f *fault) lasting(now time.Time, limit time.Duration) (time.Duration, error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if lasting := now.Sub(f.since); !f.since.IsZero() && lasting >= limit {
+		return lasting, f.why
 	}
-	return now.Sub(f.since)
+	return 0, nil
 }
 
 // Remedy returns what a person can do about an error that blocks a partition.
