@@ -169,23 +169,30 @@ func (t *Topics) StateTopic() string {
 	return t.Group + "-state"
 }
 
-// All returns the names of the topics that a stage reads and writes.
-func (t *Topics) All() []string {
-	all := append([]string{t.Out, t.DeadTopic(), t.StateTopic()}, t.In...)
-	for _, optional := range []string{t.Labels, t.Episodes, t.Corrections, t.Review, t.Now} {
-		if optional != "" {
-			all = append(all, optional)
-		}
+// Own is a topic other than an input, by the setting that names it.
+type Own struct{ Setting, Name string }
+
+// Own lists the topics beside the inputs that a stage reads and writes; those that are not used are left out.
+func (t *Topics) Own() []Own {
+	all := []Own{
+		{"out", t.Out},
+		{"labels", t.Labels},
+		{"state", t.StateTopic()},
+		{"dead", t.DeadTopic()},
+		{"episodes", t.Episodes},
+		{"now", t.Now},
+		{"corrections", t.Corrections},
+		{"review", t.Review},
 	}
-	return all
+	return slices.DeleteFunc(all, func(o Own) bool { return o.Name == "" })
 }
 
-// DeadTopic returns the dead-letter topic: the one given, or the default.
+// DeadTopic returns the dead-letter topic: the one given, or the default; "" without out.
 func (t *Topics) DeadTopic() string {
-	if t.Dead != "" {
-		return t.Dead
+	if t.Dead == "" && t.Out != "" {
+		return t.Out + "-dead"
 	}
-	return t.Out + "-dead"
+	return t.Dead
 }
 
 var forms = []string{"json", "cloudevents", "avro"}
@@ -218,28 +225,15 @@ func (t *Topics) check(c *Config, fault report) {
 	if t.Corrections != "" && c.command == "run" && c.Memory.Recent == 0 {
 		fault("corrections", "is %s: needs recent, the items that can be corrected, above 0", t.Corrections)
 	}
-	dead := t.Dead
-	if t.Out != "" {
-		dead = t.DeadTopic()
-	}
-	owner := map[string]string{"": ""}
+	owner := map[string]string{}
 	for _, in := range t.In {
 		owner[in] = "in"
 	}
-	for _, own := range []struct{ setting, topic string }{
-		{"out", t.Out},
-		{"labels", t.Labels},
-		{"state", t.StateTopic()},
-		{"dead", dead},
-		{"episodes", t.Episodes},
-		{"now", t.Now},
-		{"corrections", t.Corrections},
-		{"review", t.Review},
-	} {
-		if other, taken := owner[own.topic]; taken && own.topic != "" {
-			fault(own.setting, "is %s, which is %s as well: each needs a topic of its own", own.topic, other)
+	for _, own := range t.Own() {
+		if other := owner[own.Name]; other != "" {
+			fault(own.Setting, "is %s, which is %s as well: each needs a topic of its own", own.Name, other)
 		}
-		owner[own.topic] = own.setting
+		owner[own.Name] = own.Setting
 	}
 }
 

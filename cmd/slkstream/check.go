@@ -144,28 +144,15 @@ func (k *checker) topics(ctx context.Context) {
 			k.inputs, k.partitions = append(k.inputs, in), max(k.partitions, n)
 		}
 	}
-	own := []wanted{
-		{setting: "out", name: t.Out, writes: true},
-		{setting: "dead", name: t.DeadTopic(), writes: true},
-		{setting: "state", name: t.StateTopic(), compacted: true, atLeast: true, reads: true, writes: true},
-	}
-	for _, optional := range []wanted{
-		{setting: "labels", name: t.Labels, compacted: true, reads: true},
-		{setting: "episodes", name: t.Episodes, writes: true},
-		{setting: "corrections", name: t.Corrections, writes: true},
-		{setting: "now", name: t.Now, writes: true},
-		{setting: "review", name: t.Review, writes: true},
-	} {
-		if optional.name != "" {
-			own = append(own, optional)
-		}
-	}
-	for _, w := range own {
+	for _, own := range t.Own() {
+		labels, state := own.Setting == "labels", own.Setting == "state"
 		partitions := max(k.partitions, 1)
-		if w.setting == "labels" {
+		if labels {
 			partitions = 1
 		}
-		k.topic(ctx, w, partitions)
+		k.topic(ctx, wanted{
+			setting: own.Setting, name: own.Name, compacted: labels || state, atLeast: state, reads: labels || state, writes: !labels,
+		}, partitions)
 	}
 }
 

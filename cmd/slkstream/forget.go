@@ -39,12 +39,9 @@ func forget(ctx context.Context, c *call, client *topic.Client) error {
 // forgetName removes a name from all topics that the settings name.
 func forgetName(ctx context.Context, c *call, client *topic.Client, n record.Name) ([]record.Receipt, error) {
 	t := &c.Config.Topics
-	topics := admin.NameTopics{
-		Labels: t.Labels, State: t.StateTopic(),
-		Others: []string{t.Out, t.Now, t.Review, t.Episodes, t.Corrections},
+	var names []string
+	for _, own := range t.Own() {
+		names = append(names, own.Name)
 	}
-	if t.Out != "" {
-		topics.Others = append(topics.Others, t.DeadTopic())
-	}
-	return admin.ForgetName(ctx, client, topics, n, c.Log)
+	return admin.ForgetName(ctx, client, t.Labels, t.StateTopic(), names, n, c.Log)
 }

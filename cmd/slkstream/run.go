@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/config"
@@ -25,7 +26,11 @@ var runCommand = command{
 }
 
 func run(ctx context.Context, c *call) error {
-	client, err := c.kafka(ctx, c.Config.Topics.All()...)
+	topics := slices.Clone(c.Config.Topics.In)
+	for _, own := range c.Config.Topics.Own() {
+		topics = append(topics, own.Name)
+	}
+	client, err := c.kafka(ctx, topics...)
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}

@@ -15,24 +15,18 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// NameTopics are the topics that may hold a name.
-type NameTopics struct {
-	Labels, State string
-	Others        []string // "" entries are skipped
-}
-
 // ForgetName removes a name and all labels with it from the labels topic. It returns a receipt: the records
 // taken back, the streams whose saved state holds the name, and the topics that may still hold records with
-// it. The error wraps record.ErrNoName if the name is not in use.
+// it, of those named in all. The error wraps record.ErrNoName if the name is not in use.
 func ForgetName(
-	ctx context.Context, client *topic.Client, topics NameTopics, n record.Name, log *slog.Logger,
+	ctx context.Context, client *topic.Client, labelsTopic, stateTopic string, all []string, n record.Name, log *slog.Logger,
 ) (receipt []record.Receipt, err error) {
-	entries, err := labels.ReadEntries(ctx, client, topics.Labels, record.Options{}, log)
+	entries, err := labels.ReadEntries(ctx, client, labelsTopic, record.Options{}, log)
 	if err != nil {
 		return nil, err
 	}
-	f := newForgetting(topics.Labels, entries, n)
-	states, faults, err := ReadState(ctx, client, topics.State, "")
+	f := newForgetting(labelsTopic, entries, n)
+	states, faults, err := ReadState(ctx, client, stateTopic, "")
 	if err != nil && !topic.IsMissing(err) {
 		return nil, err
 	}
@@ -56,18 +50,15 @@ func ForgetName(
 	}
 	if f.examples+f.rejections+f.names == 0 && len(receipt) == 1 {
 		return nil, fmt.Errorf("%w: labels topic %s and state topic %s have no %q", record.ErrNoName,
-			topics.Labels, topics.State, n.Name)
+			labelsTopic, stateTopic, n.Name)
 	}
 	if err := client.Write(ctx, f.records); err != nil {
-		return nil, fmt.Errorf("topic %s: %w", topics.Labels, err)
+		return nil, fmt.Errorf("topic %s: %w", labelsTopic, err)
 	}
 	receipt = append(receipt, record.Receipt{
 		Where: "recent items of every process", What: "those called so", Until: "a second from now",
 	})
-	for _, name := range append([]string{topics.Labels, topics.State}, topics.Others...) {
-		if name == "" {
-			continue
-		}
+	for _, name := range all {
 		left, err := remains(ctx, client, name)
 		if err != nil {
 			return receipt, err
