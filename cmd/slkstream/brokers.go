@@ -2,7 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 
+	"github.com/segmentio/kafka-go"
+	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/topic"
 )
@@ -43,6 +48,31 @@ func onKafka(run func(context.Context, *call, *topic.Client) error) func(context
 		}
 		return run(ctx, c, client)
 	}
+}
+
+// explained says in plain words that a topic is missing, and which setting names it. Other errors stay.
+func (c *call) explained(err error) error {
+	if !errors.Is(err, kafka.UnknownTopicOrPartition) {
+		return err
+	}
+	t, unknown, text := &c.Config.Topics, ": "+kafka.UnknownTopicOrPartition.Error(), err.Error()
+	named := t.Own()
+	for _, in := range t.In {
+		named = append(named, config.Own{Setting: "in", Name: in})
+	}
+	for _, own := range named {
+		if own.Setting == "state" && t.State == "" {
+			own.Setting = "group"
+		}
+		if _, rest, found := strings.Cut(text, "topic "+own.Name+unknown); found {
+			return fmt.Errorf("topic %s does not exist: nothing was written to it yet, or --%s names another%s", own.Name,
+				own.Setting, rest)
+		}
+	}
+	if at := (*topic.Refused)(nil); errors.As(err, &at) {
+		text = fmt.Sprintf("topic %s, partition %d%s", at.Topic, at.Partition, unknown)
+	}
+	return errors.New(strings.Replace(text, unknown, " does not exist: nothing was written to it yet, or it has another name", 1))
 }
 
 // openBroker opens the embedded broker, which the caller closes.

@@ -53,7 +53,7 @@ func (d command) build() *cobra.Command {
 			Err: console, console: console,
 		}
 		defer of.end()
-		return d.run(cmd.Context(), of)
+		return of.explained(d.run(cmd.Context(), of))
 	}
 	return cmd
 }

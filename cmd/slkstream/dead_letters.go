@@ -22,9 +22,6 @@ func chosenLetters(ctx context.Context, c *call, client *topic.Client) ([]deadLe
 		return !l.Written.Before(since) && strings.Contains(strings.ToLower(l.Reason), strings.ToLower(d.Reason)) &&
 			(c.Config.Select.Stream == "" || l.Stream == c.Config.Select.Stream)
 	})
-	if topic.IsMissing(err) {
-		err = fmt.Errorf("no topic %s: nothing has gone to the dead letters yet, or --dead names another", name)
-	}
 	if n := c.Config.Select.Count; n > 0 && len(letters) > n {
 		letters = letters[len(letters)-n:]
 	}

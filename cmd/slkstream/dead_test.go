@@ -103,7 +103,7 @@ func TestDeadLetters(t *testing.T) {
 		"since is yesterday") {
 		t.Error(out)
 	}
-	if out := dead(exitFailed, "list", "--out", "other"); !strings.Contains(out, "no topic other-dead") {
+	if out := dead(exitFailed, "list", "--out", "other"); !strings.Contains(out, "topic other-dead does not exist") {
 		t.Error(out)
 	}
 }

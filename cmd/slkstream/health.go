@@ -27,6 +27,9 @@ func askHealth(ctx context.Context, c *call) error {
 // askStage asks the stage that listens at address: by a POST of the question as JSON, or a GET if it is
 // nil. It decodes the reply into answer, unless that is nil.
 func askStage(ctx context.Context, c *call, address, path string, question, answer any) error {
+	if address == "" {
+		return usagef("listen is empty: give the address of a running stage, --listen HOST:PORT")
+	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return usagef("listen %s: %w", address, err)

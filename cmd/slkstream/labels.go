@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -38,12 +37,7 @@ var labelsCommand = command{
 
 // labelEntries reads the labels topic.
 func (c *call) labelEntries(ctx context.Context, client *topic.Client) ([]labels.Entry, error) {
-	name := c.Config.Topics.Labels
-	entries, err := labels.ReadEntries(ctx, client, name, record.Options{}, c.Log)
-	if topic.IsMissing(err) {
-		err = fmt.Errorf("no topic %s: nothing was taught yet, or --labels names another", name)
-	}
-	return entries, err
+	return labels.ReadEntries(ctx, client, c.Config.Topics.Labels, record.Options{}, c.Log)
 }
 
 // chosenLabels returns the entries of the labels topic that the settings select.

@@ -68,11 +68,6 @@ var stateCommand = command{
 
 func showState(ctx context.Context, c *call, client *topic.Client) error {
 	list, faults, err := admin.ReadState(ctx, client, c.Config.Topics.StateTopic(), c.Config.Topics.Group)
-	if topic.IsMissing(err) {
-		t := &c.Config.Topics
-		return fmt.Errorf("state: no topic %s: has a stage with --group %s saved anything yet?", t.StateTopic(),
-			t.Group)
-	}
 	if err != nil {
 		return err
 	}

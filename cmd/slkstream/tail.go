@@ -37,9 +37,6 @@ func tail(ctx context.Context, c *call, client *topic.Client) error {
 	var partitions []topic.TopicPartition
 	for _, name := range c.Args {
 		n, err := client.Partitions(ctx, name)
-		if topic.IsMissing(err) {
-			return fmt.Errorf("topic %s does not exist: nothing was sent to it yet, or it has another name", name)
-		}
 		if err != nil {
 			return err
 		}
