@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -86,7 +87,8 @@ func (k *Kafka) check(c *Config, fault report) {
 	}
 	if k.EmbeddedListen != "" {
 		host, port, err := net.SplitHostPort(k.EmbeddedListen)
-		if ip := net.ParseIP(host); err != nil || port == "" || host == "" || ip != nil && ip.IsUnspecified() {
+		_, noPort := strconv.ParseUint(port, 10, 16)
+		if ip := net.ParseIP(host); err != nil || noPort != nil || host == "" || ip != nil && ip.IsUnspecified() {
 			fault("embedded-listen", "is %s: must be HOST:PORT, with a host that clients can be told to connect to", k.EmbeddedListen)
 		}
 	}

@@ -243,6 +243,18 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestEmbeddedListen(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:9092", ":9092", "[::]:9092", "nowhere", "localhost:many", "localhost:70000"} {
+		_, err := load(t, "broker", "", nil, "--embedded-listen="+address)
+		if err == nil || !strings.Contains(err.Error(), "embedded-listen is "+address+": must be HOST:PORT") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if _, err := load(t, "broker", "", nil, "--embedded-listen=localhost:0"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestSizes(t *testing.T) {
 	for text, want := range map[string]config.Bytes{
 		"64MiB": 64 << 20, "1gib": 1 << 30, "1.5 KB": 1500,

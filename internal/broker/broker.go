@@ -3,10 +3,10 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -44,8 +44,8 @@ type Broker struct {
 }
 
 // Open returns when dir is served, by another process that answers or by this one. listen is the host and
-// port to listen on; "" is loopback. Port 0 is the previous process's port, or any if there was none. Files
-// in dir are accessible to this user only.
+// port to listen on, a host that clients can be told to connect to; "" is loopback. Port 0 is the previous
+// process's port, or any if there was none. Only this user can enter dir.
 func Open(ctx context.Context, dir, listen string, log *slog.Logger) (*Broker, error) {
 	host, port, err := listenAddress(listen)
 	if err != nil {
@@ -54,8 +54,11 @@ func Open(ctx context.Context, dir, listen string, log *slog.Logger) (*Broker, e
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("embedded-dir: %w", err)
 	}
-	if err := makePrivate(dir); err != nil {
-		return nil, fmt.Errorf("embedded-dir: %w", err)
+	// The folder of an older version, or one made by hand, may be open to others.
+	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("embedded-dir: %w", err)
+		}
 	}
 	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -149,7 +152,6 @@ func (b *Broker) tryServe(port int) (bool, error) {
 	if address, err := readAddress(b.dir); err == nil && port == 0 {
 		port = portOf(address)
 	}
-	privateFiles()
 	server, err := Serve(filepath.Join(b.dir, dataFolder), port, b.log, listenAt(b.host))
 	if portTaken(err) {
 		b.log.Warn("embedded broker: its port is taken, listening on another", "port", port)
@@ -168,44 +170,16 @@ func (b *Broker) tryServe(port int) (bool, error) {
 	return true, nil
 }
 
-// listenAddress splits HOST:PORT. It refuses an address that stands for every interface, because clients are
-// sent the address that the broker listens on.
+// listenAddress splits HOST:PORT; "" is any port of loopback.
 func listenAddress(listen string) (host string, port int, err error) {
-	if listen == "" {
-		return "127.0.0.1", 0, nil
+	host, text, err := net.SplitHostPort(cmp.Or(listen, "127.0.0.1:0"))
+	if err == nil {
+		port, err = strconv.Atoi(text)
 	}
-	host, text, err := net.SplitHostPort(listen)
 	if err != nil {
-		return "", 0, fmt.Errorf("embedded-listen: %q is not HOST:PORT", listen)
-	}
-	if port, err = strconv.Atoi(text); err != nil {
-		return "", 0, fmt.Errorf("embedded-listen: %q has no port number", listen)
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		return "", 0, fmt.Errorf("embedded-listen: %q names no host that clients could be told to connect to",
-			listen)
+		return "", 0, fmt.Errorf("embedded-listen: %w", err)
 	}
 	return host, port, nil
-}
-
-// makePrivate removes other users' permissions from the files that an older version left in dir.
-func makePrivate(dir string) error {
-	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // another process has just removed it
-		}
-		if err != nil {
-			return err
-		}
-		info, err := entry.Info()
-		if err != nil || info.Mode().Perm()&0o077 == 0 || !(info.IsDir() || info.Mode().IsRegular()) {
-			return nil
-		}
-		if err := os.Chmod(path, info.Mode().Perm()&^0o077); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
-	})
 }
 
 func readAddress(dir string) (string, error) {

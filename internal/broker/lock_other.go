@@ -11,6 +11,4 @@ func tryLock(*os.File) (bool, error) {
 	return false, errors.New("the embedded broker shares its directory by file locks, which this system lacks: use --brokers")
 }
 
-func privateFiles() {}
-
 func freeBytes(string) (bytes int64, known bool) { return 0, false }

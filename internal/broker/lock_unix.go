@@ -18,10 +18,6 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// privateFiles sets the umask so that files that the process creates from now on are accessible to its user
-// only: the broker's library sets modes of its own.
-func privateFiles() { syscall.Umask(0o077) }
-
 // freeBytes returns the room that is left on the directory's disk.
 func freeBytes(dir string) (bytes int64, known bool) {
 	var s syscall.Statfs_t

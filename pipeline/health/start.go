@@ -36,6 +36,6 @@ func (s *Start) Troubles(now time.Time) []Trouble {
 	if lasting == 0 {
 		return nil
 	}
-	return []Trouble{noContact(why, "not at work for %v: %v; it reads and answers nothing", lasting.Round(time.Second),
-		s.step.Load())}
+	const what = "not at work for %v: %v; it reads and answers nothing"
+	return []Trouble{noContact(why, what, lasting.Round(time.Second), s.step.Load())}
 }
