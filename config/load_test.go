@@ -244,7 +244,9 @@ func TestNearest(t *testing.T) {
 }
 
 func TestEmbeddedListen(t *testing.T) {
-	for _, address := range []string{"0.0.0.0:9092", ":9092", "[::]:9092", "nowhere", "localhost:many", "localhost:70000"} {
+	for _, address := range []string{
+		"0.0.0.0:9092", ":9092", "[::]:9092", "nowhere", "localhost:many", "localhost:70000",
+	} {
 		_, err := load(t, "broker", "", nil, "--embedded-listen="+address)
 		if err == nil || !strings.Contains(err.Error(), "embedded-listen is "+address+": must be HOST:PORT") {
 			t.Errorf("%s: %v", address, err)

@@ -50,6 +50,8 @@ func onKafka(run func(context.Context, *call, *topic.Client) error) func(context
 	}
 }
 
+const noTopic = " does not exist: nothing was written to it yet, or "
+
 // explained says in plain words that a topic is missing, and which setting names it. Other errors stay.
 func (c *call) explained(err error) error {
 	if !errors.Is(err, kafka.UnknownTopicOrPartition) {
@@ -65,14 +67,13 @@ func (c *call) explained(err error) error {
 			own.Setting = "group"
 		}
 		if _, rest, found := strings.Cut(text, "topic "+own.Name+unknown); found {
-			return fmt.Errorf("topic %s does not exist: nothing was written to it yet, or --%s names another%s", own.Name,
-				own.Setting, rest)
+			return fmt.Errorf("topic %s%s--%s names another%s", own.Name, noTopic, own.Setting, rest)
 		}
 	}
 	if at := (*topic.Refused)(nil); errors.As(err, &at) {
 		text = fmt.Sprintf("topic %s, partition %d%s", at.Topic, at.Partition, unknown)
 	}
-	return errors.New(strings.Replace(text, unknown, " does not exist: nothing was written to it yet, or it has another name", 1))
+	return errors.New(strings.Replace(text, unknown, noTopic+"it has another name", 1))
 }
 
 // openBroker opens the embedded broker, which the caller closes.

@@ -151,7 +151,8 @@ func (k *checker) topics(ctx context.Context) {
 			partitions = 1
 		}
 		k.topic(ctx, wanted{
-			setting: own.Setting, name: own.Name, compacted: labels || state, atLeast: state, reads: labels || state, writes: !labels,
+			setting: own.Setting, name: own.Name, compacted: labels || state, atLeast: state,
+			reads: labels || state, writes: !labels,
 		}, partitions)
 	}
 }

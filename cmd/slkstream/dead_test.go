@@ -103,7 +103,8 @@ func TestDeadLetters(t *testing.T) {
 		"since is yesterday") {
 		t.Error(out)
 	}
-	if out := dead(exitFailed, "list", "--out", "other"); !strings.Contains(out, "topic other-dead does not exist") {
+	if out := dead(exitFailed, "list", "--out", "other"); !strings.Contains(out,
+		"topic other-dead does not exist") {
 		t.Error(out)
 	}
 }

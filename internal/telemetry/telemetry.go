@@ -92,7 +92,8 @@ type Counter struct{ series[prometheus.Counter] }
 
 // Counter adds a counter, whose name must end in _total.
 func (s *Set) Counter(name, help string, labels ...string) Counter {
-	return Counter{add(s, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels), labels)}
+	options := prometheus.CounterOpts{Name: name, Help: help}
+	return Counter{add(s, prometheus.NewCounterVec(options, labels), labels)}
 }
 
 // Add adds n, at least 0, to the counter at the given values of the labels.
@@ -109,7 +110,8 @@ type Gauge struct{ series[prometheus.Gauge] }
 
 // Gauge adds a gauge.
 func (s *Set) Gauge(name, help string, labels ...string) Gauge {
-	return Gauge{add(s, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels), labels)}
+	options := prometheus.GaugeOpts{Name: name, Help: help}
+	return Gauge{add(s, prometheus.NewGaugeVec(options, labels), labels)}
 }
 
 // Set sets the gauge at the given values of the labels.

@@ -19,7 +19,8 @@ import (
 // taken back, the streams whose saved state holds the name, and the topics that may still hold records with
 // it, of those named in all. The error wraps record.ErrNoName if the name is not in use.
 func ForgetName(
-	ctx context.Context, client *topic.Client, labelsTopic, stateTopic string, all []string, n record.Name, log *slog.Logger,
+	ctx context.Context, client *topic.Client, labelsTopic, stateTopic string, all []string, n record.Name,
+	log *slog.Logger,
 ) (receipt []record.Receipt, err error) {
 	entries, err := labels.ReadEntries(ctx, client, labelsTopic, record.Options{}, log)
 	if err != nil {

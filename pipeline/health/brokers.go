@@ -54,8 +54,9 @@ func (b *Brokers) CutOff(now time.Time) (time.Duration, error) {
 // Troubles reports that there has been no contact, or that inputs have been missing, for longer than the limit.
 func (b *Brokers) Troubles(now time.Time) (list []Trouble) {
 	if lasting, why := b.CutOff(now); lasting > 0 {
-		list = append(list, noContact(why, "cut off for %v: this process takes no part in group %s, or no broker answers it; "+
-			"it reads and answers nothing", lasting.Round(time.Second), b.Group))
+		const what = "cut off for %v: this process takes no part in group %s, or no broker answers it; " +
+			"it reads and answers nothing"
+		list = append(list, noContact(why, what, lasting.Round(time.Second), b.Group))
 	}
 	if lasting, topics := b.missing.lasting(now, b.Limit); lasting > 0 {
 		list = append(list, Trouble{
