@@ -113,13 +113,24 @@ func (c *choice) size(k int) {
 // elements returns the softmax of a row of scores over the classes to keep, ascending. It is valid until
 // the next call.
 func (c *choice) elements(scores []float32, before []element) []element {
-	least := c.groups(scores)
-	for g, v := range c.minima {
-		c.minima[g] = -v
+	for g := range c.minima {
+		c.minima[g] = float32(math.Inf(1))
 	}
-	// At least sparseWidth groups have a score as large as this, so the sparseWidth best are candidates.
-	most := -sparseWidthLargest(c.minima[:])
-	classes := c.classes[:kernel.Below(c.classes, c.zeros, scores, min(least+2*c.enters, most))]
+	kernel.GroupMinima(&c.minima, c.zeros[:len(scores)], scores)
+	limit, groups := slices.Min(c.minima[:])+2*c.enters, 0
+	for _, v := range c.minima {
+		if v <= limit {
+			groups++
+		}
+	}
+	if groups >= sparseWidth { // the sparseWidth best are not above the largest of as many groups' smallest
+		limit = min(limit, smallest(&c.minima, sparseWidth))
+	}
+	classes := c.classes[:kernel.Below(c.classes, c.zeros, scores, limit)]
+	if len(classes) == 1 && len(before) == 1 && before[0].class == classes[0] { // most rows after a few sweeps
+		c.kept[0] = element{classes[0], 1}
+		return c.kept[:1]
+	}
 	if len(classes) < sparseWidth { // with more, the classes kept before are not among the largest
 		for _, v := range before {
 			if at, found := slices.BinarySearch(classes, v.class); !found {
@@ -132,21 +143,6 @@ func (c *choice) elements(scores []float32, before []element) []element {
 		values[i] = scores[class]
 	}
 	return c.keep(classes, values, before)
-}
-
-// groups fills minima with the smallest value of -2 scores in each group and returns the smallest of all.
-func (c *choice) groups(scores []float32) float32 {
-	for g := range c.minima {
-		c.minima[g] = float32(math.Inf(1))
-	}
-	kernel.GroupMinima(&c.minima, c.zeros[:len(scores)], scores)
-	least := c.minima[0]
-	for _, v := range c.minima[1:] {
-		if v < least {
-			least = v
-		}
-	}
-	return least
 }
 
 // keep returns the softmax over the classes to keep, ascending: those that the row kept before and that score
