@@ -119,21 +119,14 @@ func (e *episode) listItems(lists *nearLists, products []float32, stride, rho in
 		}
 		norms, row := g.norms, products[p*stride:p*stride+e.n]
 		at := (p + of.Earlier) % e.n // in time
-		addTo(norms[:now], e.own, apart[e.n-1+of.Earlier-at:])
-		addTo(norms[now:], e.own[now:], apart[e.n-1-at:])
+		copy(norms, e.own)
+		kernel.Axpy(1, apart[e.n-1+of.Earlier-at:][:now], norms)
+		kernel.Axpy(1, apart[e.n-1-at:][:e.n-now], norms[now:])
 		norms[p] = float32(math.Inf(1))
 		below := kernel.Below(g.positions, norms, row, g.ceiling(norms, row, rho))
 		for _, q := range g.positions[:below] {
 			lists.insert(p, q, norms[q]-2*row[q])
 		}
-	}
-}
-
-// addTo fills out with the sums of the first values of a and b.
-func addTo(out, a, b []float32) {
-	a, b = a[:len(out)], b[:len(out)]
-	for i := range out {
-		out[i] = a[i] + b[i]
 	}
 }
 
