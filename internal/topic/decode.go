@@ -34,53 +34,19 @@ type decoder struct {
 	kept      int               // bytes of inflated records in the present call of next
 	stream    *bufio.Reader     // of the open batch
 	chunk     []byte            // free memory for inflated records
-
-	data []byte         // fetched and not decoded yet
-	gone []aborted      // aborted transactions in data, by offset
-	void map[int64]bool // producers inside an aborted transaction where data begins
-	open *inflating     // the batch before data, if only a part of it was inflated; nil: none
+	open      *inflating        // the batch of which only a part was inflated; nil: none
 }
 
-// load sets the fetched data to decode, and drops the rest of the previous data. gone lists the aborted
-// transactions in it; load sorts it by offset.
-func (d *decoder) load(data []byte, gone []aborted) {
+// decode appends the records of fetched data from position on to records, and returns them with the next
+// position. gone lists the aborted transactions in the data; decode sorts it by offset. It decodes whole
+// batches only. Each moves the position past its last offset, even if that record is missing: compaction,
+// control batches and aborted transactions leave gaps. It stops after mostKept bytes of inflated records: the
+// caller continues with more while a batch is open, and else fetches again from the next position.
+func (d *decoder) decode(data []byte, gone []aborted, position int64, records []record.Raw,
+) ([]record.Raw, int64, error) {
 	slices.SortFunc(gone, func(a, b aborted) int { return cmp.Compare(a.FirstOffset, b.FirstOffset) })
-	d.drop()
-	d.data, d.gone, d.void = data, gone, map[int64]bool{}
-}
-
-// drop releases the data that is not decoded yet.
-func (d *decoder) drop() {
-	d.open.close()
-	d.data, d.gone, d.void, d.open = nil, nil, nil, nil
-}
-
-// pending says whether loaded data is left to decode.
-func (d *decoder) pending() bool { return d.open != nil || len(d.data) >= batchHead }
-
-// next appends the records from position on to records, and returns them with the next position. It decodes
-// whole batches only. Each moves the position past its last offset, even if that record is missing:
-// compaction, control batches and aborted transactions leave gaps. next stops after mostKept bytes of
-// inflated records; pending says whether to call it again.
-func (d *decoder) next(position int64, records []record.Raw) ([]record.Raw, int64, error) {
-	d.kept = 0
-	if d.open != nil {
-		last := d.open.last
-		if records, position = d.inflate(d.open, position, records); d.open != nil {
-			return records, position, nil
-		}
-		position = last + 1
-	}
-	records, position, err := d.batches(position, records)
-	if err != nil {
-		d.drop()
-	}
-	return records, position, err
-}
-
-func (d *decoder) batches(position int64, records []record.Raw) ([]record.Raw, int64, error) {
-	for len(d.data) >= batchHead {
-		data := d.data
+	void := map[int64]bool{} // producers inside an aborted transaction
+	for d.kept = 0; len(data) >= batchHead && d.kept <= mostKept; {
 		size := int(int32(binary.BigEndian.Uint32(data[atLength:]))) + atLength + 4
 		if magic := data[atMagic]; magic != 2 {
 			return records, position, fmt.Errorf("%w: %s/%d at %d: format version %d, only 2 is read", ErrCorrupt,
@@ -94,38 +60,38 @@ func (d *decoder) batches(position int64, records []record.Raw) ([]record.Raw, i
 			break // cut by the fetch's size limit: the next fetch brings it whole
 		}
 		b := data[:size]
-		d.data = data[size:]
-		base := int64(binary.BigEndian.Uint64(b))
-		last := base + int64(int32(binary.BigEndian.Uint32(b[atLastDelta:])))
-		if last < position {
+		data = data[size:]
+		h := headOf(b)
+		if h.last < position {
 			continue // a broker may send batches before the position
 		}
 		if sum := crc32.Checksum(b[atAttributes:], castagnoli); sum != binary.BigEndian.Uint32(b[atChecksum:]) {
-			return records, position, fmt.Errorf("%w: %s/%d at %d: checksum", ErrCorrupt, d.topic, d.partition, base)
+			return records, position, fmt.Errorf("%w: %s/%d at %d: checksum", ErrCorrupt, d.topic, d.partition, h.base)
 		}
-		attributes := binary.BigEndian.Uint16(b[atAttributes:])
-		producer := int64(binary.BigEndian.Uint64(b[atProducer:]))
-		for len(d.gone) > 0 && d.gone[0].FirstOffset <= last {
-			d.void[d.gone[0].ProducerID] = true
-			d.gone = d.gone[1:]
+		for len(gone) > 0 && gone[0].FirstOffset <= h.last {
+			void[gone[0].ProducerID] = true
+			gone = gone[1:]
 		}
 		switch {
-		case attributes&attributeControl != 0:
+		case h.attributes&attributeControl != 0:
 			if abortMarker(b[batchHead:]) {
-				delete(d.void, producer)
+				delete(void, h.producer)
 			}
-		case attributes&attributeTransactional != 0 && d.void[producer]:
+		case h.attributes&attributeTransactional != 0 && void[h.producer]:
 		default:
-			if records, position = d.batch(b, position, records); d.open != nil {
+			if records, position = d.batch(h, b[batchHead:], position, records); d.open != nil {
 				return records, position, nil
 			}
 		}
-		if position = last + 1; d.kept > mostKept {
-			return records, position, nil
-		}
+		position = h.last + 1
 	}
-	d.data = nil
 	return records, position, nil
+}
+
+// more is decode for the rest of the open batch.
+func (d *decoder) more(position int64, records []record.Raw) ([]record.Raw, int64) {
+	d.kept = 0
+	return d.inflate(d.open, position, records)
 }
 
 // abortMarker says whether a control batch's record aborts its transaction (its key: version, then type 0).
@@ -143,7 +109,8 @@ func abortMarker(b []byte) bool {
 type head struct {
 	base, last int64 // offsets
 	first      int64 // milliseconds
-	appended   bool  // first is the broker's time, which holds for all records
+	attributes uint16
+	producer   int64
 	count      int
 }
 
@@ -151,25 +118,27 @@ func headOf(b []byte) head {
 	base := int64(binary.BigEndian.Uint64(b))
 	h := head{
 		base: base, last: base + int64(int32(binary.BigEndian.Uint32(b[atLastDelta:]))),
-		first:    int64(binary.BigEndian.Uint64(b[atFirstTime:])),
-		appended: binary.BigEndian.Uint16(b[atAttributes:])&attributeLogAppendTime != 0,
-		count:    int(int32(binary.BigEndian.Uint32(b[atCount:]))),
+		first:      int64(binary.BigEndian.Uint64(b[atFirstTime:])),
+		attributes: binary.BigEndian.Uint16(b[atAttributes:]),
+		producer:   int64(binary.BigEndian.Uint64(b[atProducer:])),
+		count:      int(int32(binary.BigEndian.Uint32(b[atCount:]))),
 	}
-	if h.appended {
+	if h.appended() {
 		h.first = int64(binary.BigEndian.Uint64(b[atMaxTime:]))
 	}
 	return h
 }
 
-// batch appends the records of a batch, from position on, and returns the position after them: the end of the
-// batch, unless a compressed batch stays open. Unreadable records are appended as rejected ones.
-func (d *decoder) batch(b []byte, position int64, records []record.Raw) ([]record.Raw, int64) {
-	h := headOf(b)
-	codec := compress.Compression(binary.BigEndian.Uint16(b[atAttributes:]) & attributeCompression)
-	if codec != compress.None {
-		return d.inflateBatch(codec, h, b[batchHead:], position, records)
+// appended says whether first is the broker's time, which holds for all records.
+func (h *head) appended() bool { return h.attributes&attributeLogAppendTime != 0 }
+
+// batch appends the records in the body of a batch, from position on, and returns the position after them:
+// the end of the batch, unless a compressed batch stays open. Unreadable records are appended as rejected.
+func (d *decoder) batch(h head, body []byte, position int64, records []record.Raw) ([]record.Raw, int64) {
+	if codec := compress.Compression(h.attributes & attributeCompression); codec != compress.None {
+		return d.inflateBatch(codec, h, body, position, records)
 	}
-	c := cursor{b: b[batchHead:]}
+	c := cursor{b: body}
 	if h.count >= 0 && h.count <= len(c.b) {
 		records = slices.Grow(records, h.count)
 	}
@@ -223,7 +192,7 @@ func (d *decoder) record(h head, body []byte) (record.Raw, *record.Rejection) {
 func (d *decoder) start(h head, c *cursor) (raw record.Raw, bad bool) {
 	c.skip(1)
 	delta := c.varint()
-	if h.appended {
+	if h.appended() {
 		delta = 0
 	}
 	raw = record.Raw{

@@ -28,26 +28,18 @@ func at(batch []byte, offset int64) []byte {
 	return batch
 }
 
-// decoded returns the result of the first call of next on data.
-func decoded(d *decoder, data []byte, position int64, gone []aborted,
-	records []record.Raw,
-) ([]record.Raw, int64, error) {
-	d.load(data, gone)
-	return d.next(position, records)
-}
-
 // A compacted batch moves the position past its end, even if its last records are deleted.
 func TestPositionsMoveOverGaps(t *testing.T) {
 	batch := at(someBatch(3, Anonymous), 10)
 	binary.BigEndian.PutUint32(batch[atLastDelta:], 9) // offsets 13 to 19 are compacted away
 	binary.BigEndian.PutUint32(batch[atChecksum:], crc32.Checksum(batch[atAttributes:], castagnoli))
 	d := &decoder{topic: "t"}
-	records, next, err := decoded(d, batch, 11, nil, nil)
+	records, next, err := d.decode(batch, nil, 11, nil)
 	if err != nil || next != 20 || len(records) != 2 || records[0].Offset != 11 {
 		t.Errorf("%d records, next %d, %v", len(records), next, err)
 	}
 	cut := at(someBatch(2, Anonymous), 20)
-	records, next, err = decoded(d, append(batch, cut[:len(cut)-1]...), 10, nil, nil)
+	records, next, err = d.decode(append(batch, cut[:len(cut)-1]...), nil, 10, nil)
 	if err != nil || next != 20 || len(records) != 3 {
 		t.Errorf("with a batch cut short: %d records, next %d, %v", len(records), next, err)
 	}
@@ -58,7 +50,7 @@ func TestACorruptBatchIsRefused(t *testing.T) {
 	for at := atMagic; at < batchHead+20; at++ {
 		batch := someBatch(3, Anonymous)
 		batch[at] ^= 1
-		if _, _, err := decoded(d, batch, 0, nil, nil); !errors.Is(err, ErrCorrupt) {
+		if _, _, err := d.decode(batch, nil, 0, nil); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("byte %d changed: %v", at, err)
 		}
 	}
@@ -79,7 +71,7 @@ func FuzzDecode(f *testing.F) {
 			b = b[size:]
 		}
 		d := &decoder{topic: "t"}
-		records, next, err := decoded(d, data, position, []aborted{{ProducerID: 7}}, nil)
+		records, next, err := d.decode(data, []aborted{{ProducerID: 7}}, position, nil)
 		if err == nil && next < position {
 			t.Errorf("position %d became %d", position, next)
 		}
@@ -99,7 +91,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var err error
-		if records, _, err = decoded(d, data, 0, nil, records[:0]); err != nil {
+		if records, _, err = d.decode(data, nil, 0, records[:0]); err != nil {
 			b.Fatal(err)
 		}
 	}

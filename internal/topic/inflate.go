@@ -20,7 +20,7 @@ import (
 // the batch declares.
 const (
 	defaultMaxRecord = 16 << 20
-	// mostKept bytes of inflated records end a call of next; the following call continues there.
+	// mostKept bytes of inflated records end a call of decode or more; the following call continues there.
 	mostKept = 16 << 20
 	// mostInflated bytes of one batch are inflated; records beyond that are rejected.
 	mostInflated = 1 << 30
@@ -33,7 +33,7 @@ const (
 )
 
 // inflating is a compressed batch that is being read. A batch of a few megabytes may hold gigabytes, so it is
-// inflated in parts, over several calls of next.
+// inflated in parts, by several calls of more.
 type inflating struct {
 	head
 	codec   compress.Compression
@@ -41,12 +41,6 @@ type inflating struct {
 	source  io.ReadCloser
 	left    int   // records
 	claimed int64 // bytes of the records so far, as declared
-}
-
-func (i *inflating) close() {
-	if i != nil {
-		i.source.Close()
-	}
 }
 
 // inflateBatch is batch for a compressed batch.
@@ -84,7 +78,7 @@ func (d *decoder) inflate(b *inflating, position int64, records []record.Raw) ([
 		}
 	}
 	d.stream.Reset(nil) // release the source
-	b.close()
+	b.source.Close()
 	d.open = nil
 	return records, b.last + 1
 }
@@ -198,9 +192,10 @@ func decompressor(codec compress.Compression, body []byte) (io.ReadCloser, error
 	switch codec {
 	case compress.Zstd:
 		return newZstd(body)
-	case compress.Snappy:
-		return io.NopCloser(&snappyReader{b: body}), nil
-	case compress.Gzip, compress.Lz4:
+	case compress.Gzip, compress.Snappy, compress.Lz4:
+		if codec == compress.Snappy && !snappyFits(body) {
+			return nil, errors.New("snappy: a block that is not one")
+		}
 		return codec.Codec().NewReader(bytes.NewReader(body)), nil
 	default:
 		return nil, fmt.Errorf("compression %d is not known", codec)
@@ -234,70 +229,28 @@ func (z zstdReader) Close() error {
 	return err
 }
 
-// snappyReader reads snappy, plain or in the framing of Java's clients: a header of 16 bytes, then blocks,
-// each after its length.
-type snappyReader struct {
-	b       []byte // compressed, to be read
-	block   []byte // inflated, to be returned by Read
-	spare   []byte
-	started bool
-	framed  bool
-}
-
-// mostSnappy bounds the declared size of a block, as a multiple of its compressed size; the format reaches
-// about 21.
-const mostSnappy = 64
-
-var (
-	snappyMagic = []byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0}
-	errSnappy   = errors.New("snappy: a block that is not one")
-)
-
-const snappyHead = 16
-
-func (s *snappyReader) Read(p []byte) (int, error) {
-	for len(s.block) == 0 {
-		if err := s.next(); err != nil {
-			return 0, err
+// snappyFits says whether the sizes that a snappy body declares are possible: its reader allocates by them.
+// The body is a block, or in the framing of Java's clients a header and blocks, each after its length.
+func snappyFits(body []byte) bool {
+	const head, length = 16, 4
+	// most bounds the declared size of a block, as a multiple of its compressed size; the format reaches 21.
+	const most = 64
+	fits := func(block []byte) bool {
+		n, err := snappy.DecodedLen(block)
+		return err == nil && n <= most*(len(block)+16)
+	}
+	if !bytes.HasPrefix(body, []byte("\x82SNAPPY\x00")) {
+		return fits(body)
+	}
+	for body = body[min(head, len(body)):]; len(body) > 0; {
+		if len(body) < length || int64(binary.BigEndian.Uint32(body)) > int64(len(body)-length) {
+			return false
 		}
-	}
-	n := copy(p, s.block)
-	s.block = s.block[n:]
-	return n, nil
-}
-
-func (s *snappyReader) next() error {
-	if !s.started {
-		s.started = true
-		if s.framed = bytes.HasPrefix(s.b, snappyMagic); s.framed {
-			s.b = s.b[min(snappyHead, len(s.b)):]
+		end := length + int(binary.BigEndian.Uint32(body))
+		if !fits(body[length:end]) {
+			return false
 		}
+		body = body[end:]
 	}
-	if len(s.b) == 0 {
-		return io.EOF
-	}
-	block := s.b
-	if s.framed {
-		if len(s.b) < 4 {
-			return errSnappy
-		}
-		n := int64(binary.BigEndian.Uint32(s.b))
-		if n > int64(len(s.b)-4) {
-			return errSnappy
-		}
-		block = s.b[4 : 4+n]
-	}
-	s.b = s.b[len(block):]
-	if s.framed {
-		s.b = s.b[4:]
-	}
-	n, err := snappy.DecodedLen(block)
-	if err != nil || n > mostSnappy*(len(block)+16) {
-		return errSnappy
-	}
-	if s.block, err = snappy.Decode(s.spare[:cap(s.spare)], block); err != nil {
-		return fmt.Errorf("snappy: %w", err)
-	}
-	s.spare = s.block
-	return nil
+	return true
 }

@@ -62,10 +62,9 @@ func put(w io.Writer, delta int, key string, n int64) {
 func all(t *testing.T, d *decoder, data []byte, position, end int64) (records []record.Raw, most uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
-	d.load(data, nil)
 	for position < end {
 		runtime.ReadMemStats(&before)
-		got, next, err := d.next(position, nil)
+		got, next, err := decodeOn(d, data, position)
 		runtime.ReadMemStats(&after)
 		most = max(most, after.TotalAlloc-before.TotalAlloc)
 		if err != nil || next <= position {
@@ -74,6 +73,15 @@ func all(t *testing.T, d *decoder, data []byte, position, end int64) (records []
 		records, position = append(records, got...), next
 	}
 	return records, most
+}
+
+// decodeOn continues at position, as Reader does with a new fetch or the batch that is open.
+func decodeOn(d *decoder, data []byte, position int64) ([]record.Raw, int64, error) {
+	if d.open == nil {
+		return d.decode(data, nil, position, nil)
+	}
+	got, next := d.more(position, nil)
+	return got, next, nil
 }
 
 // Memory is bounded whatever a record inflates to. A record that is too large is rejected at its offset, with
@@ -197,7 +205,7 @@ func BenchmarkInflate(b *testing.B) {
 	b.SetBytes(500 * 2048)
 	b.ReportAllocs()
 	for b.Loop() {
-		records, _, _ = decoded(d, batch, 0, nil, records[:0])
+		records, _, _ = d.decode(batch, nil, 0, records[:0])
 	}
 }
 
@@ -214,9 +222,8 @@ func BenchmarkInflateLong(b *testing.B) {
 	d := &decoder{topic: "t"}
 	b.SetBytes(count * 15 << 20)
 	for b.Loop() {
-		d.load(batch, nil)
 		for position := int64(0); position < count; {
-			_, position, _ = d.next(position, nil)
+			_, position, _ = decodeOn(d, batch, position)
 		}
 	}
 }
@@ -246,7 +253,7 @@ func TestCompression(t *testing.T) {
 			if smaller := len(b.Data) < len(plain.Data); smaller != (how != "none" && name == "text") {
 				t.Errorf("%s, %s: %d bytes of %d", how, name, len(b.Data), len(plain.Data))
 			}
-			got, next, err := decoded(&decoder{}, b.Data[4:], 0, nil, nil)
+			got, next, err := (&decoder{}).decode(b.Data[4:], nil, 0, nil)
 			if err != nil || next != 3 || len(got) != 3 || !bytes.HasSuffix(value, got[2].Value) ||
 				string(got[1].Key) != "1" || got[2].Time.UnixMilli() != 2 || got[0].Rejected != nil {
 				t.Errorf("%s, %s: %d records, %v", how, name, len(got), err)

@@ -54,7 +54,7 @@ type Reader struct {
 	outage   *Outage
 	spare    []byte
 	records  []record.Raw
-	answer   *fetched // the answer that the decoder has not decoded to its end; nil: none
+	answer   *fetched // that holds the decoder's open batch; nil: none is open
 }
 
 // NewReader returns a reader at s.Offset, without contacting brokers.
@@ -119,10 +119,9 @@ func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 
 func (r *Reader) read(ctx context.Context) (*Batch, error) {
 	s := &r.settings
-	if r.decoder.pending() {
-		if b, err := r.decoded(r.answer); err != nil || b.Next > r.position {
-			return r.moved(b), err
-		}
+	if a := r.answer; a != nil {
+		records, next := r.decoder.more(r.position, r.records[:0])
+		return r.batch(a, records, next), nil
 	}
 	buffer := r.spare
 	r.spare = nil // the exchange owns it until the answer
@@ -131,12 +130,11 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.decoder.load(a.RecordBatches, a.AbortedTransactions)
-	b, err := r.decoded(a)
+	records, next, err := r.decoder.decode(a.RecordBatches, a.AbortedTransactions, r.position, r.records[:0])
 	if err != nil {
 		return nil, err
 	}
-	if b.Next == r.position && len(a.RecordBatches) > 0 {
+	if next == r.position && len(a.RecordBatches) > 0 {
 		if r.maxBytes >= maxAnswer/2 {
 			return nil, fmt.Errorf("%w: %s/%d at %d: a batch larger than %d bytes", ErrCorrupt, s.Topic, s.Partition,
 				r.position, r.maxBytes)
@@ -146,34 +144,21 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 		return r.read(ctx)
 	}
 	r.maxBytes = s.MaxBytes
-	return r.moved(b), nil
+	return r.batch(a, records, next), nil
 }
 
-// decoded returns the next records of an answer. If a part of the answer is left, several batches share its
-// buffer, which therefore must not be recycled.
-func (r *Reader) decoded(a *fetched) (*Batch, error) {
-	records, next, err := r.decoder.next(r.position, r.records[:0])
-	r.records = nil
-	if err != nil {
-		return nil, err
-	}
-	r.answer = nil
-	if r.decoder.pending() {
+// batch moves the position to next and returns the batch of the records before it. While the decoder's batch
+// is open, several batches share the answer's buffer, which therefore must not be recycled.
+func (r *Reader) batch(a *fetched, records []record.Raw, next int64) *Batch {
+	r.position, r.records, r.answer = next, nil, nil
+	if r.decoder.open != nil {
 		r.answer, a.body = a, nil
 	}
-	return &Batch{
+	b := &Batch{
 		Records: records, Next: next, HighWatermark: a.HighWatermark, LastStable: a.LastStableOffset,
 		LogStart: a.LogStartOffset, buffer: a.body,
-	}, nil
-}
-
-// moved sets the position to the end of b and returns b, which may be nil.
-func (r *Reader) moved(b *Batch) *Batch {
-	if b == nil {
-		return nil
 	}
-	r.position = b.Next
-	if len(b.Records) == 0 {
+	if len(records) == 0 {
 		r.Recycle(b)
 	}
 	return b
