@@ -230,6 +230,10 @@ func (p *Page) apiTeach(r *http.Request, body *struct {
 		if example.Vector, err = record.ParseVector(body.Vector); err != nil {
 			return nil, wrong("vector: %v", err)
 		}
+		if d := p.stage.Dimension(body.Model); d > 0 && d != len(example.Vector) {
+			return nil, wrong("vector has %d numbers, and the feed's vectors of model %q have %d", len(example.Vector),
+				body.Model, d)
+		}
 	} else {
 		f, ok := p.find(body.ID)
 		if !ok {

@@ -138,7 +138,7 @@ func TestLabellingTool(t *testing.T) {
 			said = append(said, *e)
 		}
 		return nil
-	})}, fakeStage{classes: []string{"cat"}})
+	})}, fakeStage{classes: []string{"cat"}, dimension: 2})
 	server := serving(t, p, Access{Loopback: true})
 	p.told(nil, []record.Review{review("a"), review("b")}, false)
 	var asked struct {
@@ -171,6 +171,10 @@ func TestLabellingTool(t *testing.T) {
 		{"/api/teach", `{"id":"a","label":"` + strings.Repeat("é", 201) + `"}`, 400, "1 to 200"},
 		{"/api/teach", `{"id":"a","label":"dog","vector":[0,0]}`, 400, "vector: "},
 		{"/api/teach", `{"id":"a","label":"dog","vector":"!"}`, 400, "not base64"},
+		{
+			"/api/teach", `{"id":"a","label":"dog","vector":[1,2,3]}`, 400,
+			`vector has 3 numbers, and the feed's vectors of model "" have 2`,
+		},
 		{"/api/teach", `[`, 400, "not the JSON"},
 		{"/api/forget", `{}`, 400, "id is needed"},
 		{"/api/review/skip", `{"id":"b","who":"ann"}`, 404, "nobody is asked"},

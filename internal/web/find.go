@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -19,6 +20,18 @@ type found struct {
 func (p *Page) find(id string) (found, bool) {
 	f, ok := p.findAll(id)[id]
 	return f, ok
+}
+
+// findAsked is find for the id of a request.
+func (p *Page) findAsked(id string) (found, error) {
+	if id == "" {
+		return found{}, wrong("id is needed: that of the item")
+	}
+	f, ok := p.find(id)
+	if !ok {
+		return found{}, refuse(http.StatusNotFound, "that item is no longer at hand")
+	}
+	return f, nil
 }
 
 // findAll is find for many ids.

@@ -22,9 +22,9 @@ func (p *Page) apiReject(r *http.Request, body *struct {
 	if err := labelled("label", &body.Label); err != nil {
 		return nil, err
 	}
-	f, ok := p.find(body.ID)
-	if !ok {
-		return nil, errGone
+	f, err := p.findAsked(body.ID)
+	if err != nil {
+		return nil, err
 	}
 	n := record.NotThis{
 		ID: f.ID, Not: []string{body.Label}, Vector: f.Vector, Model: f.Model, Stream: f.seen, By: p.user(r),
@@ -42,8 +42,6 @@ func (p *Page) apiReject(r *http.Request, body *struct {
 	p.questions.rejected(n.ID)
 	return nil, nil
 }
-
-var errGone = refuse(http.StatusNotFound, "that item is no longer at hand")
 
 // nameView is a name in force, as the API shows it.
 type nameView struct {
@@ -158,7 +156,7 @@ func (p *Page) apiSplit(r *http.Request, body *lessons) (any, error) {
 func labelled(what string, label *string) error {
 	*label = strings.TrimSpace(*label)
 	if *label == "" || utf8.RuneCountInString(*label) > longestLabel {
-		return wrong("%s has 1 to %d letters", what, longestLabel)
+		return wrong("%s is needed, of 1 to %d letters", what, longestLabel)
 	}
 	return nil
 }

@@ -47,13 +47,14 @@ func TestNames(t *testing.T) {
 		{"/api/reject", `{"id":"a","label":"cat"}`, 204, "a", `"not":["cat"]`},
 		{"/api/reject", `{"id":"a","label":"cat"}`, 404, "", "no longer at hand"}, // it no longer waits
 		{"/api/reject", `{"id":"b","label":" "}`, 400, "", "1 to 200"},
+		{"/api/reject", `{"label":"cat"}`, 400, "", "id is needed"},
 		{
 			"/api/names", `{"name":"cluster-17","into":"anna","stream":"door"}`, 204, "name:cluster-17/door",
 			`"into":"anna"`,
 		},
 		{"/api/names", `{"name":"anna","into":"anna"}`, 400, "", "the same"},
-		{"/api/names", `{"name":"anna"}`, 400, "", "into has"},
-		{"/api/names", `{"name":"` + strings.Repeat("x", 1<<20) + `","into":"a"}`, 400, "", "name has"},
+		{"/api/names", `{"name":"anna"}`, 400, "", "into is needed"},
+		{"/api/names", `{"name":"` + strings.Repeat("x", 1<<20) + `","into":"a"}`, 400, "", "name is needed"},
 		{"/api/names", `{"name":"a","into":"` + strings.Repeat("猫", 200) + `"}`, 204, "name:a", `猫"`},
 		{"/api/names/undo", `{"name":"cluster-17"}`, 204, "name:cluster-17", ""},
 		{"/api/names/forget", `{"name":"anna"}`, 200, "", `"what":"2 examples"`},
@@ -64,7 +65,7 @@ func TestNames(t *testing.T) {
 		{"/api/split", `{"ids":["e1"],"label":"eve"}`, 204, "e1", `"stream":"door"`},
 		{"/api/split", `{"ids":["e1","gone"],"label":"eve"}`, 404, "", "nothing was taught"},
 		{"/api/split", `{"ids":[],"label":"eve"}`, 400, "", "1 to 1000"},
-		{"/api/split", `{"ids":["e1"]}`, 400, "", "label has"},
+		{"/api/split", `{"ids":["e1"]}`, 400, "", "label is needed"},
 	} {
 		said = record.Out{}
 		code, text := post(t, server, c.path, c.body)

@@ -44,6 +44,7 @@ type Options struct {
 // stage is the running stage with its labels, as the page uses them. Tests have one of their own.
 type stage interface {
 	Status() pipeline.Summary
+	Dimension(model string) int // of the feed's vectors; 0: not known
 	Classes() []string
 	Names() []record.Name
 	Example(id string) (record.Example, bool)

@@ -15,6 +15,7 @@ import (
 // fakeStage is a stage of a test. What is left out is empty.
 type fakeStage struct {
 	classes      []string
+	dimension    int
 	names        []record.Name
 	examples     []record.Example
 	rejections   []record.NotThis
@@ -35,6 +36,7 @@ func pageOf(o Options, s fakeStage) *Page {
 	return p
 }
 
+func (s *fakeStage) Dimension(string) int               { return s.dimension }
 func (s *fakeStage) Classes() []string                  { return s.classes }
 func (s *fakeStage) Names() []record.Name               { return s.names }
 func (s *fakeStage) Examples() iter.Seq[record.Example] { return slices.Values(s.examples) }

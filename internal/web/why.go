@@ -26,9 +26,9 @@ type nearerExample struct {
 
 // apiWhy returns the taught examples nearest to an item: those of its answer, and those of the runner-up.
 func (p *Page) apiWhy(r *http.Request) (any, error) {
-	f, ok := p.find(r.URL.Query().Get("id"))
-	if !ok {
-		return nil, errGone
+	f, err := p.findAsked(r.URL.Query().Get("id"))
+	if err != nil {
+		return nil, err
 	}
 	return map[string]any{"id": f.ID, "label": f.Label, "reasons": p.reasons(&f)}, nil
 }

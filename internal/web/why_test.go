@@ -55,6 +55,9 @@ func TestWhy(t *testing.T) {
 	if got := why("alone"); len(got) < 2 || got[0] != "cat c" || got[1] != "dog asked" {
 		t.Errorf("with no alternative: %q", got)
 	}
+	if code := get(t, server, "/api/why").StatusCode; code != http.StatusBadRequest {
+		t.Errorf("without an id: %d", code)
+	}
 	if code := get(t, server, "/api/why?id=gone").StatusCode; code != http.StatusNotFound {
 		t.Errorf("of what is gone: %d", code)
 	}
