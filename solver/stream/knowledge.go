@@ -35,7 +35,9 @@ type Knowledge struct {
 	class     []int32
 	labelledZ []float32 // m x d, before the metric
 	labelled  []float32 // m x d; labelledZ itself without a metric
-	sums      classSums
+	twos      []float32 // m: squared lengths of a labelled row and an item together
+	given     classSums // of the labelled rows
+	sums      classSums // and of the learned prototypes
 
 	expected  []float64 // pi0
 	coherence float64
@@ -156,7 +158,9 @@ func (k *Knowledge) fromClusters(s *Stream) {
 func (k *Knowledge) take(before *Knowledge) {
 	d := k.dimension
 	if k.sameSpace(before) {
-		k.mean, k.metric, k.labelledZ, k.labelled = before.mean, before.metric, before.labelledZ, before.labelled
+		k.mean, k.metric, k.twos = before.mean, before.metric, before.twos
+		k.labelledZ, k.labelled, k.given = before.labelledZ, before.labelled, before.given
+		k.given.settings = &k.solve
 		return
 	}
 	z := make([]float32, len(k.force)*d)
@@ -171,12 +175,16 @@ func (k *Knowledge) take(before *Knowledge) {
 	for i, c := range k.class { // equal weight per class
 		kernel.Axpy(float32(1/(counts[c]*float64(len(k.names)))), z[i*d:i*d+d], k.mean)
 	}
-	k.labelledZ, k.labelled = z, z
+	k.labelledZ, k.labelled, k.twos = z, z, slices.Repeat([]float32{2}, len(k.class))
 	k.metric = k.learned.About(k.mean)
 	if k.metric != nil {
 		k.labelled = make([]float32, len(z))
 	}
-	k.embed(z, k.labelled, z, nil)
+	k.embed(z, k.labelled, nil)
+	k.given = newClassSums(&k.solve, len(k.names), d)
+	for i, c := range k.class {
+		k.given.add(int(c), k.labelled[i*d:i*d+d], float32(k.weight), k.weight)
+	}
 }
 
 // sameSpace reports whether the metric and the labelled rows are those of before.
@@ -194,11 +202,7 @@ func (k *Knowledge) sameMap(before *Knowledge) bool {
 
 // addUp computes the sums of the classes.
 func (k *Knowledge) addUp(prior *solver.Prior) {
-	d := k.dimension
-	k.sums = newClassSums(&k.solve, len(k.names), d)
-	for i, c := range k.class {
-		k.sums.add(int(c), k.labelled[i*d:i*d+d], float32(k.weight), k.weight)
-	}
+	k.sums = k.given.clone()
 	if prior != nil {
 		k.addPrior(prior)
 	}
@@ -207,24 +211,21 @@ func (k *Knowledge) addUp(prior *solver.Prior) {
 
 // addPrior adds the learned prototypes. The metric does not change their lengths.
 func (k *Knowledge) addPrior(prior *solver.Prior) {
-	d := k.dimension
-	var scratch []float32
-	row := make([]float32, d)
+	d, rows, by := k.dimension, slices.Clone(prior.Means), slices.Clone(prior.Weights)
+	for c := range by {
+		row := rows[c*d : c*d+d]
+		kernel.Axpy(-prior.Inverse[c], k.mean, row)
+		if k.metric != nil {
+			by[c] *= float32(math.Sqrt(float64(kernel.Dot(row, row))))
+		}
+	}
 	if k.metric != nil {
-		scratch = make([]float32, len(k.metric.Scales))
+		k.metric.Apply(rows, nil)
 	}
 	for c, w := range prior.Weights {
-		if w == 0 {
-			continue
+		if w > 0 {
+			k.sums.add(c, rows[c*d:c*d+d], by[c], float64(w))
 		}
-		copy(row, prior.Means[c*d:])
-		kernel.Axpy(-prior.Inverse[c], k.mean, row)
-		by := w
-		if k.metric != nil {
-			by *= float32(math.Sqrt(float64(kernel.Dot(row, row))))
-			k.metric.Apply(row, scratch)
-		}
-		k.sums.add(c, row, by, float64(w))
 	}
 }
 
@@ -238,10 +239,9 @@ func (k *Knowledge) raise(out, x []float32) {
 	solver.Raise(out, x, k.solve.Power)
 }
 
-// embed maps raised rows to z and to u. Without a metric it does not write u, which may then be z. It returns
-// scratch, grown as needed, for the next call.
-func (k *Knowledge) embed(z, u, raised, scratch []float32) []float32 {
-	copy(z, raised)
+// embed maps raised rows, z, to z and to u. Without a metric it does not write u, which may then be z. It
+// returns scratch, grown as needed, for the next call.
+func (k *Knowledge) embed(z, u, scratch []float32) []float32 {
 	for at, d := 0, k.dimension; at < len(z); at += d {
 		row := z[at : at+d]
 		if k.mean != nil {

@@ -7,17 +7,18 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Now answers the items of one stream when they come, before their episode closes. An answer is the update of one
-// block of the objective, that of the item's own row, with all else fixed: the prototypes, the labelled rows, and the
-// last nowRows rows, with the answers of their episode where it is over and their first ones where it is not.
-// Nothing of this reaches the stream. One goroutine uses a Now at a time.
+// Now answers the items of one stream when they come, before their episode closes. An answer is the update of
+// one block of the objective, that of the item's own row, with all else fixed: the prototypes, the labelled
+// rows, and the last nowRows rows, with the answers of their episode where it is over and their first ones
+// where it is not. Nothing of this reaches the stream. One goroutine uses a Now at a time. It keeps the
+// vectors of the last items.
 type Now struct {
 	knows  *Knowledge
 	rows   []nowRow
-	raised []float32 // rows x d, see Knowledge.raise
 	u      []float32 // rows x d, in the space of knows
 	soft   []float32 // rows x classes: S
 	middle float64   // median squared distance of a row to the nearest before it
+	lags   []float32 // 2, and the lag of each age of a row, the oldest first
 
 	sums   classSums // those of knows, and rows that items labelled since
 	copied bool      // the sums are a copy of those of knows
@@ -31,12 +32,14 @@ type Now struct {
 }
 
 const (
-	nowRows   = 48 // rows that came before an item count for it, and up to nowAtOnce more
+	nowRows   = 48 // rows that came before a tile count for its items
 	nowAtOnce = 32 // items in one tile of products
+	nowSpare  = 96 // more rows are kept, so that they move rarely
 )
 
 // nowRow is an item that came before.
 type nowRow struct {
+	vector   []float32
 	id       string
 	position Position
 	frame    string
@@ -48,17 +51,17 @@ type nowRow struct {
 	closest  float32 // squared distance to the nearest row before it; below 0: not known
 }
 
-// Follow takes over the stream's knowledge after an episode, with the episode's items and their answers; nil before
-// the first episode. Items without a first answer are taken over as well.
+// Follow takes over the stream's knowledge after an episode, with the episode's items and their answers; nil
+// before the first episode. Items without a first answer are taken over as well.
 func (n *Now) Follow(k *Knowledge, items []Item, answers []Answer) {
 	old := n.knows
 	if n.knows = k; old != nil && (old.model != k.model || old.dimension != k.dimension || old.clusters != k.clusters) {
-		n.rows, n.raised, n.u, n.soft = n.rows[:0], n.raised[:0], n.u[:0], n.soft[:0]
+		n.rows, n.u, n.soft = n.rows[:0], n.u[:0], n.soft[:0]
 	}
 	n.called = k.labels.calledClasses(k.names)
 	n.settle(old, items, answers)
-	if len(n.u) < len(n.raised) || !k.sameMap(old) {
-		n.embed()
+	if len(n.u) < len(n.rows)*k.dimension || !k.sameMap(old) {
+		n.embed(0)
 	}
 	n.count()
 	n.fit = n.pairs.fit()
@@ -84,9 +87,7 @@ func (n *Now) settle(old *Knowledge, items []Item, answers []Answer) {
 				continue // older than all that are kept
 			}
 			n.rows, n.u = slices.Insert(n.rows, at, newNowRow(&items[i])), n.u[:0]
-			n.raised = slices.Insert(n.raised, at*d, make([]float32, d)...)
 			n.soft = slices.Insert(n.soft, at*classes, make([]float32, classes)...)
-			k.raise(n.raised[at*d:at*d+d], items[i].Vector)
 		}
 		r := &n.rows[at]
 		if r.said > 0 && !r.given && !r.settled {
@@ -96,7 +97,7 @@ func (n *Now) settle(old *Knowledge, items []Item, answers []Answer) {
 		k.soft(n.row(at), &answers[i])
 		at++
 	}
-	n.trim()
+	n.trim(0)
 	for i := range n.rows {
 		r := &n.rows[i]
 		if label, ok := k.labels.label(r.id); ok && r.id != "" {
@@ -145,7 +146,8 @@ func (k *Knowledge) number(called string) (int32, bool) {
 
 func newNowRow(item *Item) nowRow {
 	return nowRow{
-		id: item.ID, position: item.Position, frame: item.Frame, given: item.Label != "", far: -1, closest: -1,
+		vector: item.Vector, id: item.ID, position: item.Position, frame: item.Frame, given: item.Label != "",
+		far: -1, closest: -1,
 	}
 }
 
@@ -163,28 +165,31 @@ func (n *Now) renumber(old *Knowledge) {
 	n.soft = soft
 }
 
-// trim drops the oldest rows once there are nowAtOnce too many, as it moves all others.
-func (n *Now) trim() {
+// trim drops the oldest rows if more than spare are kept beside those that count: it moves all others.
+func (n *Now) trim(spare int) {
 	over := len(n.rows) - nowRows
-	if over < nowAtOnce {
+	if over <= spare {
 		return
 	}
-	d := n.knows.dimension
 	n.rows = slices.Delete(n.rows, 0, over)
-	n.raised = slices.Delete(n.raised, 0, over*d)
 	n.soft = slices.Delete(n.soft, 0, over*len(n.knows.names))
-	n.u = slices.Delete(n.u, 0, min(len(n.u), over*d))
+	n.u = slices.Delete(n.u, 0, min(len(n.u), over*n.knows.dimension))
 }
 
-// embed takes the rows to the space of today.
-func (n *Now) embed() {
-	n.u = vector.Resize(n.u, len(n.raised))
-	z := n.u
-	if n.knows.metric != nil {
-		n.scratch.z = vector.Resize(n.scratch.z, len(n.raised))
+// embed takes the rows from the given one on to the space of today, and returns them before the metric.
+func (n *Now) embed(from int) (z []float32) {
+	k, d := n.knows, n.knows.dimension
+	n.u = slices.Grow(n.u[:from*d], (len(n.rows)-from)*d)[:len(n.rows)*d]
+	u := n.u[from*d:]
+	if z = u; k.metric != nil {
+		n.scratch.z = vector.Resize(n.scratch.z, len(u))
 		z = n.scratch.z
 	}
-	n.scratch.shrunk = n.knows.embed(z, n.u, n.raised, n.scratch.shrunk)
+	for i := range n.rows[from:] {
+		k.raise(z[i*d:i*d+d], n.rows[from+i].vector)
+	}
+	n.scratch.shrunk = k.embed(z, u, n.scratch.shrunk)
+	return z
 }
 
 // count adds up the weights of the rows since the last episode.
@@ -209,6 +214,11 @@ func (n *Now) count() {
 		}
 	}
 	n.middle, n.scratch.scores = float64(vector.Median(closest)), closest
+	n.lags = n.lags[:0]
+	for age := nowRows + nowAtOnce; age > 0; age-- {
+		const middling = 100. / 3 // the mean of how far two of a hundred items are apart
+		n.lags = append(n.lags, 2+float32(lagWeight*k.coherence*n.middle/lagUnit*(float64(age)-middling)))
+	}
 	for c := range n.counts {
 		n.logs[c] = logCount(n.counts[c])
 	}
@@ -236,9 +246,9 @@ func distance(product float32) float64 { return math.Sqrt(max(0, float64(2-2*pro
 
 // Bytes is the approximate size of a Now and its knowledge.
 func (n *Now) Bytes() int {
-	bytes := 4*(cap(n.raised)+cap(n.u)+cap(n.soft)) + 160*cap(n.rows)
+	bytes := 4*(cap(n.u)+cap(n.soft)) + 200*cap(n.rows)
 	if k := n.knows; k != nil {
-		bytes += 4 * (len(k.labelled) + len(k.labelledZ) + len(k.sums.values))
+		bytes += 4 * (nowRows*k.dimension + 2*len(k.labelled) + 2*len(k.sums.values))
 	}
 	return bytes
 }

@@ -10,16 +10,22 @@ import (
 
 // nowScratch is memory that is used again.
 type nowScratch struct {
-	z                         []float32     // before the metric
-	labelled, classes, window []float32     // products of a tile of items with labelled rows, with the classes' sums, and with the rows
-	shrunk                    []float32     // of the metric
-	likely                    []float32     // softmax(-tau d2(u, C)) of an item
-	near                      []link[int32] // of an item, with their squared distances; labelled rows come after all rows
+	z                         []float32 // before the metric
+	labelled, classes, window []float32 // products of a tile with labelled rows, sums of classes, last rows
+	nearest                   []int32   // labelled row of each item of the tile
+	shrunk                    []float32 // of the metric
+	likely                    []float32 // softmax(-tau d2(u, C)) of an item
+	near                      []nowLink // of an item, with their squared distances
+	minima                    [kernel.Groups]float32
+	positions                 []int32 // of labelled rows, or of last rows
 	scores                    []float32
 }
 
-// Answer answers items that come next, in order, and keeps them among the rows: each knows the answers to those
-// before it. It returns nil where nothing is known to answer by, and for items of another model or dimension.
+// nowLink leads to a row, or to a labelled row: these come after all rows.
+type nowLink = link[int32]
+
+// Answer answers items that come next, in order, and keeps them among the rows: each knows the answers to
+// those before it. It returns nil where nothing is known to answer by, and for items of another model or dimension.
 func (n *Now) Answer(items []Item) []Answer { return n.answer(items, true) }
 
 // Ask is Answer for items that are no part of the stream.
@@ -36,7 +42,7 @@ func (n *Now) answer(items []Item, keep bool) []Answer {
 	answers := make([]Answer, 0, len(items))
 	for some := range slices.Chunk(items, nowAtOnce) {
 		if keep {
-			n.trim()
+			n.trim(nowSpare)
 		}
 		before := len(n.rows)
 		n.tile(some)
@@ -45,7 +51,7 @@ func (n *Now) answer(items []Item, keep bool) []Answer {
 		}
 		if !keep {
 			n.rows, n.soft = n.rows[:before], n.soft[:before*len(k.names)]
-			n.raised, n.u = n.raised[:before*k.dimension], n.u[:before*k.dimension]
+			n.u = n.u[:before*k.dimension]
 			continue
 		}
 		for i := before; i < len(n.rows); i++ {
@@ -59,27 +65,24 @@ func (n *Now) answer(items []Item, keep bool) []Answer {
 func (n *Now) tile(items []Item) {
 	k, x := n.knows, &n.scratch
 	d, m, classes, most, before := k.dimension, len(k.class), len(k.names), len(items), len(n.rows)
-	all := before + most
-	n.raised, n.u = slices.Grow(n.raised, most*d)[:all*d], slices.Grow(n.u, most*d)[:all*d]
+	all, first := before+most, max(0, before-nowRows)
 	n.soft = slices.Grow(n.soft, most*classes)[:all*classes]
-	u := n.u[before*d:]
-	z := u
-	if k.metric != nil {
-		x.z = vector.Resize(x.z, most*d)
-		z = x.z
-	}
 	for i := range items {
 		n.rows = append(n.rows, newNowRow(&items[i]))
-		k.raise(n.raised[(before+i)*d:(before+i)*d+d], items[i].Vector)
 	}
-	x.shrunk = k.embed(z, u, n.raised[before*d:], x.shrunk)
+	z, u := n.embed(before), n.u[before*d:]
 	x.labelled, x.classes = vector.Resize(x.labelled, most*m), vector.Resize(x.classes, most*classes)
-	x.window = vector.Resize(x.window, most*all)
+	x.window = vector.Resize(x.window, most*(all-first))
 	kernel.Products(x.labelled, u, k.labelled, most, m, d)
-	kernel.Products(x.classes, u, n.sums.values, most, classes, d)
-	kernel.Products(x.window, u, n.u, most, all, d)
+	x.nearest = x.nearest[:0]
 	for i := range items {
-		n.rows[before+i].far = n.far(z[i*d:i*d+d], x.labelled[i*m:i*m+m], x.classes[i*classes:i*classes+classes])
+		x.nearest = append(x.nearest, k.nearest(x.labelled[i*m:i*m+m]))
+	}
+	kernel.Prefetch(k.labelledZ, d, x.nearest)
+	kernel.Products(x.classes, u, n.sums.values, most, classes, d)
+	kernel.Products(x.window, u, n.u[first*d:], most, all-first, d)
+	for i := range items {
+		n.rows[before+i].far = n.far(i, z[i*d:i*d+d])
 	}
 }
 
@@ -87,7 +90,8 @@ func (n *Now) tile(items []Item) {
 func (n *Now) item(at, tiled int, item *Item, keep bool) Answer {
 	k, x := n.knows, &n.scratch
 	m, classes := len(k.class), len(k.names)
-	window, scores := x.window[tiled*len(n.rows):][:at], n.row(at)
+	first := max(0, at-tiled-nowRows)
+	window, scores := x.window[tiled*(len(n.rows)-first):][:at-first], n.row(at)
 	copy(scores, x.classes[tiled*classes:][:classes])
 	n.sums.of(scores)
 	x.likely = append(x.likely[:0], scores...)
@@ -129,65 +133,68 @@ func (n *Now) reject(item *Item, scores []float32) {
 	}
 }
 
-// far is about the distance of a row to the nearest labelled item, see unknownScores, or that to the nearest
-// cluster: without the metric, it is that of the item that is nearest with it.
-func (n *Now) far(z, labelled, products []float32) float64 {
-	k := n.knows
+// nearest is the labelled row with the largest of these products that counts as known; -1: none does.
+func (k *Knowledge) nearest(products []float32) int32 {
+	best, most := -1, float32(-math.MaxFloat32)
+	for j, v := range products {
+		if v > most && (k.class[j] != k.nobody || len(k.names) == 1) {
+			best, most = j, v
+		}
+	}
+	return int32(best)
+}
+
+// far is about the distance of an item of the tile to the nearest labelled item, see unknownScores, or that
+// to the nearest cluster: without the metric, it is that of the item that is nearest with it.
+func (n *Now) far(tiled int, z []float32) float64 {
+	k, x := n.knows, &n.scratch
 	if k.clusters {
 		best := math.Inf(1)
-		for c, v := range products {
+		for c, v := range x.classes[tiled*len(k.names):][:len(k.names)] {
 			mass := k.sums.masses[c]
 			best = min(best, 1+k.sums.squares[c]/(mass*mass)-2*float64(v)/mass)
 		}
 		return math.Sqrt(max(0, best))
 	}
-	best := -1
-	for j, v := range labelled {
-		if (best < 0 || v > labelled[best]) && (k.class[j] != k.nobody || len(k.names) == 1) {
-			best = j
-		}
-	}
-	switch d := k.dimension; {
-	case best < 0:
+	best := int(x.nearest[tiled])
+	if best < 0 {
 		return mostDistance
-	case k.metric == nil:
-		return distance(labelled[best])
-	default:
-		return (distance(labelled[best]) + distance(kernel.Dot(z, k.labelledZ[best*d:best*d+d]))) / 2
 	}
+	far := distance(x.labelled[tiled*len(k.class)+best])
+	if k.metric != nil {
+		far = (far + distance(kernel.Dot(z, k.labelledZ[best*len(z):]))) / 2
+	}
+	return far
 }
 
 // near finds the neighbours of an item among labelled rows and those before it.
 func (n *Now) near(at int, window, labelled []float32) {
 	k, x, rho := n.knows, &n.scratch, n.knows.solve.Rho
+	row, first, lags := &n.rows[at], at-len(window), n.lags[len(n.lags)-len(window):]
+	if len(window) > 0 {
+		row.closest = max(0, 2-2*slices.Max(window))
+	}
 	x.near = x.near[:0]
-	limit := float32(math.MaxFloat32) // of what is among the nearest
-	add := func(node int, square float32) {
-		x.near = nearest(x.near, link[int32]{int32(node), square}, rho)
-		if len(x.near) == rho {
-			limit = x.near[rho-1].weight
+	limit := float32(math.MaxFloat32) // of the rho nearest and one more, as that may be the item itself
+	if rho < kernel.Groups {
+		for g := range x.minima {
+			x.minima[g] = limit
 		}
-	}
-	for j, product := range labelled {
-		if square := 2 - 2*product; square < limit {
-			add(len(n.rows)+j, square)
+		kernel.GroupMinima(&x.minima, k.twos, labelled)
+		kernel.GroupMinima(&x.minima, lags, window)
+		for _, v := range x.minima {
+			x.near = nearest(x.near, nowLink{weight: v}, rho+1)
 		}
+		limit, x.near = x.near[rho].weight, x.near[:0]
 	}
-	lag := float32(0)
-	if k.coherence > 0 {
-		lag = float32(lagWeight * k.coherence * n.middle / lagUnit)
+	x.positions = vector.Resize(x.positions, max(len(labelled), len(window)))
+	for _, j := range x.positions[:kernel.Below(x.positions, k.twos, labelled, limit)] {
+		x.near = nearest(x.near, nowLink{int32(len(n.rows)) + j, 2 - 2*labelled[j]}, rho)
 	}
-	const middling = 100. / 3 // the mean of how far two of a hundred items are apart
-	row, closest := &n.rows[at], float32(math.MaxFloat32)
-	for j, product := range window {
-		square := max(0, 2-2*product)
-		timed := square + lag*(float32(min(at-j, lagMost))-middling)
-		if timed >= limit && square >= closest || row.id != "" && n.rows[j].id == row.id { // the item itself
-			continue
+	for _, j := range x.positions[:kernel.Below(x.positions, lags, window, limit)] {
+		if row.id == "" || n.rows[first+int(j)].id != row.id {
+			x.near = nearest(x.near, nowLink{int32(first) + j, lags[j] - 2*window[j]}, rho)
 		}
-		closest = min(closest, square)
-		row.closest = closest
-		add(j, timed)
 	}
 }
 
@@ -217,9 +224,9 @@ func (n *Now) neighbours(at int, scores []float32) (unknown float64) {
 func (n *Now) related(at int, item *Item, window, scores []float32) {
 	k := n.knows
 	for j := range window {
-		if item.Frame != "" && n.rows[j].frame == item.Frame {
+		if before := at - len(window) + j; item.Frame != "" && n.rows[before].frame == item.Frame {
 			apart := min(1, float64(max(0, 2-2*window[j]))/max(n.middle, 1e-12))
-			kernel.Axpy(-float32(k.frames*apart), n.row(j), scores)
+			kernel.Axpy(-float32(k.frames*apart), n.row(before), scores)
 		}
 	}
 	if c, ok := k.numbers[k.tracks[item.Track]]; ok {

@@ -160,6 +160,25 @@ func TestItemsWithoutFirstAnswer(t *testing.T) {
 	}
 }
 
+// Items are answered first by the prototypes alone if there are to be no neighbours.
+func TestFirstAnswersWithoutNeighbours(t *testing.T) {
+	set := settings(t)
+	set.Solver.Rho = 0
+	f := newCamera(5, 4, 24, .3)
+	items, _ := f.episode(40, 0)
+	k, err := New("cam", set).Knowledge(&items[0], f.labels(1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now Now
+	now.Follow(k, nil, nil)
+	if a := now.Answer(items); len(a) != len(items) {
+		t.Errorf("%d answers to %d items", len(a), len(items))
+	} else {
+		sound(t, a)
+	}
+}
+
 // BenchmarkNow is the cost of first answers beside that of the settled ones: 100 items of ten classes in
 // runs.
 func BenchmarkNow(b *testing.B) {
