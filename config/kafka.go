@@ -119,7 +119,7 @@ func (t *Topics) settings() []definition {
 	holding := with(checked, "forget") // commands that use all topics that hold names
 	states := []string{"state show", "state reset", "state discard", "state export", "state import"}
 	return []definition{
-		define("in", &t.In, with(checked, "state reset"), nil,
+		define("in", &t.In, checked, nil,
 			"topic of embeddings; repeatable").example("TOPIC").
 			when("pause", nil, "topic of --partition; none: every input's").
 			when("resume", nil, "topic of --partition").

@@ -51,6 +51,10 @@ var replaced = []struct {
 		labelling,
 		"give a file that holds its labels, or send them with slkstream teach",
 	},
+	{[]string{"in"}, []string{"state reset"}, "it did nothing; --stream resets one stream"},
+	{[]string{"recall-floor"}, []string{"eval cluster"}, "it did nothing; eval index takes it"},
+	{[]string{"seed"}, []string{"feed"}, "it did nothing: nothing is drawn"},
+	{[]string{"by"}, []string{"resume"}, "it did nothing: the end of a pause has no author"},
 	{numbers(), solverTakers, "the numbers of the solver are a file, --solver FILE, which slkstream tune writes " +
 		"and slkstream config solver prints"},
 }

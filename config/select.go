@@ -91,7 +91,7 @@ func (h *Change) settings() []definition {
 			"forget the examples of the file, by their ids, instead of teaching them"),
 		define("name", &h.Name, []string{"forget"}, "", "class, cluster or name to forget").example("NAME").
 			neededBy("forget"),
-		define("by", &h.By, with(orders, "teach", "forget"), "", "author: kept with each record").
+		define("by", &h.By, []string{"pause", "skip", "teach", "forget"}, "", "author: kept with each record").
 			example("NAME"),
 		define("dry-run", &h.DryRun, []string{"dead replay"}, false,
 			"print what would be replayed, and replay nothing").

@@ -116,7 +116,7 @@ func (s *Solver) settings() []definition {
 			atLeast(0.)),
 		define("bias-correction", &s.BiasCorrection, measured, nil,
 			"move the items by the difference of the means of labelled and unlabelled"),
-		define("seed", &s.Seed, with(measured, "label", SolverFile, "demo", "eval file", "eval index", "feed", "sample"), 1,
+		define("seed", &s.Seed, with(measured, "label", SolverFile, "demo", "eval file", "eval index", "sample"), 1,
 			"start of every random choice"),
 	}
 }
@@ -153,11 +153,10 @@ type Index struct {
 }
 
 func (i *Index) settings() []definition {
-	commands := []string{SolverFile, "label", "eval index", "eval cluster"}
 	return []definition{
-		define("index", &i.Method, commands, "auto", "how neighbours are searched for; small episodes always exactly; hnsw not on Windows",
+		define("index", &i.Method, []string{SolverFile, "label", "eval index", "eval cluster"}, "auto", "how neighbours are searched for; small episodes always exactly; hnsw not on Windows",
 			oneOf("auto", "exact", "hnsw", "descent")),
-		define("recall-floor", &i.RecallFloor, commands, .95,
+		define("recall-floor", &i.RecallFloor, []string{SolverFile, "label", "eval index"}, .95,
 			"share of true neighbours an approximate search must find, else the search is exact", above(0.),
 			atMost(1.)),
 	}

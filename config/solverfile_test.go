@@ -142,6 +142,17 @@ func TestRemovedSettings(t *testing.T) {
 	}
 }
 
+// A setting that did nothing is refused.
+func TestSettingsThatDidNothing(t *testing.T) {
+	for command, name := range map[string]string{
+		"state reset": "in", "feed": "seed", "resume": "by", "eval cluster": "recall-floor",
+	} {
+		if got := config.Replaced(command, name); !strings.Contains(got, "it did nothing") {
+			t.Errorf("%s --%s: %q", command, name, got)
+		}
+	}
+}
+
 // The fields of JSON are one mapping; each also has a name of its own, which sets one of them.
 func TestFields(t *testing.T) {
 	want := []string{"vector=a[].b", "id=c"}

@@ -97,6 +97,21 @@ func refuseUnknown(cmd *cobra.Command, args []string) error {
 	return usagef("unknown command %q of %q%s", args[0], cmd.CommandPath(), hint)
 }
 
+// refuseUnknownHelp has help fail for a command that does not exist.
+func refuseUnknownHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	show := help.Run
+	help.Run = nil
+	help.RunE = func(cmd *cobra.Command, args []string) error {
+		if of, unknown, _ := root.Find(args); len(unknown) > 0 {
+			return refuseUnknown(of, unknown)
+		}
+		show(cmd, args)
+		return nil
+	}
+}
+
 // addSettings adds the flags that config has for the command of this name, with completion of their values.
 func addSettings(name string, cmd *cobra.Command) {
 	config.Flags(cmd.Flags(), name)

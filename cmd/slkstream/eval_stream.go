@@ -92,6 +92,9 @@ func streamRuns(c *call) ([]evaluate.Stream, error) {
 		}
 	}
 	for _, rival := range rivals {
+		if slices.Contains(c.Config.Evaluate.ShotCounts(), 0) {
+			return nil, usagef("shots is 0, which scores clusters, and method %s needs labelled rows", rival)
+		}
 		runs = append(runs, evaluate.Stream{Settings: settings, Method: rival})
 	}
 	return runs, nil

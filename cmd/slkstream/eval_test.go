@@ -198,6 +198,7 @@ func TestEvalRefusesBadInputBeforeItWorks(t *testing.T) {
 		"eval stream --data DIGITS --order sideways":            {exitFailed, "order"},
 		"eval stream --data DIGITS --support-by group:/nowhere": {exitFailed, "support-by"},
 		"eval stream --data DIGITS --teach 2":                   {exitUsage, "teach is 2"},
+		"eval stream --data DIGITS --shots 0 --method 1nn":      {exitUsage, "method 1nn needs labelled rows"},
 		"eval index --data DIGITS --neighbours 1000000":         {exitUsage, "neighbours is 1000000"},
 		"tune --data DIGITS --ways 9":                           {exitFailed, "fewer than ways 9"},
 		"eval":                                                  {exitDone, "fewshot"},

@@ -125,5 +125,6 @@ func newRootCommand() *cobra.Command {
 	last := commands[len(commands)-1].title
 	root.SetHelpCommandGroupID(last)
 	root.SetCompletionCommandGroupID(last)
+	refuseUnknownHelp(root)
 	return root
 }

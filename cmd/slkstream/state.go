@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,6 +81,9 @@ func showState(ctx context.Context, c *call, client *topic.Client) error {
 	if stream != "" {
 		header = "TOPIC\tPARTITION\tSTREAM\tCLASS\tEXAMPLES\tLEARNED MASS\tSHARE"
 	}
+	if stream != "" && !slices.ContainsFunc(list, func(r admin.Remembered) bool { return r.Stream == stream }) {
+		return c.noStream()
+	}
 	p := newList(c, header)
 	for _, r := range list {
 		m := &r.Memory
@@ -108,6 +112,12 @@ func showState(ctx context.Context, c *call, client *topic.Client) error {
 	}
 	sayLive(ctx, c, list)
 	return nil
+}
+
+// noStream is the error of a stream that is in no saved state.
+func (c *call) noStream() error {
+	t := &c.Config.Topics
+	return fmt.Errorf("state topic %s remembers no such stream of group %s", t.StateTopic(), t.Group)
 }
 
 // sayLive logs when the listed state was saved and, if the group's stage runs on this machine,
@@ -177,7 +187,7 @@ func exportState(ctx context.Context, c *call, client *topic.Client) error {
 		return err
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("state topic %s remembers no such stream of group %s", t.StateTopic(), t.Group)
+		return c.noStream()
 	}
 	path := c.Args[0]
 	file, err := createFile("export", path, true)
@@ -237,8 +247,13 @@ func importState(ctx context.Context, c *call) error {
 func resetState(ctx context.Context, c *call, client *topic.Client) error {
 	s, t := c.Config.Select, &c.Config.Topics
 	if t.Labels != "" {
-		return client.Write(ctx, []record.Out{record.ResetRecord(t.Labels,
-			record.Reset{Stream: s.Stream, Class: s.Class})})
+		order := record.ResetRecord(t.Labels, record.Reset{Stream: s.Stream, Class: s.Class})
+		if err := c.writeLabels(ctx, client, order); err != nil {
+			return err
+		}
+		c.Log.Info("reset: it takes effect with each stream's next episode", "topic", t.Labels,
+			"stream", cmp.Or(s.Stream, "all"), "class", cmp.Or(s.Class, "all"))
+		return nil
 	}
 	if s.Class != "" {
 		return usagef("class %q: a single class is reset through the labels topic: give --labels", s.Class)
@@ -247,8 +262,12 @@ func resetState(ctx context.Context, c *call, client *topic.Client) error {
 	if errors.Is(err, admin.ErrRunning) {
 		return fmt.Errorf("%w: stop it first, or give --labels, so that the order reaches it", err)
 	}
-	if err == nil {
-		c.Log.Info("streams reset", "count", n, "topic", t.StateTopic())
+	if err != nil {
+		return err
 	}
-	return err
+	if n == 0 && s.Stream != "" {
+		return c.noStream()
+	}
+	c.Log.Info("streams reset", "count", n, "topic", t.StateTopic())
+	return nil
 }
