@@ -12,14 +12,20 @@ import (
 // draft collects the next commit.
 type draft struct {
 	records     []record.Out
-	episodes    []state.Episode
-	snapshots   []*state.Snapshot
 	jobs        []*job               // that the records belong to
 	letterBytes int64                // of the dead letters among the records
 	faults      map[record.Fault]int // of the records in those dead letters
 	journal     bool                 // includes the journal and the offset
-	forgotten   bool                 // streams were evicted: the next journal deletes their snapshots
 	after       []<-chan struct{}    // first answers in flight that must be written before the records
+	withJournal
+}
+
+// withJournal is the part of a draft that is written together with a journal.
+type withJournal struct {
+	episodes  []state.Episode
+	snapshots []*state.Snapshot
+	saved     int  // bytes of the snapshots that the saver asked for
+	forgotten bool // streams were evicted: the journal deletes their snapshots
 }
 
 // letter adds the dead letter of a record with that fault and returns its bytes.
@@ -103,8 +109,8 @@ func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal 
 	commit.Records = d.records
 	sending := *d
 	c.sending, c.next, c.begun = &sending, draft{}, now
-	if !sending.journal { // kept for the next journal
-		c.next.episodes, c.next.snapshots, c.next.forgotten = sending.episodes, sending.snapshots, sending.forgotten
+	if !sending.journal {
+		c.next.withJournal = sending.withJournal
 	}
 	go func() {
 		for _, sent := range sending.after {

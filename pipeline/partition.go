@@ -299,10 +299,12 @@ func (p *partition) done(j *job) {
 	switch {
 	case j.episode == nil && j.rejected != nil:
 		s.saving = false
+		p.saver.unwritten -= s.size
 		p.log.Error("a stream cannot be saved", "stream", s.key.Name, "error", j.rejected)
 	case j.snapshot != nil:
 		s.saving = false
 		p.commits.next.snapshots = append(p.commits.next.snapshots, j.snapshot)
+		p.commits.next.saved += j.snapshot.Bytes()
 		p.saver.settle(s, j.snapshot.Bytes())
 		p.stage.metrics.snapshots.Observe(float64(j.snapshot.Bytes()))
 	case j.relearn != nil:
@@ -397,6 +399,7 @@ func (p *partition) acknowledge(err error) error {
 	}
 	p.progress.Moved(now)
 	if sent.journal {
+		p.saver.unwritten -= sent.saved
 		p.progress.Committed(p.commits.last.Offset, now)
 	}
 	for fault, n := range sent.faults {

@@ -231,6 +231,29 @@ func TestSaverHoldsItsBudgetAtEveryMoment(t *testing.T) {
 	}
 }
 
+// However many streams are saved in a hurry, few snapshots are in memory until the first are acknowledged.
+func TestSaverWaitsForTheBrokers(t *testing.T) {
+	now := time.Now()
+	s := &saver{}
+	const size = 1 << 20
+	for range 100 {
+		s.changed(&liveStream{size: size}, now)
+	}
+	count := func() (n int) {
+		for s.next(now, true) != nil {
+			n++
+		}
+		return n
+	}
+	if n := count(); n != unwrittenMost/size {
+		t.Errorf("%d MiB asked for at once", n)
+	}
+	s.unwritten -= 2 * size
+	if n := count(); n != 2 {
+		t.Errorf("%d asked for when two were acknowledged", n)
+	}
+}
+
 // Episodes that a new owner had to replay must be replayed by the next one too, until they are saved.
 func TestSaverCountsWhatWasLearnedAgain(t *testing.T) {
 	now := time.Now()

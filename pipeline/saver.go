@@ -12,6 +12,9 @@ const (
 	stateShare = .08
 	stateFloor = 64 << 10 // bytes a second
 	stateMost  = 64 << 20
+	// unwrittenMost bytes of snapshots may be in memory, so that many streams that are saved in a hurry, or
+	// brokers that are slow, do not fill it.
+	unwrittenMost = 8 << 20
 )
 
 // saver chooses the next stream to save: the one that has waited longest, within the bytes of state that may
@@ -19,6 +22,7 @@ const (
 type saver struct {
 	waiting   []unsaved // changed since their snapshot, in the order in which they will be saved
 	allowance float64   // bytes of state that may be written now
+	unwritten int       // bytes of snapshots that were asked for and are not acknowledged
 	at        time.Time // when the allowance last grew by time; zero: never
 	spent     effort
 	perByte   float64 // seconds to read a byte that the brokers have ready, a moving average; 0: not measured
@@ -92,6 +96,7 @@ func (s *saver) earn(results int64) { s.allowance += stateShare * float64(result
 // settle replaces the estimate that next subtracted for a stream's snapshot by its true size.
 func (s *saver) settle(stream *liveStream, bytes int) {
 	s.allowance -= float64(bytes - stream.size)
+	s.unwritten += bytes - stream.size
 	stream.size = bytes
 	s.typical += (bytes - s.typical) / 16
 	if s.typical == 0 {
@@ -114,7 +119,8 @@ func (s *saver) refill(now time.Time) {
 // replay for too long.
 func (s *saver) next(now time.Time, hurry bool) *liveStream {
 	s.skip()
-	if len(s.waiting) == 0 || s.allowance <= 0 && !hurry || s.waiting[0].due.After(now) {
+	if len(s.waiting) == 0 || s.allowance <= 0 && !hurry || s.waiting[0].due.After(now) ||
+		s.unwritten >= unwrittenMost {
 		return nil
 	}
 	stream := s.take(now)
@@ -122,6 +128,7 @@ func (s *saver) next(now time.Time, hurry bool) *liveStream {
 		stream.size = s.typical
 	}
 	s.allowance = max(s.allowance-float64(stream.size), -stateMost)
+	s.unwritten += stream.size
 	return stream
 }
 

@@ -39,30 +39,33 @@ func (s *Snapshot) Bytes() int {
 // chunks cuts the snapshot into values of at most so many bytes. Each names its version, so that an
 // incomplete version is recognised and ignored.
 func (s *Snapshot) chunks(most int) [][]byte {
-	body := make([]byte, 0, s.Bytes()+128)
-	body = binary.AppendVarint(body, s.Learned.Offset)
-	body = binary.AppendVarint(body, int64(s.Learned.Object))
-	body = appendTime(body, s.Seen)
-	body = binary.AppendVarint(body, int64(len(s.Labels)))
-	for _, l := range s.Labels {
-		body = binary.AppendVarint(body, l)
-	}
-	body = binary.AppendVarint(body, int64(len(s.Pieces)))
-	for _, p := range s.Pieces {
-		body = appendText(body, p.Name)
-		body = append(binary.AppendUvarint(body, uint64(len(p.Bytes))), p.Bytes...)
-	}
-	room := most - 64 // for the numbers in front
-	count := (len(body) + room - 1) / room
-	values := make([][]byte, count)
-	for i := range values {
-		b := begin()
-		b = binary.AppendVarint(b, s.Commit)
+	const numbers = 64 // bytes in front of a chunk's part of the body, at most
+	head := func(b []byte, index, count int) []byte {
+		b = binary.AppendVarint(append(b, begin()...), s.Commit)
 		b = binary.AppendVarint(b, s.Version)
-		b = binary.AppendVarint(b, int64(i))
-		b = binary.AppendVarint(b, int64(count))
-		b = append(b, body[i*room:min(len(body), (i+1)*room)]...)
-		values[i] = seal(b)
+		return binary.AppendVarint(binary.AppendVarint(b, int64(index)), int64(count))
+	}
+	whole := head(make([]byte, 0, s.Bytes()+numbers+128+10*(len(s.Labels)+2*len(s.Pieces))), 0, 1) // usually all
+	from := len(whole)
+	whole = appendPosition(whole, s.Learned)
+	whole = appendTime(whole, s.Seen)
+	whole = binary.AppendVarint(whole, int64(len(s.Labels)))
+	for _, l := range s.Labels {
+		whole = binary.AppendVarint(whole, l)
+	}
+	whole = binary.AppendVarint(whole, int64(len(s.Pieces)))
+	for _, p := range s.Pieces {
+		whole = appendText(whole, p.Name)
+		whole = append(binary.AppendUvarint(whole, uint64(len(p.Bytes))), p.Bytes...)
+	}
+	body, room := whole[from:], most-numbers
+	if len(body) <= room {
+		return [][]byte{seal(whole)}
+	}
+	values := make([][]byte, (len(body)+room-1)/room)
+	for i := range values {
+		part := body[i*room : min(len(body), (i+1)*room)]
+		values[i] = seal(append(head(make([]byte, 0, numbers+len(part)), i, len(values)), part...))
 	}
 	return values
 }
