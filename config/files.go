@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -60,12 +62,28 @@ func (f *Files) check(c *Config, fault report) {
 		return
 	}
 	f.checkIdle(c, fault)
+	read := append([]string{f.Input, f.ClassVectors, c.Stage.SupportLabels}, c.Stage.Support...)
+	if isOneOf(f.Output, read) {
+		fault("output", "is %s, which is read: it would be overwritten", f.Output)
+	}
+	if isOneOf(f.Report, append(read, f.Output)) {
+		fault("report", "is %s, which is another file of this command", f.Report)
+	}
 	switch {
 	case f.K == 0 && len(c.Stage.Support) == 0 && f.ClassVectors == "" && strings.HasSuffix(f.Input, ".npy"): // other files may hold labels
 		fault("support", "is not set and k is 0: give labelled examples, or the number of clusters with --k, or --class-vectors")
 	case f.K != 0 && len(c.Stage.Support) > 0:
 		fault("k", "is set and support too: the support names the classes, leave one out")
 	}
+}
+
+// isOneOf says whether a path leads to one of some files; "" leads to none.
+func isOneOf(path string, files []string) bool {
+	own, _ := os.Stat(path)
+	return path != "" && slices.ContainsFunc(files, func(file string) bool {
+		other, err := os.Stat(file)
+		return filepath.Clean(path) == filepath.Clean(file) || own != nil && err == nil && os.SameFile(own, other)
+	})
 }
 
 // checkIdle reports settings that have no effect on what label does.
@@ -111,8 +129,7 @@ func (f *Feed) settings() []definition {
 			example("FILE"),
 		define("key", &f.Key, feed, "", "key of every record").example("TEXT"),
 		define("keys", &f.Keys, feed, "", ".npy file of one whole number a row, the key of its record").example("FILE"),
-		define("rate", &f.Rate, feed, 0, "records a second; 0: as fast as the brokers take them", atLeast(0.)).
-			when("dead replay", 0, "records a second; 0: as fast as the brokers take them", atLeast(0.)).
+		define("rate", &f.Rate, []string{"feed", "dead replay"}, 0, "records a second; 0: as fast as the brokers take them", atLeast(0.)).
 			when("demo", 40, "pictures a second", above(0.), atMost(10000.)),
 		define("for", &f.For, []string{"demo"}, 0, "how long to run; off: until stopped", atLeast[time.Duration](0)),
 		define("loop", &f.Loop, feed, false, "begin again at the end of the file, until stopped"),

@@ -83,7 +83,7 @@ func (l *Listen) settings() []definition {
 				"--advertise HOST:PORT, if others reach this process at another address, as behind NAT; "+
 				"a URL if not by http").
 			example("HOST:PORT,...").
-			when("backfill", nil, "").when("correct", nil, ""),
+			when("backfill, correct", nil, ""),
 		define("images", &l.Images, []string{"run", "demo"}, nil,
 			"where the page finds pictures: hosts, HOST or HOST:PORT, whose pictures the feed may name, * any; and a URL in which "+
 				"{id} stands for the item's id; none: only those in the records themselves").

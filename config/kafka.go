@@ -142,10 +142,7 @@ func (t *Topics) settings() []definition {
 			example("TOPIC"),
 		define("dead", &t.Dead, holding, "", "topic of records that cannot be read; none: OUT-dead").
 			example("TOPIC").
-			when("dead list", "", "topic of dead letters; none: OUT-dead").
-			when("dead show", "", "topic of dead letters; none: OUT-dead").
-			when("dead replay", "", "topic of dead letters; none: OUT-dead").
-			when("skip", "", "topic of dead letters; none: OUT-dead"),
+			when("dead list, dead show, dead replay, skip", "", "topic of dead letters; none: OUT-dead"),
 		define("episodes", &t.Episodes, holding, "", "topic of one record an episode; none: not written").example("TOPIC"),
 		define("now", &t.Now, []string{"run", "check", "forget"}, "",
 			"topic of first answers: each item of the last 2 s is answered when it is read, its result follows; none: not written").

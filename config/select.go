@@ -18,7 +18,6 @@ type Select struct {
 }
 
 func (s *Select) settings() []definition {
-	const newest = "only the newest of these, so many; 0: all"
 	classes := with(labelTopic, "state show", "state reset", "audit")
 	streams := with(with(classes, deadLetters...), "tail", "pause", "resume", "state export", "state import")
 	return []definition{
@@ -38,7 +37,7 @@ func (s *Select) settings() []definition {
 		define("count", &s.Count, []string{"tail"}, 0, "records to show before it ends; 0: until stopped",
 			atLeast(0)).
 			when("similar", 10, "items to show", atLeast(1), atMost(100)).
-			when("dead list", 0, newest).when("dead show", 0, newest).when("dead replay", 0, newest),
+			when("dead list, dead show, dead replay", 0, "only the newest of these, so many; 0: all"),
 	}
 }
 

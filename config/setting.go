@@ -135,11 +135,11 @@ func define[T any](name string, field *T, commands []string, byDefault T, help s
 	}}
 }
 
-// when adds the form in which another command takes the setting: its default and, unless they are those given
-// to define, its help and bounds.
-func (d definition) when(command string, byDefault any, help string, bounds ...bound) definition {
+// when adds the form in which other commands take the setting, named "a, b": its default and, unless they are
+// those given to define, its help and bounds.
+func (d definition) when(commands string, byDefault any, help string, bounds ...bound) definition {
 	form := d[0]
-	form.commands = []string{command}
+	form.commands = strings.Split(commands, ", ")
 	form.byDefault = reflect.Zero(form.field.Type())
 	if byDefault != nil {
 		form.byDefault = reflect.ValueOf(byDefault).Convert(form.field.Type())

@@ -52,8 +52,7 @@ var solverTakers = with(stage, "audit", "label", "eval fewshot", "eval stream", 
 func (s *Solver) settings() []definition {
 	measured := []string{"tune", "eval fewshot", "eval stream", "eval cluster", "eval paper"}
 	solving := with(measured, SolverFile)
-	byDefault, several := []string{"default"}, eachOneOf(presets...)
-	const compared = "measured settings to start from; several are measured on the same tasks"
+	byDefault := []string{"default"}
 	return []definition{
 		define("solver", &s.File, solverTakers, "",
 			"file of every number of the solver, as tune writes it; none: the measured defaults").example("FILE"),
@@ -63,9 +62,8 @@ func (s *Solver) settings() []definition {
 		define("preset", &s.Presets, []string{"tune"}, byDefault, "measured settings to start from",
 			exactlyOneOf(presets...)).
 			example("NAME").
-			when("eval fewshot", byDefault, compared, several).example("NAME,...").
-			when("eval stream", byDefault, compared, several).example("NAME,...").
-			when("eval cluster", byDefault, compared, several).example("NAME,..."),
+			when("eval fewshot, eval stream, eval cluster", byDefault, "measured settings to start from; several are measured on the "+
+				"same tasks", eachOneOf(presets...)).example("NAME,..."),
 		define("method", &s.Methods, []string{"label", "tune", SolverFile}, nil, "how prototypes are fitted",
 			exactlyOneOf(methods...)).example("NAME").
 			when("eval fewshot", nil,

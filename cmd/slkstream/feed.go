@@ -125,8 +125,11 @@ func (c *call) prepareTopic(ctx context.Context, client *topic.Client, d topic.D
 		if err == nil {
 			return nil
 		}
-		if !topic.Temporary(err) || wait >= 2*time.Second {
+		switch last := !topic.Temporary(err) || wait >= 2*time.Second; {
+		case last && topic.IsMissing(err):
 			return fmt.Errorf("%w; slkstream check --create makes the topics of a stage", err)
+		case last:
+			return err
 		}
 		select {
 		case <-ctx.Done():

@@ -73,7 +73,8 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 	case c.Files.K != 0:
 		f.K = max(0, int(c.Files.K)) // 0 is auto
 	case f.K == 0:
-		return nil, fmt.Errorf("support: no labelled row in %v, nor in %s", c.Stage.Support, f.path)
+		return nil, fmt.Errorf("support: no row of %s has a label: give labelled examples with --support, "+
+			"or a number of clusters with --k", f.path)
 	}
 	f.Read = func(use func([]float32, int32) error) error {
 		i := 0

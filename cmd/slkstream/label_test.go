@@ -121,6 +121,10 @@ func TestLabelRefuses(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("{\"vector\":[1,2,3,4],\"label\":\"a\"}\n{\"vector\":[1,2,3,4]}\n{\"vector\":[1,2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	unlabelled := filepath.Join(t.TempDir(), "unlabelled.jsonl")
+	if err := os.WriteFile(unlabelled, []byte("{\"vector\":[1,2]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	out := filepath.Join(dir, "out")
 	for _, row := range []struct {
 		line string
@@ -151,6 +155,15 @@ func TestLabelRefuses(t *testing.T) {
 		{
 			"--input " + support + " --k 11 --output " + out + ".npy", exitFailed,
 			"10 rows cannot be parted into 11 clusters",
+		},
+		{"--input " + input + " --k 2 --force --output " + input, exitUsage, "is read: it would be overwritten"},
+		{
+			"--input " + input + " --k 2 --report " + out + ".npy --output " + dir + "/../" + filepath.Base(dir) +
+				"/out.npy", exitUsage, "which is another file of this command",
+		},
+		{
+			"--input " + unlabelled + " --output " + out + ".npy", exitFailed,
+			"no row of " + unlabelled + " has a label: give labelled examples with --support",
 		},
 		{"--input " + dir + "/none.npy --k 2 --output " + out + ".npy", exitFailed, "none.npy"},
 		{"--input " + dir + " --k 2 --output " + out + ".npy", exitFailed, "its name must end in"},

@@ -100,6 +100,7 @@ func exitCode(err error) int {
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "slkstream",
+		Version:       versionText(),
 		Short:         "label feeds of embeddings that arrive through Kafka",
 		Long:          "slkstream labels feeds of embeddings that arrive through Kafka, from a few labelled examples or none.\nWithout --brokers its commands share an embedded broker.",
 		SilenceErrors: true,

@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	_ "embed"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,31 +135,20 @@ func said[Body any](p *Page, serve func(*http.Request, *Body) (any, error)) http
 	})
 }
 
-// reviewView is an item that waits for a label, as the API shows it.
+// reviewView is an item that waits for a label, as the API shows it. Its label is the stage's guess.
 type reviewView struct {
-	ID           string               `json:"id"` // to teach it under
-	Result       string               `json:"result"`
-	Stream       string               `json:"stream"`
-	Time         time.Time            `json:"time"`
-	Label        string               `json:"label"` // the stage's guess
-	Confidence   float64              `json:"confidence"`
-	Unknown      bool                 `json:"unknown"`
+	RecentView
 	Alternatives []record.Alternative `json:"alternatives,omitempty"`
 	Why          string               `json:"why"`
-	Image        string               `json:"image,omitempty"`
-	Model        string               `json:"model,omitempty"`
-	Vector       string               `json:"vector"` // base64 of little-endian float32
 	Attributes   json.RawMessage      `json:"attributes,omitempty"`
 }
 
 func (p *Page) reviewView(r *record.Review) reviewView {
-	v := reviewView{
+	v := reviewView{Attributes: r.Attributes, Alternatives: shownOf(r.Guess.Alternatives), RecentView: RecentView{
 		ID: r.ID, Result: r.Guess.Result, Stream: r.Stream, Time: r.Time, Label: r.Guess.Label,
-		Confidence: zeroIfNot(r.Guess.Confidence),
-		Unknown:    r.Guess.Unknown, Model: r.Model, Vector: base64.StdEncoding.EncodeToString(record.AppendVector(nil,
-			r.Vector)),
-		Attributes: r.Attributes, Image: p.image(r.ID, r.Attributes), Alternatives: shownOf(r.Guess.Alternatives),
-	}
+		Confidence: zeroIfNot(r.Guess.Confidence), Unknown: r.Guess.Unknown, Model: r.Model,
+		Vector: vectorText(r.Vector), Image: p.image(r.ID, r.Attributes),
+	}}
 	switch {
 	case r.Guess.Unknown:
 		v.Why = "unlike every labelled example"

@@ -48,7 +48,9 @@ type questions struct {
 }
 
 // newQuestions returns an empty queue.
-func newQuestions() *questions { return &questions{now: time.Now} }
+func newQuestions() *questions {
+	return &questions{now: time.Now, counts: map[string]int64{}, doubts: map[[2]string]float64{}}
+}
 
 // Ask adds copies of items that people should label, the newest last. Beyond a bound the oldest are dropped.
 func (q *questions) Ask(reviews ...record.Review) {
@@ -59,7 +61,7 @@ func (q *questions) Ask(reviews ...record.Review) {
 		r.Vector, r.Attributes = slices.Clone(r.Vector), slices.Clone(r.Attributes)
 		// a repeat has the newer answer
 		q.remove(func(w *question) bool { return w.review.ID == r.ID })
-		q.waiting = append(q.waiting, &question{review: r})
+		q.waiting = append(q.waiting, &question{review: r, skipped: map[string]bool{}})
 		q.bytes += reviewBytes(&r)
 	}
 	for len(q.waiting) > keptQuestion || q.bytes > keptBytes {
@@ -115,29 +117,33 @@ func (q *questions) Take(holder string, n int) []record.Review {
 func (q *questions) Skip(holder, id string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	w := q.of(id)
+	if w == nil {
+		return false
+	}
+	if len(w.skipped) < 100 {
+		w.skipped[holder] = true
+	}
+	w.holder = ""
+	return true
+}
+
+// of returns the question about an id; nil: it is not waiting.
+func (q *questions) of(id string) *question {
 	for _, w := range q.waiting {
 		if w.review.ID == id {
-			if w.skipped == nil {
-				w.skipped = map[string]bool{}
-			}
-			if len(w.skipped) < 100 {
-				w.skipped[holder] = true
-			}
-			w.holder = ""
-			return true
+			return w
 		}
 	}
-	return false
+	return nil
 }
 
 // find returns the waiting item with an id.
 func (q *questions) find(id string) (record.Review, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, w := range q.waiting {
-		if w.review.ID == id {
-			return w.review, true
-		}
+	if w := q.of(id); w != nil {
+		return w.review, true
 	}
 	return record.Review{}, false
 }
@@ -190,9 +196,6 @@ func (q *questions) Named(results []record.Result) {
 			counts[results[i].Label]++
 		}
 	}
-	if q.counts == nil {
-		q.counts = map[string]int64{}
-	}
 	for label, n := range counts {
 		if _, known := q.counts[label]; known || len(q.counts) < mostLabels {
 			q.counts[label] += n
@@ -212,9 +215,6 @@ func (q *questions) doubt(r *record.Result) {
 		}
 		pair := [2]string{min(r.Label, other.Label), max(r.Label, other.Label)}
 		if _, known := q.doubts[pair]; known || len(q.doubts) < mostLabels {
-			if q.doubts == nil {
-				q.doubts = map[[2]string]float64{}
-			}
 			q.doubts[pair] += other.Confidence
 		}
 	}
@@ -250,9 +250,9 @@ func (q *questions) used() (counts map[string]int64, said []string) {
 func (q *questions) session() (waiting int, said []taught) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	said = make([]taught, 0, len(q.taught))
-	for i := len(q.taught) - 1; i >= 0; i-- {
-		said = append(said, *q.taught[i])
+	said = []taught{}
+	for _, t := range slices.Backward(q.taught) {
+		said = append(said, *t)
 	}
 	return len(q.waiting), said
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// RecentView is a recent item as the API shows it.
+// RecentView is an item as the API shows it: a recent one, or one that waits for a label.
 type RecentView struct {
 	ID         string    `json:"id"` // to teach it under
 	Result     string    `json:"result"`
@@ -35,6 +35,10 @@ func (p *Page) recentView(it *recent.Item) RecentView {
 		Confidence: zeroIfNot(it.Confidence), Unknown: it.Unknown, Taught: it.Taught, Model: it.Model,
 		Image: p.image(it.Name, it.Attributes),
 	}
+}
+
+func vectorText(v []float32) string {
+	return base64.StdEncoding.EncodeToString(record.AppendVector(nil, v))
 }
 
 // SimilarView is the reply of apiSimilar.
@@ -74,7 +78,7 @@ func (p *Page) apiSimilar(_ *http.Request, body *struct {
 				"that item is no longer at hand: send its vector instead of its id")
 		}
 		asked := p.recentView(&item.Item)
-		asked.Vector = base64.StdEncoding.EncodeToString(record.AppendVector(nil, item.Vector))
+		asked.Vector = vectorText(item.Vector)
 		view.Item, q.Vector, q.Model, q.Except = &asked, item.Vector, item.Model, item.ID
 	default:
 		var err error
