@@ -193,51 +193,13 @@ func timesAsText(value any) any {
 	return value
 }
 
-// known returns the cached schema; nil: it must be fetched.
+// known returns the cached schema; nil: it must be fetched. The caller holds the mutex.
 func (r *Registry) known(id int) *schema {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if s := r.schemas[id]; s != nil {
-		return s
+	s := r.schemas[id]
+	if no := r.unknown[id]; s == nil && no != nil && time.Since(no.asked) <= unknownFor {
+		return no
 	}
-	if s := r.unknown[id]; s != nil && time.Since(s.asked) <= unknownFor {
-		return s
-	}
-	return nil
-}
-
-// begin returns true if the caller must fetch the schema and then call end. Otherwise another caller fetches
-// it, and over is closed when that is done.
-func (r *Registry) begin(id int) (over chan struct{}, mine bool) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if over = r.asking[id]; over != nil {
-		return over, false
-	}
-	over = make(chan struct{})
-	r.asking[id] = over
-	return over, true
-}
-
-// end caches the fetched schema and wakes the callers that wait for it; nil: the fetch failed.
-func (r *Registry) end(id int, s *schema) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	close(r.asking[id])
-	delete(r.asking, id)
-	delete(r.waiting, id)
-	if s == nil {
-		return
-	}
-	s.asked = time.Now()
-	into := r.schemas
-	if s.unknown != nil {
-		into = r.unknown
-	}
-	if len(into) >= remembered {
-		clear(into)
-	}
-	into[id] = s
+	return s
 }
 
 // Waiting returns why records wait for the registry; nil: none do.
@@ -251,25 +213,32 @@ func (r *Registry) Waiting() error {
 }
 
 // schema returns a schema, from the cache or from the registry. It retries until the registry answers or
-// ctx ends.
-func (r *Registry) schema(ctx context.Context, id int) (*schema, error) {
+// ctx ends. One caller fetches a schema, and the others wait for it.
+func (r *Registry) schema(ctx context.Context, id int) (s *schema, err error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
 	for {
 		if s := r.known(id); s != nil {
 			return s, nil
 		}
-		over, mine := r.begin(id)
-		if mine {
+		over := r.asking[id]
+		if over == nil {
 			break
 		}
+		r.mutex.Unlock()
 		select {
 		case <-over:
 		case <-ctx.Done():
+		}
+		r.mutex.Lock()
+		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 	}
-	var s *schema
-	defer func() { r.end(id, s) }()
-	err := r.patiently(ctx, fmt.Sprintf("schema %d", id), func() (err error) {
+	over := make(chan struct{})
+	r.asking[id] = over
+	r.mutex.Unlock()
+	err = r.patiently(ctx, fmt.Sprintf("schema %d", id), func() (err error) {
 		if s, err = r.ask(ctx, id); err != nil {
 			r.mutex.Lock()
 			defer r.mutex.Unlock()
@@ -277,7 +246,23 @@ func (r *Registry) schema(ctx context.Context, id int) (*schema, error) {
 		}
 		return err
 	})
-	return s, err
+	r.mutex.Lock()
+	close(over)
+	delete(r.asking, id)
+	delete(r.waiting, id)
+	if err != nil {
+		return nil, err
+	}
+	s.asked = time.Now()
+	into := r.schemas
+	if s.unknown != nil {
+		into = r.unknown
+	}
+	if len(into) >= remembered {
+		clear(into)
+	}
+	into[id] = s
+	return s, nil
 }
 
 // patiently retries ask until it succeeds or ctx ends. Failures are logged at most once a minute.
@@ -294,7 +279,13 @@ func (r *Registry) patiently(ctx context.Context, what string, ask func() error)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		if r.tell() {
+		r.mutex.Lock()
+		due := time.Since(r.said) > time.Minute
+		if due {
+			r.said = time.Now()
+		}
+		r.mutex.Unlock()
+		if due {
 			told = true
 			r.log.Error("the schema registry does not answer: records wait, nothing is lost", "asked", what, "error",
 				err)
@@ -307,45 +298,29 @@ func (r *Registry) patiently(ctx context.Context, what string, ask func() error)
 	}
 }
 
-// tell says whether a failure is to be logged: a minute has passed since the last one was.
-func (r *Registry) tell() bool {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	due := time.Since(r.said) > time.Minute
-	if due {
-		r.said = time.Now()
-	}
-	return due
-}
-
 // ask fetches a schema without retrying. An error is temporary; a permanent refusal is a schema with
 // unknown set.
 func (r *Registry) ask(ctx context.Context, id int) (*schema, error) {
 	found, err := r.client.SchemaByID(ctx, id)
-	if notFound(err) {
-		return &schema{unknown: record.Reject(record.UnknownSchema, "the schema registry knows no schema %d", id)},
-			nil
-	}
-	if r.final(err) {
-		no := record.Reject(record.UnknownSchema, "the schema registry refuses schema %d: %v", id, err)
-		return &schema{unknown: no}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	s := &schema{kind: found.Type}
-	if s.kind != sr.TypeAvro {
-		return s, nil
+	what := "the schema registry refuses schema %d: %v"
+	if notFound(err) {
+		what = "the schema registry knows no schema %d: %v"
 	}
-	var cache avro.SchemaCache
-	if err := r.references(ctx, &cache, found.References, map[string]bool{}, 0); err != nil {
-		if notFound(err) || r.final(err) || errors.Is(err, errSchema) {
-			return &schema{unknown: record.Reject(record.UnknownSchema, "schema %d: %v", id, err)}, nil
+	if err == nil && s.kind == sr.TypeAvro {
+		var cache avro.SchemaCache
+		if err = r.references(ctx, &cache, found.References, map[string]bool{}, 0); err == nil {
+			if s.avro, err = cache.Parse(found.Schema); err != nil {
+				err = fmt.Errorf("%w: %w", errSchema, err)
+			}
 		}
-		return nil, err
+		what = "schema %d: %v"
 	}
-	if s.avro, err = cache.Parse(found.Schema); err != nil {
-		return &schema{unknown: record.Reject(record.UnknownSchema, "schema %d cannot be used: %v", id, err)}, nil
+	switch {
+	case notFound(err), r.final(err), errors.Is(err, errSchema):
+		return &schema{unknown: record.Reject(record.UnknownSchema, what, id, err)}, nil
+	case err != nil:
+		return nil, err
 	}
 	return s, nil
 }
