@@ -148,13 +148,7 @@ func (b *batches) readVector() (err error) {
 		case array.ListLike:
 			first, end := c.ValueOffsets(b.row)
 			values, from, to = c.ListValues(), int(first), int(end)
-		case *array.Binary:
-			b.numbers, err = bytesVector(b.numbers, c.Value(b.row))
-			return err
-		case *array.LargeBinary:
-			b.numbers, err = bytesVector(b.numbers, c.Value(b.row))
-			return err
-		case *array.FixedSizeBinary:
+		case interface{ Value(int) []byte }: // bytes of any width
 			b.numbers, err = bytesVector(b.numbers, c.Value(b.row))
 			return err
 		case *array.String, *array.LargeString:

@@ -51,12 +51,8 @@ func (c *Client) Create(ctx context.Context, d Description) error {
 		request.ConfigEntries = append(request.ConfigEntries,
 			kafka.ConfigEntry{ConfigName: name, ConfigValue: d.Settings[name]})
 	}
-	answer, err := call(ctx, func(ctx context.Context) (*kafka.CreateTopicsResponse, error) {
-		return c.kafka.CreateTopics(ctx, &kafka.CreateTopicsRequest{
-			Addr:   c.kafka.Addr,
-			Topics: []kafka.TopicConfig{request},
-		})
-	})
+	answer, err := send(ctx, c.kafka.CreateTopics,
+		kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{request}})
 	if err == nil {
 		err = answer.Errors[d.Name]
 	}
@@ -83,11 +79,8 @@ func (c *Client) Ensure(ctx context.Context, d Description) error {
 
 // Grow raises the number of a topic's partitions to partitions.
 func (c *Client) Grow(ctx context.Context, name string, partitions int) error {
-	answer, err := call(ctx, func(ctx context.Context) (*kafka.CreatePartitionsResponse, error) {
-		return c.kafka.CreatePartitions(ctx, &kafka.CreatePartitionsRequest{
-			Addr:   c.kafka.Addr,
-			Topics: []kafka.TopicPartitionsConfig{{Name: name, Count: int32(partitions)}},
-		})
+	answer, err := send(ctx, c.kafka.CreatePartitions, kafka.CreatePartitionsRequest{
+		Topics: []kafka.TopicPartitionsConfig{{Name: name, Count: int32(partitions)}},
 	})
 	if err == nil {
 		err = answer.Errors[name]
@@ -132,14 +125,10 @@ func (c *Client) Describe(ctx context.Context, name string) (Description, error)
 	if d.Partitions > 0 {
 		d.Replicas = len(t.Partitions[0].ReplicaNodes)
 	}
-	answer, err := call(ctx, func(ctx context.Context) (*kafka.DescribeConfigsResponse, error) {
-		return c.kafka.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{
-			Addr: c.kafka.Addr,
-			Resources: []kafka.DescribeConfigRequestResource{{
-				ResourceType: kafka.ResourceTypeTopic,
-				ResourceName: name,
-			}},
-		})
+	answer, err := send(ctx, c.kafka.DescribeConfigs, kafka.DescribeConfigsRequest{
+		Resources: []kafka.DescribeConfigRequestResource{{
+			ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
+		}},
 	})
 	if err != nil {
 		return d, fmt.Errorf("describe topic %s: %w", name, err)
@@ -161,15 +150,13 @@ func (c *Client) Describe(ctx context.Context, name string) (Description, error)
 
 // Compact sets a topic's cleanup.policy to compact.
 func (c *Client) Compact(ctx context.Context, name string) error {
-	answer, err := call(ctx, func(ctx context.Context) (*kafka.IncrementalAlterConfigsResponse, error) {
-		return c.kafka.IncrementalAlterConfigs(ctx, &kafka.IncrementalAlterConfigsRequest{
-			Addr: c.kafka.Addr,
-			Resources: []kafka.IncrementalAlterConfigsRequestResource{{
-				ResourceType: kafka.ResourceTypeTopic, ResourceName: name, Configs: []kafka.IncrementalAlterConfigsRequestConfig{
-					{Name: "cleanup.policy", Value: "compact", ConfigOperation: kafka.ConfigOperationSet},
-				},
-			}},
-		})
+	answer, err := send(ctx, c.kafka.IncrementalAlterConfigs, kafka.IncrementalAlterConfigsRequest{
+		Resources: []kafka.IncrementalAlterConfigsRequestResource{{
+			ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
+			Configs: []kafka.IncrementalAlterConfigsRequestConfig{
+				{Name: "cleanup.policy", Value: "compact", ConfigOperation: kafka.ConfigOperationSet},
+			},
+		}},
 	})
 	if err == nil && len(answer.Resources) > 0 {
 		err = answer.Resources[0].Error

@@ -179,9 +179,7 @@ func (c *Client) fresh(ctx context.Context, name string) (*kmsg.MetadataResponse
 
 // oldMetadata says whether the brokers report that they support no metadata version with ids.
 func (c *Client) oldMetadata(ctx context.Context) bool {
-	answer, err := call(ctx, func(ctx context.Context) (*kafka.ApiVersionsResponse, error) {
-		return c.kafka.ApiVersions(ctx, &kafka.ApiVersionsRequest{Addr: c.kafka.Addr})
-	})
+	answer, err := send(ctx, c.kafka.ApiVersions, kafka.ApiVersionsRequest{})
 	if err != nil || answer.Error != nil {
 		return false
 	}

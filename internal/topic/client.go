@@ -162,6 +162,11 @@ func (s *Settings) mechanism(log *slog.Logger) (sasl.Mechanism, error) {
 	}
 }
 
+// send sends a request by a method of kafka-go's client, with call's deadline and repetition.
+func send[Q, A any](ctx context.Context, do func(context.Context, *Q) (*A, error), request Q) (*A, error) {
+	return call(ctx, func(ctx context.Context) (*A, error) { return do(ctx, &request) })
+}
+
 // call runs one request with a deadline. It repeats it at once if the connection is broken, as every pooled
 // connection is after its broker has restarted. Only for requests that may be repeated.
 func call[T any](ctx context.Context, do func(context.Context) (T, error)) (T, error) {

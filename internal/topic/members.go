@@ -10,9 +10,7 @@ import (
 
 // Members returns the members of a consumer group; none if nobody knows the group.
 func (c *Client) Members(ctx context.Context, group string) ([]kafka.DescribeGroupsResponseMember, error) {
-	answer, err := call(ctx, func(ctx context.Context) (*kafka.DescribeGroupsResponse, error) {
-		return c.kafka.DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{group}})
-	})
+	answer, err := send(ctx, c.kafka.DescribeGroups, kafka.DescribeGroupsRequest{GroupIDs: []string{group}})
 	if err == nil && len(answer.Groups) != 1 {
 		err = fmt.Errorf("the answer is about %d groups", len(answer.Groups))
 	}

@@ -125,12 +125,8 @@ func (c *Client) listOffsets(ctx context.Context, partitions []TopicPartition, a
 
 // Committed returns the offset that a group has committed for a partition, -1 if it has none.
 func (c *Client) Committed(ctx context.Context, group, name string, partition int32) (int64, error) {
-	answer, err := call(ctx, func(ctx context.Context) (*kafka.OffsetFetchResponse, error) {
-		return c.kafka.OffsetFetch(ctx, &kafka.OffsetFetchRequest{
-			Addr: c.kafka.Addr, GroupID: group,
-			Topics: map[string][]int{name: {int(partition)}},
-		})
-	})
+	answer, err := send(ctx, c.kafka.OffsetFetch,
+		kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{name: {int(partition)}}})
 	if err == nil {
 		err = answer.Error
 	}
