@@ -69,16 +69,26 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 	if bad := d.check(raw); bad != nil {
 		return Label{}, bad
 	}
-	s := d.statement(raw.Value)
-	label := Label{Key: clean(raw.Key), By: s.by, At: s.at}
+	var x statement
+	if bad := x.read(raw.Value); bad != nil && (x.not != nil || x.into != nil) {
+		return Label{}, bad // else the decoder of examples reports the fault
+	}
+	// In examples, by and at are ignored if they are invalid, because senders may use these names for their own.
+	label := Label{Key: clean(raw.Key)}
+	if by := textOf(x.by); len(by) <= longestName {
+		label.By = clean(by)
+	}
+	label.At, _ = parseTime(textOf(x.at))
 	var err error
 	switch {
-	case s.bad != nil:
-		return Label{}, s.bad
-	case s.name != nil && s.hasInto && !s.hasVector:
-		label.Name, err = d.name(raw, &s)
-	case s.not != nil:
-		label.Not, err = d.notThis(ctx, raw, &s)
+	case textOf(x.name) != nil && x.into != nil && x.vector == nil:
+		if label.Name, err = x.asName(raw); err == nil {
+			label.Name.By, label.Name.At = label.By, label.At
+		}
+	case x.not != nil:
+		if label.Not, err = d.notThis(ctx, raw, &x); err == nil {
+			label.Not.By, label.Not.At = label.By, label.At
+		}
 	default:
 		label.Teach, err = d.example(ctx, raw)
 		if err == nil && label.Teach.Label == "" {

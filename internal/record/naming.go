@@ -54,102 +54,30 @@ func NameKey(name, stream string) string {
 // mostRejected bounds the classes in one rejection.
 const mostRejected = 100
 
-// statement holds the members that only records of the labels topic have, read before the vector is decoded.
-type statement struct {
-	by        string
-	at        time.Time
-	name      []byte
-	into      []byte // as JSON
-	hasInto   bool
-	hasVector bool
-	stream    string
-	hasLabel  bool
-	not       [][]byte // nil: no member of that name
-	bad       *Rejection
-}
+// statement holds the members, as JSON, that distinguish rejections and names from examples. They are read
+// before the vector is decoded; nil: no such member.
+type statement struct{ by, at, name, into, stream, label, not, vector []byte }
 
-// statement reads the members that distinguish rejections and names from examples. Without a JSON object the
-// result is zero. In examples, by and at are ignored if they are invalid, because senders may use these names
-// for their own data.
-func (d *Decoder) statement(value []byte) (x statement) {
+// read reads them. A value that is no JSON object has none.
+func (x *statement) read(value []byte) *Rejection {
 	if !object(value) {
-		return x
+		return nil
 	}
 	s := scanner{b: value}
-	var at []byte
-	ok := s.object(func(member []byte) (ok bool) {
-		switch string(member) {
-		case "by", "at":
-			var b []byte
-			if s.next() != '"' {
-				return s.pass(0)
-			}
-			if b, ok = s.text(); ok && string(member) == "at" {
-				at = b
-			} else if ok && len(b) <= longestName {
-				x.by = clean(b)
-			}
-		case "name":
-			if s.next() != '"' { // the sender's own member, which examples may have
-				return s.pass(0)
-			}
-			x.name, ok = s.text()
-		case "into":
-			x.hasInto = true
-			x.into, ok = s.skip()
-		case "stream", "sensorId":
-			if c := s.next(); c != '"' && c != '-' && c-'0' > 9 {
-				return s.pass(0)
-			}
-			var b []byte
-			b, ok = s.name("stream")
-			x.stream = clean(b)
-		case "vector", "embedding":
-			x.hasVector, ok = true, s.pass(0)
-		case "label":
-			x.hasLabel = s.next() == '"'
-			ok = s.pass(0)
-		case "not":
-			x.not = [][]byte{}
-			ok = s.array(func(i int) bool {
-				if i >= mostRejected {
-					s.bad = reject(TooLarge, "more than %d rejected classes", mostRejected)
-					return false
-				}
-				b, ok := s.name("not")
-				x.not = append(x.not, b)
-				return ok && !s.refuse(tooLong("not", len(b)))
-			})
-		default:
-			ok = s.pass(0)
-		}
-		return ok
+	s.pick(map[string]*[]byte{
+		"by": &x.by, "at": &x.at, "name": &x.name, "into": &x.into, "stream": &x.stream, "sensorId": &x.stream,
+		"label": &x.label, "not": &x.not, "vector": &x.vector, "embedding": &x.vector,
 	})
-	if !ok && x.not != nil {
-		x.bad = s.bad // else the decoder of examples reports the fault
-	}
-	if t, bad := parseTime(at); bad == nil {
-		x.at = t
-	}
-	return x
+	return s.bad
 }
 
-// name decodes and checks a name.
-func (d *Decoder) name(raw *Raw, x *statement) (*Name, error) {
-	s := scanner{b: x.into}
-	n := &Name{Name: clean(x.name), Stream: x.stream, By: x.by, At: x.at}
-	if !s.null() {
-		if s.next() != '"' {
-			return nil, reject(Unreadable, "into is neither a name nor null, which forgets the name")
-		}
-		into, ok := s.text()
-		if !ok {
-			return nil, s.bad
-		}
-		if len(into) == 0 {
-			return nil, reject(Unreadable, "into is empty: null forgets a name")
-		}
-		n.Into = clean(into)
+// asName checks and returns a name.
+func (x *statement) asName(raw *Raw) (*Name, error) {
+	into := textOf(x.into)
+	n := &Name{Name: clean(textOf(x.name)), Into: clean(into)}
+	if s := (scanner{b: x.stream}); len(x.stream) > 0 && x.stream[0] != '{' && x.stream[0] != '[' {
+		stream, _ := s.name("stream")
+		n.Stream = clean(stream)
 	}
 	for _, each := range [...]struct{ what, text string }{
 		{"name", n.Name}, {"into", n.Into}, {"stream", n.Stream},
@@ -159,6 +87,10 @@ func (d *Decoder) name(raw *Raw, x *statement) (*Name, error) {
 		}
 	}
 	switch key := clean(raw.Key); {
+	case into == nil && string(x.into) != "null":
+		return nil, reject(Unreadable, "into is neither a name nor null, which forgets the name")
+	case into != nil && len(into) == 0:
+		return nil, reject(Unreadable, "into is empty: null forgets a name")
 	case n.Into == "" && n.Stream != "":
 		return nil, reject(Unreadable, "a name is forgotten in all streams: leave stream out")
 	case n.Name == "":
@@ -174,18 +106,29 @@ func (d *Decoder) name(raw *Raw, x *statement) (*Name, error) {
 
 // notThis decodes and checks a rejection.
 func (d *Decoder) notThis(ctx context.Context, raw *Raw, x *statement) (*NotThis, error) {
-	if x.hasLabel {
+	if textOf(x.label) != nil {
 		return nil, reject(Unreadable, "both a label and not: a record teaches or rejects")
 	}
-	if !x.hasVector {
+	if x.vector == nil {
 		return nil, reject(Unreadable, "a rejection without the vector of its item")
 	}
-	not := make([]string, 0, len(x.not))
-	for _, class := range x.not {
-		if len(class) == 0 {
-			return nil, reject(Unreadable, "not names a class without a name")
+	var not []string
+	s := scanner{b: x.not}
+	if !s.array(func(i int) bool {
+		class, ok := s.name("not")
+		switch {
+		case !ok:
+		case i >= mostRejected:
+			s.bad = reject(TooLarge, "more than %d rejected classes", mostRejected)
+		case len(class) == 0:
+			s.bad = reject(Unreadable, "not names a class without a name")
+		default:
+			s.bad = tooLong("not", len(class))
+			not = append(not, clean(class))
 		}
-		not = append(not, clean(class))
+		return s.bad == nil
+	}) {
+		return nil, s.bad
 	}
 	slices.Sort(not)
 	if not = slices.Compact(not); len(not) == 0 {
@@ -197,7 +140,6 @@ func (d *Decoder) notThis(ctx context.Context, raw *Raw, x *statement) (*NotThis
 	}
 	return &NotThis{
 		ID: item.ItemID, Not: not, Stream: item.Stream, Model: item.Model, Track: item.Track, Vector: item.Vector,
-		By: x.by, At: x.at,
 	}, nil
 }
 

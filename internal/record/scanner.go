@@ -199,6 +199,27 @@ func (s *scanner) text() ([]byte, bool) {
 	return []byte(meaning), true
 }
 
+// textOf returns the content of a JSON string; nil: value is none.
+func textOf(value []byte) []byte {
+	s := scanner{b: value}
+	if s.next() != '"' {
+		return nil
+	}
+	text, _ := s.text()
+	return text
+}
+
+// pick reads an object and keeps the JSON of the members that are named.
+func (s *scanner) pick(members map[string]*[]byte) bool {
+	return s.object(func(name []byte) (ok bool) {
+		if to := members[string(name)]; to != nil {
+			*to, ok = s.skip()
+			return ok
+		}
+		return s.pass(0)
+	})
+}
+
 // skip skips the value at the cursor and returns its bytes.
 func (s *scanner) skip() ([]byte, bool) {
 	s.space()

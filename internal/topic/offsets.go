@@ -64,18 +64,12 @@ func (c *Client) OffsetNamed(ctx context.Context, name string, partition int32, 
 		if err != nil {
 			return 0, fmt.Errorf("%q is not a time, an offset, earliest or latest", named)
 		}
-		if offset, err = c.OffsetAt(ctx, name, partition, at, committed); err != nil {
+		offset, err = c.Offset(ctx, name, partition, max(at.UnixMilli(), 0), committed)
+		if err != nil {
 			return 0, err
 		}
 	}
 	return max(first, min(offset, last)), nil
-}
-
-// OffsetAt is Offset for a time.
-func (c *Client) OffsetAt(ctx context.Context, name string, partition int32, at time.Time,
-	committed bool,
-) (int64, error) {
-	return c.Offset(ctx, name, partition, max(at.UnixMilli(), 0), committed)
 }
 
 func (c *Client) listOffset(ctx context.Context, name string, partition int32, at int64,

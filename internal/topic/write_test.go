@@ -137,7 +137,7 @@ func TestOffsetsByTimeAndGroup(t *testing.T) {
 		-time.Minute: 0, 0: 0, 90 * time.Second: 2, 4 * time.Minute: 4,
 		5 * time.Minute: 5,
 	} {
-		if got, err := client.OffsetAt(ctx, name, 0, base.Add(at), true); err != nil || got != want {
+		if got, err := client.Offset(ctx, name, 0, base.Add(at).UnixMilli(), true); err != nil || got != want {
 			t.Errorf("%v: offset %d, want %d (%v)", at, got, want, err)
 		}
 	}
