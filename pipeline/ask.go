@@ -58,12 +58,9 @@ func (s *Stage) Ask(name, model string, vectors [][]float32) ([]stream.Answer, e
 	if err != nil {
 		return nil, err
 	}
-	first := live.first.Load()
+	first := live.known()
 	if first == nil {
-		live.first.CompareAndSwap(nil, &firstStream{live: live, settled: record.NoPosition})
-		if first = live.first.Load(); first == nil {
-			return nil, fmt.Errorf("%q: %w", name, ErrNoStream) // it was given up just now
-		}
+		return nil, fmt.Errorf("%q: %w", name, ErrNoStream)
 	}
 	items := make([]stream.Item, len(vectors))
 	for i := range items {

@@ -17,10 +17,8 @@ import (
 // from before the claim get none, as an earlier owner may have settled them; settled items leave the queue; and a
 // commit of results waits for the request in flight that has first answers of the same items.
 const (
-	nowQueued  = 8192             // items that wait, of a partition; more are left out
-	nowMemory  = 128 << 20        // bytes that the streams of a process hold for first answers
-	nowQuiet   = 10 * time.Second // a stream without an item for so long gives its memory up when others need it
-	nowRequest = time.Second      // how long a broker may take for a request
+	nowQueued  = 8192        // items that wait, of a partition; more are left out
+	nowRequest = time.Second // how long a broker may take for a request
 )
 
 // Why an item is left without a first answer, as the metric counts it; nowAnswered has one.
@@ -64,20 +62,6 @@ type firstItem struct {
 	read   time.Time
 }
 
-// firstStream is what first answers know of a stream.
-type firstStream struct {
-	live *liveStream
-
-	mutex sync.Mutex
-	now   stream.Now
-	knows *stream.Knowledge // nil: to be asked for
-	asked time.Time         // when an item last came
-	full  time.Time         // when there was no room for it
-
-	settled record.Position // items up to it are settled; under the mutex of firstAnswers
-	turn    []firstItem     // whose turn it is; of the goroutine that answers
-}
-
 // answerAtOnce starts the first answers of a partition that was just claimed; nil where none are asked for.
 func (p *partition) answerAtOnce(ctx context.Context) (*firstAnswers, error) {
 	if p.stage.options.Now == "" {
@@ -104,13 +88,7 @@ func (f *firstAnswers) read(it *record.Item, now time.Time) {
 		f.count(1, nowEarlier)
 		return
 	}
-	s := f.partition.stream(it.Of())
-	first := s.first.Load()
-	if first == nil {
-		first = &firstStream{live: s, settled: record.NoPosition}
-		s.first.Store(first)
-	}
-	f.batch = append(f.batch, firstItem{first, it, now})
+	f.batch = append(f.batch, firstItem{f.partition.stream(it.Of()).known(), it, now})
 }
 
 // flush hands over what was read; behind leaves out what is older than NowWithin.
@@ -398,69 +376,5 @@ func (s *Stage) makeNow(ctx context.Context, partitions int) {
 	}
 	if err := s.client.Ensure(ctx, topic.Description{Name: s.options.Now, Partitions: partitions}); err != nil {
 		s.log.Warn("the topic of first answers cannot be made", "topic", s.options.Now, "error", err)
-	}
-}
-
-// ask notes that an answer is wanted. It says whether the stream is known, and if not, whether there was no
-// room for it lately.
-func (s *firstStream) ask() (known, full bool) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.asked = time.Now()
-	return s.knows != nil, s.asked.Sub(s.full) < nowQuiet
-}
-
-// learn gives a stream's first answers what the stream knows now; items and answers are those of the episode
-// that has just been answered. The caller holds the stream. Meanwhile answers are given by what was known.
-func (s *Stage) learn(first *firstStream, like *stream.Item, items []stream.Item, answers []stream.Answer) error {
-	first.mutex.Lock()
-	before := first.knows
-	first.mutex.Unlock()
-	k, err := first.live.memory.Knowledge(like, s.labels.Current().Labels, before)
-	if err != nil {
-		return err
-	}
-	first.mutex.Lock()
-	defer first.mutex.Unlock()
-	first.now.Follow(k, items, answers)
-	first.knows = k
-	if !s.firsts.admit(first, first.now.Bytes()) {
-		first.drop()
-		first.full = first.asked
-	}
-	return nil
-}
-
-// drop forgets what a stream's first answers know.
-func (s *firstStream) drop() { s.now, s.knows = stream.Now{}, nil }
-
-// release gives the memory of a stream's first answers back.
-func (s *Stage) release(first *firstStream) {
-	s.firsts.forget(first)
-	first.mutex.Lock()
-	first.drop()
-	first.mutex.Unlock()
-}
-
-// follow passes an answered episode to a stream's first answers. The worker that answered it holds the stream.
-func (j *job) follow() {
-	s, items, answers := j.stream, j.items, j.answers
-	j.items, j.answers = nil, nil
-	first := s.first.Load()
-	if first == nil || len(answers) == 0 {
-		return
-	}
-	first.mutex.Lock()
-	asked, quiet := !first.asked.IsZero(), time.Since(first.asked) > nowQuiet
-	if asked && quiet { // made when the next item asks for it
-		first.drop()
-		s.partition.stage.firsts.forget(first)
-	}
-	first.mutex.Unlock()
-	if !asked || quiet {
-		return
-	}
-	if err := s.partition.stage.learn(first, &items[0], items, answers); err != nil {
-		s.partition.log.Error("first answers could not follow", "stream", s.key.Name, "error", err)
 	}
 }

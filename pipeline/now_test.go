@@ -209,14 +209,19 @@ func (committing) Failed() <-chan error                                        {
 // Streams that are quiet make room for others; where none is, there is no room.
 func TestMemoryOfFirstAnswers(t *testing.T) {
 	var m firstMemory
-	quiet, busy := &firstStream{}, &firstStream{asked: time.Now()}
-	m.holding = map[*firstStream]holding{quiet: {nowMemory / 2, time.Now().Add(-time.Hour)}, busy: {nowMemory / 2, time.Now()}}
-	m.bytes, m.most = nowMemory, nowMemory
-	next := &firstStream{asked: time.Now()}
+	asked := func() *firstStream {
+		s := new(firstStream)
+		s.ask()
+		return s
+	}
+	quiet, busy, next, last := &firstStream{}, asked(), asked(), asked()
+	m.most = nowMemory
+	if !m.admit(quiet, nowMemory/2) || !m.admit(busy, nowMemory/2) {
+		t.Error("there is no room in the beginning")
+	}
 	if !m.admit(next, 1<<20) || m.bytes != nowMemory/2+1<<20 {
 		t.Errorf("%d bytes held", m.bytes)
 	}
-	last := &firstStream{asked: time.Now()}
 	if m.admit(last, nowMemory/2) {
 		t.Error("there is room where nobody is quiet")
 	}
