@@ -8,29 +8,24 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// stretch is the number of consecutive rows with prototypes of their own, as far as the order of the rows
-// means something. A stream's episode has as many rows.
+// stretch is the number of consecutive rows with class proportions of their own, if the order of the rows means
+// something. A stream's episode has as many rows.
 const stretch = 100
 
 // coherence returns how much the order of the file's rows means, 0 to 1: the square root of the share, beyond
 // chance, of a row's nearest neighbours that are within half a stretch of it. The root is taken because it
 // takes two rows to be side by side. A share within three standard errors of chance counts as 0.
 func coherence(lists *index.Neighbours, n int) float64 {
-	const nearest, window = 4, stretch / 2
+	const window = stretch / 2
 	near, all := 0., 0.
 	for p := range n {
 		ids, _ := lists.Row(p)
-		found := 0
 		for _, q := range ids {
-			if q < 0 || int(q) >= n {
-				continue
-			}
-			if found++; found > nearest {
-				break
-			}
-			all++
-			if q := int(q); q >= p-window && q <= p+window {
-				near++
+			if q := int(q); q >= 0 && q < n {
+				all++
+				if q >= p-window && q <= p+window {
+					near++
+				}
 			}
 		}
 	}
@@ -45,13 +40,10 @@ func coherence(lists *index.Neighbours, n int) float64 {
 	return math.Sqrt(share)
 }
 
-// If the order of a file means something, the squared distance of rows far apart in the file is increased
-// when neighbours are chosen: by up to apart x coherence x the median squared distance to the nearest,
-// reached at lag rows. For the support it is increased by half of that.
-const (
-	apart = 1.8
-	lag   = 100
-)
+// apart increases the squared distance of rows far apart in the file when neighbours are chosen, if the order
+// of the file means something: by up to apart x coherence x the median squared distance to the nearest,
+// reached at a stretch and for the support.
+const apart = 4
 
 // affinity returns the graph of R: the rho nearest of each unlabelled row among all rows. A labelled
 // neighbour weighs 1, an unlabelled pair (A + A')/2. c is the coherence.
@@ -84,23 +76,23 @@ func (l *loaded) inOrder(chosen []int32, lists *index.Neighbours, class []int32,
 	d := l.points.D
 	eachChunk(l.n, func(_, from, to int) {
 		var found nearest
-		scratch := l.points.Scratch(2*lag + chunk)
-		begin := max(0, from-lag)
-		side := l.points.Rows(begin, min(l.n, to+lag), scratch)
+		scratch := l.points.Scratch(2*stretch + chunk)
+		begin := max(0, from-stretch)
+		side := l.points.Rows(begin, min(l.n, to+stretch), scratch)
 		for p := from; p < to; p++ {
 			if class[p] >= 0 {
 				continue
 			}
 			found = found[:0]
 			add := func(q int32, squared float32) {
-				away := .5
+				away := 1.
 				if int(q) < l.n {
-					away = min(1, math.Abs(float64(int(q)-p))/lag)
+					away = min(1, math.Abs(float64(int(q)-p))/stretch)
 				}
 				found.offer(candidate{q, float64(squared) + scale*away}, rho)
 			}
 			row := side[(p-begin)*d : (p-begin+1)*d]
-			lo, hi := max(0, p-lag), min(l.n, p+lag+1)
+			lo, hi := max(0, p-stretch), min(l.n, p+stretch+1)
 			for q := lo; q < hi; q++ {
 				if q != p {
 					add(int32(q), kernel.SquaredDistance(row, side[(q-begin)*d:(q-begin+1)*d]))

@@ -3,22 +3,21 @@ package file
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/solver"
 )
 
-// labelling returns the settings for a file with labelled rows. If a class is many rows side by side, means
-// count less and neighbours more.
+// labelling returns the settings for a file with labelled rows: those of a stream. If a class is many rows
+// side by side, means count less and neighbours more, as in a clustering, and no metric is learned.
 func (l *loaded) labelling(s *Settings) solver.Settings {
-	x := l.manifold
-	return s.adjusted(solver.Settings{
-		Method: solver.SLKMeans, Lambda: .8 * (1 + 1.5*x), Tau: 5 / (1 + 1.5*x), U: .75, Beta: .25, CPI: 10,
-		WS: max(1, .5*math.Log2(float64(l.k))), Rho: int(math.Round(4 * (1 + x))), Outer: 12, Inner: 1, Tolerance: .01,
-		Power: 1, MetricRank: 32, MetricShrink: .85 + .15*x,
-	})
+	settings, _ := solver.DefaultPreset.Settings() // the default preset exists
+	if l.manifold {
+		of, _ := solver.Clustering(settings.Method)
+		settings.Lambda, settings.Rho, settings.Tau, settings.MetricRank = of.Lambda, of.Rho, of.Tau, 0
+	}
+	return s.adjusted(settings)
 }
 
 // clustering returns the settings for a file without labelled rows.
@@ -26,9 +25,6 @@ func clustering(s *Settings) (solver.Settings, error) {
 	settings, err := solver.Clustering(solver.SLKMeans)
 	return s.adjusted(settings), err
 }
-
-// drawn is the number of rows for which the proportions of the file count in those of a stretch.
-const drawn = 20
 
 // descend minimises R from each start, a class for each row, and returns the result with the lowest R.
 func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity, settings solver.Settings,
@@ -44,12 +40,12 @@ func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity
 		kernel.Scale(float32(l.regime.vectors/settings.Lambda), l.said.values)
 		p.Evidence = l.said.values
 	}
-	if c := r.Coherence; c > 0 { // with a tenth of a row's nearest beside it, g is 1
-		g := min(1, 10*c*c)
-		p.Blocks = &solver.Blocks{Rows: stretch, Distance: c, Proportions: g, Drawn: drawn}
-		settings.Beta *= 1 + g // proportions of a stretch are more informative than those of a file
+	if r.Coherence > 0 {
+		p.Blocks = &solver.Blocks{Rows: stretch, Proportions: 1, Drawn: settings.CPI}
+		settings.Beta *= 2 // proportions of a stretch are more informative than those of a file
 	}
-	settings.Anneal, settings.Check = 0, s.Check // not annealed, as there is a start
+	// rows have been raised; not annealed, as there is a start
+	settings.Power, settings.Anneal, settings.Check = 1, 0, s.Check
 	told := s.progress("solving")
 	p.Progress = told
 	told(0, settings.Outer*settings.Inner)

@@ -13,16 +13,12 @@ type system struct {
 	graph    *index.Affinity
 	diagonal []float32 // of the whole matrix
 	fixed    []bool    // rows whose x is given and is in b already; nil: none
-	leftOver float64   // conjugate gradients stop below this share of each right side
 }
 
-// Values of system.leftOver: for rows whose largest value is the answer, and for answers that only teach a
-// metric. On 40,000 rows in 96 classes, .001 takes about twice and three times as many steps; one answer in
-// 700 and one in 150 is different, and .9481 are right instead of .9475 and .9479.
-const (
-	leftOver      = .01
-	leftForMetric = .03
-)
+// Conjugate gradients stop below the share leftOver of the right sides, as the largest value of a row is the
+// answer. On 40,000 rows in 96 classes, .001 takes about twice as many steps; one answer in 700 is different,
+// and .9481 are right instead of .9475.
+const leftOver = .01
 
 // mostVisits bounds the visits to rows: conjugate gradients take at most 300 steps, fewer in large files, but
 // no fewer than 25. A label moves one edge a step, and no two rows of a large graph without long chains are
@@ -53,7 +49,7 @@ func (s *system) solve(ctx context.Context, b, x []float32, k int, told progress
 		}
 		return squares
 	}
-	enough := sum(residual) * s.leftOver * s.leftOver
+	enough := sum(residual) * leftOver * leftOver
 	rho := sum(func(from, to int) float64 {
 		s.times(q, x, from, to, k)
 		kernel.Axpy(-1, q[from*k:to*k], r[from*k:to*k])
@@ -119,8 +115,8 @@ const decay = 1e-3
 const leastDegree = 1e-6
 
 // newPoisson returns the system of Poisson learning, (1 + decay) D - W.
-func newPoisson(graph *index.Affinity, leftOver float64) *system {
-	s := &system{graph: graph, diagonal: degrees(graph), leftOver: leftOver}
+func newPoisson(graph *index.Affinity) *system {
+	s := &system{graph: graph, diagonal: degrees(graph)}
 	for p, degree := range s.diagonal {
 		s.diagonal[p] = (1 + decay) * max(degree, leastDegree)
 	}
@@ -161,9 +157,9 @@ type harmonic struct {
 	weight float32
 }
 
-func newHarmonic(graph *index.Affinity, class []int32, weight float32, leftOver float64) *harmonic {
+func newHarmonic(graph *index.Affinity, class []int32, weight float32) *harmonic {
 	s := &harmonic{weight: weight, system: system{
-		graph: graph, diagonal: degrees(graph), fixed: make([]bool, len(class)), leftOver: leftOver,
+		graph: graph, diagonal: degrees(graph), fixed: make([]bool, len(class)),
 	}}
 	for p, degree := range s.diagonal {
 		s.diagonal[p] = (1 + decay + weight) * max(degree, leastDegree)

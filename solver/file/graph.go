@@ -39,10 +39,10 @@ type similarity struct {
 	order []int32
 }
 
-// similarities builds the graph of the width nearest of each row, weighted exp(-4 d2 / d2_k), d2_k the
-// squared distance of the last of them, and makes it symmetric, (A + A')/2.
-func similarities(lists *index.Neighbours, width int, order []int32) similarity {
-	width = min(width, lists.Rho)
+// similarities builds the graph of the nearest of each row, weighted exp(-4 d2 / d2_k), d2_k the squared
+// distance of the last of them, and makes it symmetric, (A + A')/2.
+func similarities(lists *index.Neighbours, order []int32) similarity {
+	width := lists.Rho
 	position := make([]int32, len(order))
 	for i, p := range order {
 		position[p] = int32(i)

@@ -16,12 +16,9 @@ type loaded struct {
 	class     []int32 // of all rows, -1: to be solved
 	support   bool
 	said      *said   // by class vectors; nil: nothing
-	recall    float64 // share of the neighbours that codes keep; 0 without codes
+	recall    float64 // share of the neighbours that codes or principal directions keep; 0: whole rows
 	*regime
 }
-
-// power is the default exponent of values in a file with labelled rows, as in a stream.
-const power = .75
 
 // load reads the file: once, or with codes twice, first for a sample and the mean, then for the codes.
 func load(ctx context.Context, p *Problem, s *Settings, of *regime, plan *Plan) (*loaded, error) {
@@ -30,7 +27,8 @@ func load(ctx context.Context, p *Problem, s *Settings, of *regime, plan *Plan) 
 	l.support = p.Support.N > 0
 	e := &embedding{power: s.Power, support: true}
 	if e.power == 0 {
-		e.power = power
+		of, _ := solver.DefaultPreset.Settings() // the default preset exists
+		e.power = of.Power
 	}
 	kept := vector.Matrix{D: p.D}
 	var picked []int32 // rows of the sample, or all of them
@@ -152,6 +150,6 @@ func (l *loaded) reduce(floor float64, plan *Plan) error {
 	for i := range rows.N {
 		c.project(l.points.Values[i*code:(i+1)*code], rows.Row(i))
 	}
-	plan.Directions, plan.Recall = code, recall
+	plan.Directions, plan.Recall, l.recall = code, recall, recall
 	return nil
 }

@@ -1,23 +1,18 @@
 package file
 
-import (
-	"math"
+import "github.com/slkstream/slkstream/solver/metric"
 
-	"github.com/slkstream/slkstream/solver/metric"
-)
+// manyRows is the number of rows a class from which on a class is many rows that lie side by side rather than
+// a spread around a mean: the rows of a class share no direction, and neighbours are more informative than
+// means.
+const manyRows = 300
 
-// metricStretches is the least number of stretches, spread over the file, from which residuals are taken, if
-// there are as many.
-const metricStretches = 400
-
-// manifold returns how far a class is many rows that lie side by side rather than a spread around a mean, for
-// n rows in k classes: 0 up to a hundred rows a class, 1 from a thousand on. At 1 the rows of a class share
-// no direction, and neighbours are more informative than means.
-func manifold(n, k int) float64 {
+// manifold says whether n rows in k classes are that many.
+func manifold(n, k int) bool {
 	if k == 0 {
 		k = unknownClusters
 	}
-	return min(1, max(0, math.Log10(float64(n)/float64(k)/100)))
+	return n >= manyRows*k
 }
 
 // learnMetric maps the points to a space in which the directions along which the rows of one class spread
@@ -33,7 +28,7 @@ func (l *loaded) learnMetric(answer []int32, rank int, shrink float64, told prog
 		s.Observe(l.points.Rows(from, to, scratch))
 		s.AddLabelled(l.points.Rows(from, to, scratch), l.class[from:to], l.k)
 	}
-	every := max(1, l.n/stretch/metricStretches)
+	every := max(1, l.n/sampleRows)
 	for from := 0; from < l.n; from += stretch * every {
 		to := min(l.n, from+stretch)
 		// classes of the stretch, numbered by first row

@@ -39,11 +39,11 @@ const (
 
 // Bytes that the work takes for each row.
 const (
-	lists     = 8 * listed            // of neighbours
-	spreadOn  = 8 * 3 * spreading / 2 // the graph that labels are spread over
-	searching = 320                   // the search for neighbours, beside the rows and its answer
-	sketches  = 144                   // its longer lists for rows of many dimensions
-	solving   = 300                   // both graphs while they are made, and the answers
+	lists     = 8 * listed         // of neighbours
+	spreadOn  = 8 * 3 * listed / 2 // the graph that labels are spread over
+	searching = 320                // the search for neighbours, beside the rows and its answer
+	sketches  = 144                // its longer lists for rows of many dimensions
+	solving   = 300                // both graphs while they are made, and the answers
 )
 
 // sketchedFrom is the dimension from which on the search sketches rows.

@@ -7,16 +7,11 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/index"
-	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/solver"
 )
 
-// listed is the number of neighbours searched for each row, spreading the number of these over which
-// labels are spread.
-const (
-	listed    = 12
-	spreading = 10
-)
+// listed is the number of neighbours searched for each row, over which labels are spread.
+const listed = 10
 
 // Solve labels every row of the file: by the classes of its labelled rows and its support, or, without any,
 // by K clusters. The answer depends on the problem and the settings, not on the number of cores.
@@ -37,7 +32,7 @@ func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
 // regime is what is measured of a file. A sample of the file is solved with the values of the whole.
 type regime struct {
 	known     bool
-	manifold  float64
+	manifold  bool
 	coherence float64
 	vectors   float64 // by how much class vectors count
 }
@@ -76,8 +71,8 @@ func solveAs(ctx context.Context, p *Problem, s *Settings, of *regime) (*Result,
 // Above it, that would take hours, and the neighbours found approximately are about as near.
 const mostExact = 100_000
 
-// search finds the neighbours of all rows. With codes it need not find more of the neighbours than
-// the codes keep.
+// search finds the neighbours of all rows. It need not find more of the neighbours than codes or principal
+// directions keep.
 func (l *loaded) search(ctx context.Context, s *Settings) (*index.Neighbours, error) {
 	floor := s.RecallFloor
 	if floor == 0 && l.recall > 0 {
@@ -120,10 +115,10 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	if l.regime.vectors == 0 {
 		l.said = nil
 	}
-	if settings.MetricRank > 0 && settings.MetricShrink < .99 {
-		similar := similarities(lists, spreading, nearby(&l.points))
+	if settings.MetricRank > 0 && settings.MetricShrink < 1 {
+		similar := similarities(lists, nearby(&l.points))
 		told := s.progress("spreading labels")
-		answer, _, err := l.spreadLabels(ctx, similar, l.class, settings, leftForMetric, told)
+		answer, _, err := l.spreadLabels(ctx, similar, l.class, settings, told)
 		if err != nil {
 			return err
 		}
@@ -139,9 +134,9 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 		l.regime.coherence, l.known = coherenceOf(lists, l.n, s.Ordered), true
 	}
 	r.Coherence = l.regime.coherence
-	similar := similarities(lists, spreading, nearby(&l.points))
+	similar := similarities(lists, nearby(&l.points))
 	told := s.progress("spreading labels")
-	answer, reach, err := l.spreadLabels(ctx, similar, l.class, settings, leftOver, told)
+	answer, reach, err := l.spreadLabels(ctx, similar, l.class, settings, told)
 	if err != nil {
 		return err
 	}
@@ -159,9 +154,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	if err != nil {
 		return err
 	}
-	// S is more informative than means if a class is many rows side by side and labels reached the
-	// row over them.
-	kernel.Scale(float32(l.manifold), reach)
+	// S has the graph too, and counts as far as labels reached the row.
 	r.Confidence, r.Second = solved.Doubt(reach)
 	r.Labels, r.Confidence, r.Second = solved.Labels[:l.n], r.Confidence[:l.n], r.Second[:l.n]
 	r.UnknownScore = l.unknownScores(graph)[:l.n]
@@ -184,7 +177,7 @@ func (l *loaded) fewLabels() bool {
 			labelled++
 		}
 	}
-	return labelled < fewLabelled && l.k <= fewClasses && l.manifold > .5
+	return labelled < fewLabelled && l.k <= fewClasses && l.manifold
 }
 
 // agreeing is the share of labelled rows that the clusters of a file must get right to be its start. On MNIST

@@ -10,9 +10,9 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// columnsAtOnce returns for how many of k classes labels are spread at a time: those of a row fill a line of
-// the cache, or as many as take no more memory than the answers for k classes.
-func columnsAtOnce(k int) int { return min(k, max(16, min(64, k/5))) }
+// columnsAtOnce returns for how many of k classes labels are spread at a time: those of a row fill whole lines
+// of the cache, one or as many as take no more memory than the answers for k classes.
+func columnsAtOnce(k int) int { return min(k, max(16, min(64, k/5&^15))) }
 
 // spreadLabels returns the class that the graph gives each row: the largest value of the sum of two
 // solutions, each scaled by its root mean square over the unlabelled rows in the first classes. The Poisson
@@ -21,14 +21,13 @@ func columnsAtOnce(k int) int { return min(k, max(16, min(64, k/5))) }
 // evidence of the prototypes as a weak source at every row, which decides where no label arrives. reach is
 // the share of labels in what arrives at a row.
 func (l *loaded) spreadLabels(
-	ctx context.Context, similar similarity, given []int32, settings solver.Settings,
-	leftOver float64, told progress,
+	ctx context.Context, similar similarity, given []int32, settings solver.Settings, told progress,
 ) (answer []int32, reach []float32, err error) {
 	order, ranked := byFirstRow(given, l.k)
 	said := l.newEvidence(ranked, similar, settings)
 	graph, class := similar.graph, said.class
 	degree := degrees(graph)
-	even, drawn := newHarmonic(graph, class, said.weight, leftOver), newPoisson(graph, leftOver)
+	even, drawn := newHarmonic(graph, class, said.weight), newPoisson(graph)
 	total, err := even.mass(ctx, class)
 	if err != nil {
 		return nil, nil, err
