@@ -18,12 +18,6 @@ const (
 	mostHeldOut   = 1000
 )
 
-// The folds together solve about a calibrated-th of the rows, and each fold at least leastCalibrated.
-const (
-	calibrated      = 8
-	leastCalibrated = 10_000
-)
-
 // calibration solves labelled rows without their labels. Rows are numbered as in loaded: the file's rows,
 // then the support's.
 type calibration struct {
@@ -85,7 +79,7 @@ func (c *calibration) fit(ctx context.Context, r *Result) error {
 	var z, stands []float32
 	for fold, held := range folds {
 		stage := fmt.Sprintf("calibrating %d of %d: ", fold+1, len(folds))
-		own, labels, err := c.without(ctx, held, len(folds), stage)
+		own, labels, err := c.without(ctx, held, stage)
 		if err != nil {
 			return err
 		}
@@ -121,17 +115,17 @@ func unlabelled(scores []float32, class []int32) []float32 {
 type doubts struct{ confidence, unknown []float32 }
 
 // without solves the held rows from raw rows, without their labels, so that mean, metric and graph do not
-// depend on these. It solves a sample: some of the file's stretches and labelled rows, and the support. It
+// depend on these. It solves a sample: some of a large file's stretches and labelled rows, and the support. It
 // returns the labels and confidence of the held rows, and as unknown score the rank, 0 to 1, among the
 // sample's unlabelled rows.
-func (c *calibration) without(ctx context.Context, held []int32, folds int, stage string,
+func (c *calibration) without(ctx context.Context, held []int32, stage string,
 ) (doubts, []int32, error) {
 	p := c.problem
 	isHeld := make([]bool, len(c.class))
 	for _, i := range held {
 		isHeld[i] = true
 	}
-	every := max(1, p.N/max(leastCalibrated, p.N/calibrated/folds))
+	every := max(1, p.N/sampleRows)
 	taken, at := make([]bool, p.N), make([]int32, len(c.class)) // at: number of a row in the sample
 	sample := &Problem{
 		D: p.D, K: p.K, Support: vector.Matrix{D: p.D}, ClassVectors: p.ClassVectors, made: p.made,

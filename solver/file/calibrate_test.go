@@ -38,7 +38,7 @@ func TestHeldOutLabelsAreNotSeen(t *testing.T) {
 			of := &regime{manifold: manifold(p.N, p.K)}
 			c := calibration{problem: p, s: &Settings{}, class: class, like: of}
 			held := c.folds()[0]
-			before, labels, err := c.without(context.Background(), held, 1, "")
+			before, labels, err := c.without(context.Background(), held, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestHeldOutLabelsAreNotSeen(t *testing.T) {
 			if right < len(held)*3/4 {
 				t.Errorf("%d of %d held-out rows are right", right, len(held))
 			}
-			after, others, err := c.without(context.Background(), held, 1, "")
+			after, others, err := c.without(context.Background(), held, "")
 			if err != nil || !slices.Equal(others, labels) || !slices.Equal(after.confidence, before.confidence) ||
 				!slices.Equal(after.unknown, before.unknown) {
 				t.Errorf("other labels of held-out rows: %v, not %v (%v)", others, labels, err)
@@ -68,7 +68,7 @@ func TestHeldOutLabelsAreNotSeen(t *testing.T) {
 
 // A large file is calibrated on a sample of its stretches, with all of its labelled rows if they are few.
 func TestCalibrationSamples(t *testing.T) {
-	p, truth := blobs(25_000, 8, 4, 6, true, .6, 12)
+	p, truth := blobs(45_000, 8, 4, 6, true, .6, 12)
 	reads, rows := 0, 0
 	plain := p.Read
 	p.Read = func(use func([]float32, int32) error) error {
@@ -89,7 +89,7 @@ func TestCalibrationSamples(t *testing.T) {
 			folds[stage] = true
 		}
 	}})
-	if !r.Calibrated || reads != 1+len(folds) || rows < leastCalibrated || rows > 14_000 {
+	if !r.Calibrated || reads != 1+len(folds) || rows < sampleRows || rows > 25_000 {
 		t.Errorf("calibrated %v, %d reads, %d rows at most", r.Calibrated, reads, rows)
 	}
 	if r := solve(t, p, Settings{Uncalibrated: true}); r.Calibrated {

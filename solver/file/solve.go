@@ -16,7 +16,7 @@ const listed = 10
 // Solve labels every row of the file: by the classes of its labelled rows and its support, or, without any,
 // by K clusters. The answer depends on the problem and the settings, not on the number of cores.
 func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
-	of := &regime{}
+	of := &regime{manifold: manifold(p.N, p.K)}
 	p, err := p.represent(ctx)
 	if err != nil {
 		return nil, err
@@ -49,9 +49,6 @@ func solveAs(ctx context.Context, p *Problem, s *Settings, of *regime) (*Result,
 	}
 	if s.Plan != nil {
 		s.Plan(plan)
-	}
-	if !of.known {
-		of.manifold = manifold(p.N, p.K)
 	}
 	l, err := load(ctx, p, s, of, &plan)
 	if err != nil {
