@@ -43,7 +43,7 @@ func coherence(lists *index.Neighbours, n int) float64 {
 // apart increases the squared distance of rows far apart in the file when neighbours are chosen, if the order
 // of the file means something: by up to apart x coherence x the median squared distance to the nearest,
 // reached at a stretch and for the support.
-const apart = 4
+const apart = 1.8
 
 // affinity returns the graph of R: the rho nearest of each unlabelled row among all rows. A labelled
 // neighbour weighs 1, an unlabelled pair (A + A')/2. c is the coherence.
