@@ -115,7 +115,7 @@ func unlabelled(scores []float32, class []int32) []float32 {
 type doubts struct{ confidence, unknown []float32 }
 
 // without solves the held rows from raw rows, without their labels, so that mean, metric and graph do not
-// depend on these. It solves a sample: some of a large file's stretches and labelled rows, and the support. It
+// depend on these. It solves some of a large file's stretches and labelled rows, and the support. It
 // returns the labels and confidence of the held rows, and as unknown score the rank, 0 to 1, among the
 // sample's unlabelled rows.
 func (c *calibration) without(ctx context.Context, held []int32, stage string,

@@ -21,10 +21,10 @@ type coder struct {
 }
 
 // keptFloor is the share of its neighbours that a row must keep in principal directions. If a class is a
-// spread around a mean, small directions separate classes, and all neighbours must be kept. If a class is many
-// rows that lie side by side, the neighbours that a code exchanges are nearly as near, and directions of little
-// variance are noise: on digits of 784 pixels 64 directions keep .82 of the 10 nearest, 32 keep .7, and both do
-// better than all pixels; 16 keep .5 and do worse.
+// spread around a mean, small directions separate classes, and all neighbours must be kept. If a class is
+// many rows that lie side by side, the neighbours that a code exchanges are nearly as near, and directions of
+// little variance are noise: on digits of 784 pixels 64 directions keep .82 of the 10 nearest, 32 keep .7,
+// and both do better than all pixels; 16 keep .5 and do worse.
 func keptFloor(manifold bool) float64 {
 	if manifold {
 		return .7

@@ -8,8 +8,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// stretch is the number of consecutive rows with class proportions of their own, if the order of the rows means
-// something. A stream's episode has as many rows.
+// stretch is the number of consecutive rows with class proportions of their own, if the order of the rows
+// means something. A stream's episode has as many rows.
 const stretch = 100
 
 // coherence returns how much the order of the file's rows means, 0 to 1: the square root of the share, beyond

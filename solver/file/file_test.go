@@ -283,19 +283,22 @@ func TestDoubts(t *testing.T) {
 
 // Confidence is calibrated in an ordered file whose labelled rows are elsewhere. It is rather too low: the
 // held-out rows have no neighbours in the order of the file. Without the proportions of a row's stretch in it
-// .19 would be missing.
+// .13 would be missing, not .11.
 func TestOrderedFilesAreCalibrated(t *testing.T) {
-	p, truth := blobs(1500, 24, 20, 5, true, 1.6, 10)
-	r := solve(t, p, Settings{UnknownRate: .05})
-	if r.Coherence < .1 || !r.Calibrated {
-		t.Fatalf("coherence %.2f, calibrated %v", r.Coherence, r.Calibrated)
+	more := 0. // said than is right
+	for seed := range uint64(3) {
+		p, truth := blobs(1500, 24, 20, 5, true, 1.6, 10+seed)
+		r := solve(t, p, Settings{UnknownRate: .05})
+		if r.Coherence < .1 || !r.Calibrated {
+			t.Fatalf("coherence %.2f, calibrated %v", r.Coherence, r.Calibrated)
+		}
+		for _, v := range r.Confidence {
+			more += float64(v) / float64(p.N) / 3
+		}
+		more -= accuracy(r.Labels, truth) / 3
 	}
-	said := 0.
-	for _, v := range r.Confidence {
-		said += float64(v) / float64(p.N)
-	}
-	if right := accuracy(r.Labels, truth); said > right+.05 || said < right-.175 {
-		t.Errorf("said %.3f, right %.3f", said, right)
+	if more > .05 || more < -.12 {
+		t.Errorf("%+.3f more is said than is right", more)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// columnsAtOnce returns for how many of k classes labels are spread at a time: those of a row fill whole lines
-// of the cache, one or as many as take no more memory than the answers for k classes.
+// columnsAtOnce returns for how many of k classes labels are spread at a time: those of a row fill whole
+// lines of the cache, one or as many as take no more memory than the answers for k classes.
 func columnsAtOnce(k int) int { return min(k, max(16, min(64, k/5&^15))) }
 
 // spreadLabels returns the class that the graph gives each row: the largest value of the sum of two
