@@ -20,7 +20,7 @@ func blocked(n, d, k int, codes bool) (*Problem, []int32) {
 		centres[i] = float32(random.NormFloat64())
 	}
 	p := &Problem{N: n, D: d, K: k, Points: x, Labels: make([]int32, n), Start: make([]int32, n)}
-	p.Blocks = &Blocks{Rows: 50, Distance: .4, Proportions: .7, Drawn: 20}
+	p.Block = 50
 	p.Proportions = make([]float64, k)
 	truth, class := make([]int32, n), 0
 	for i := range n {
@@ -114,9 +114,9 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// judgeBlocks computes R with blocks from the formula at Blocks.
+// judgeBlocks computes R with blocks from the formula at Problem.Block.
 func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64) {
-	n, d, k, b := p.N, p.D, p.K, p.Blocks
+	n, d, k := p.N, p.D, p.K
 	row := func(i int) []float32 { return p.Points.Rows(i, i+1, make([]float32, d)) }
 	cost := func(x []float32, c []float64) float64 {
 		var square, dot, length float64
@@ -143,52 +143,26 @@ func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64
 	}
 	for i := range n {
 		if p.labelled(i) {
-			sum += (1 - b.Distance) * s.WS * cost(row(i), all[p.Labels[i]])
+			sum += s.WS * cost(row(i), all[p.Labels[i]])
 		}
 	}
-	for from := 0; from < n; from += b.Rows {
-		to := min(n, from+b.Rows)
-		means, mass, share := make([][]float64, k), make([]float64, k), make([]float64, k)
-		add := func(c int, x []float32, by float64) {
-			mass[c] += by
-			for j, v := range x {
-				means[c][j] += by * float64(v)
-			}
-		}
-		for c := range means {
-			means[c] = make([]float64, d)
-		}
-		rows := 0.
-		for i := range n {
-			switch {
-			case p.labelled(i):
-				add(int(p.Labels[i]), row(i), s.WS)
-			case i >= from && i < to:
+	for from := 0; from < n; from += p.Block {
+		to := min(n, from+p.Block)
+		share, rows := make([]float64, k), 0.
+		for i := from; i < to; i++ {
+			if !p.labelled(i) {
 				for c, v := range soft[i*k : (i+1)*k] {
-					add(c, row(i), float64(v))
 					share[c] += float64(v)
 				}
 				rows++
 			}
 		}
-		for c, m := range means {
-			length := 0.
-			for j := range m {
-				m[j] /= mass[c]
-				length += m[j] * m[j]
-			}
-			for j := range m {
-				m[j] *= math.Pow(length, -s.U/2)
-			}
-			share[c] = (b.Proportions*share[c] + b.Drawn*pi[c]) / (b.Proportions*rows + b.Drawn)
-			sum -= s.Beta * b.Drawn * pi[c] * math.Log(share[c])
+		for c := range share {
+			share[c] = (share[c] + s.CPI*pi[c]) / (rows + s.CPI)
+			sum -= s.Beta * s.CPI * pi[c] * math.Log(share[c])
 		}
-		for i := range n {
+		for i := from; i < to; i++ {
 			if p.labelled(i) {
-				sum += b.Distance * s.WS * cost(row(i), means[p.Labels[i]])
-				continue
-			}
-			if i < from || i >= to {
 				continue
 			}
 			columns, weights := p.Affinity.Row(i)
@@ -204,9 +178,8 @@ func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64
 						near += float64(weights[j]) * float64(soft[int(q)*k+c]) / 2
 					}
 				}
-				apart := b.Distance*cost(row(i), means[c]) + (1-b.Distance)*cost(row(i), all[c])
-				sum += float64(v) * (apart + math.Log(float64(v)) - s.Lambda*near -
-					s.Beta*(b.Proportions*math.Log(share[c])+(1-b.Proportions)*math.Log(pi[c])))
+				sum += float64(v) * (cost(row(i), all[c]) + math.Log(float64(v)) - s.Lambda*near -
+					s.Beta*math.Log(share[c]))
 			}
 		}
 	}
@@ -219,7 +192,7 @@ func TestPointsAreChecked(t *testing.T) {
 		"are not 600 rows": func(p *Problem) { p.Points.N-- },
 		"need a graph":     func(p *Problem) { p.Affinity = nil },
 		"row 2: value NaN": func(p *Problem) { p.Points.Values[40] = float32(math.NaN()) },
-		"blocks: rows":     func(p *Problem) { p.Blocks.Rows = 0 },
+		"block: fewer":     func(p *Problem) { p.Block = -1 },
 		"has neither a labelled row nor": func(p *Problem) {
 			p.K, p.Start[3], p.Proportions = 6, 5, nil
 		},

@@ -54,7 +54,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 		}
 		e.prototypes()
 		e.note(r)
-		if e.beta > 0 && e.blocks.Rows == 0 { // proportions of blocks are drawn to pi, which stays fixed
+		if e.beta > 0 && e.block == 0 { // proportions of blocks are drawn to pi, which stays fixed
 			e.proportions()
 			e.note(r)
 		}
@@ -141,7 +141,7 @@ func (e *episode) rounding() float64 {
 func (e *episode) sweep(graph bool) float64 {
 	graph = graph && e.lambda > 0
 	e.setBase()
-	if e.blocks.Rows > 0 {
+	if e.block > 0 {
 		return e.sweepBlocks(graph) / float64(max(1, e.unlabelled))
 	}
 	var change float64
@@ -170,10 +170,10 @@ func (e *episode) setBase() {
 	for c := range k {
 		var base float64
 		if !e.modes {
-			base = -e.tau * (1 - e.blocks.Distance) * e.psi[c]
+			base = -e.tau * e.psi[c]
 		}
-		if e.beta > 0 {
-			base += e.beta * (1 - e.blocks.Proportions) * math.Log(e.pi[c])
+		if e.beta > 0 && e.block == 0 {
+			base += e.beta * math.Log(e.pi[c])
 		}
 		e.base[c] = float32(base)
 	}
@@ -226,7 +226,7 @@ func (e *episode) scores(w *worker, lo, n int, listed []int32) []float32 {
 		e.kernels(dots, dots, lo, n, listed)
 		kernel.Axpy(float32(e.kappa), dots, scores)
 	} else {
-		kernel.Axpy(float32(2*e.tau*(1-e.blocks.Distance)), dots, scores)
+		kernel.Axpy(float32(2*e.tau), dots, scores)
 	}
 	return scores
 }

@@ -11,15 +11,15 @@ func (r *Result) Doubt(part []float32) (confidence []float32, second []int32) {
 	e := r.episode
 	second = make([]int32, e.n)
 	unit := tile
-	if e.blocks.Rows > 0 {
-		unit = e.blocks.Rows
+	if e.block > 0 {
+		unit = e.block
 	}
 	e.setBase()
 	e.pool.run((e.n+unit-1)/unit, func(w *worker, block int) {
 		lo := block * unit
 		hi := min(e.n, lo+unit)
-		if e.blocks.Rows > 0 {
-			w.own.average(e, w, lo, hi)
+		if e.block > 0 {
+			w.own.share(e, lo, hi)
 		}
 		for ; lo < hi; lo += tile {
 			n := min(tile, hi-lo)

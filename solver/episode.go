@@ -34,7 +34,7 @@ type episode struct {
 	u                []float32 // rows x d, of the row-space engine
 	own              []float32 // rows: |u|^2
 	points           *Points   // instead of z, v and u
-	blocks           Blocks    // Rows 0: no blocks
+	block            int       // rows that share proportions of their own; 0: none
 	beside           besides
 
 	s, hard assignments
@@ -75,9 +75,7 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 	e.pull, e.sigma2 = s.U, s.Sigma*s.Sigma
 	e.beta, e.cpi, e.ws, e.modes, e.still = s.Beta, s.CPI, s.WS, s.modes(), s.fixed()
 	e.judged = p.Judge || s.Check
-	if e.points, e.blocks = p.Points, (Blocks{}); p.Blocks != nil {
-		e.blocks = *p.Blocks
-	}
+	e.points, e.block = p.Points, p.Block
 	e.number = vector.Zeroed(e.number, p.K)
 	for _, l := range p.Labels {
 		if l >= 0 {

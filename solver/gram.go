@@ -31,7 +31,7 @@ type gramSpace struct {
 
 // can says whether the Gram-space engine supports the problem.
 func (g *gramSpace) can(e *episode, p *Problem) bool {
-	given := e.points != nil || e.blocks.Rows > 0
+	given := e.points != nil || e.block > 0
 	if e.rows > mostGram || given || e.settings.Paper.BiasCorrection || e.clustering {
 		return false
 	}

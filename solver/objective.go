@@ -36,14 +36,9 @@ func (e *episode) objective() (sum float64) {
 			e.terms.logPi[c] = e.beta * math.Log(e.pi[c])
 		}
 	}
-	e.terms.unit, e.terms.squares = tile, 0
-	if e.blocks.Rows > 0 {
-		e.terms.unit = e.blocks.Rows
-		for p, y := range e.fixed {
-			if y >= 0 {
-				e.terms.squares += float64(e.weight[p]) * float64(e.own[p])
-			}
-		}
+	e.terms.unit = tile
+	if e.block > 0 {
+		e.terms.unit = e.block
 	}
 	blocks := (e.n + e.terms.unit - 1) / e.terms.unit
 	e.terms.parts = vector.Resize(e.terms.parts, blocks)
@@ -57,8 +52,8 @@ func (e *episode) objective() (sum float64) {
 	for _, part := range e.terms.parts {
 		sum += part
 	}
-	sum += (1 - e.blocks.Distance) * e.heldObjective()
-	if e.beta > 0 && e.cpi > 0 && e.blocks.Rows == 0 { // without, a proportion may be 0
+	sum += e.heldObjective()
+	if e.beta > 0 && e.cpi > 0 && e.block == 0 { // without, a proportion may be 0
 		for c, v := range e.pi0 {
 			if v > 0 {
 				sum -= e.cpi * v * e.terms.logPi[c]
@@ -74,8 +69,7 @@ type terms struct {
 	parts         []float64    // of each block
 	logPi, pulled []float64    // k: beta log pi, psi(|C|)
 	exact         exact
-	unit          int     // rows in a block
-	squares       float64 // weighted sum of squared lengths of labelled rows and prior
+	unit          int // rows in a block
 }
 
 // pointState is the state of a point that its neighbours' objectives read, adjacent in memory.
@@ -96,9 +90,13 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 	lo := block * e.terms.unit
 	hi := min(e.n, lo+e.terms.unit)
 	sum := 0.
-	if e.blocks.Rows > 0 {
-		w.own.average(e, w, lo, hi)
-		sum = w.own.held(e, e.terms.squares)
+	if e.block > 0 {
+		w.own.share(e, lo, hi)
+		for c, v := range e.pi {
+			if e.cpi > 0 && v > 0 {
+				sum -= e.cpi * v * w.own.logPi[c]
+			}
+		}
 	}
 	for ; lo < hi; lo += tile {
 		sum += e.objectiveTile(w, lo, min(tile, hi-lo))
@@ -108,13 +106,13 @@ func (e *episode) objectiveBlock(w *worker, block int) {
 
 // objectiveTile returns the part of R of one tile's unlabelled points.
 func (e *episode) objectiveTile(w *worker, lo, n int) (sum float64) {
-	k := e.k
+	k, logPi := e.k, e.terms.logPi
+	if e.block > 0 {
+		logPi = w.own.logPi
+	}
 	var dots []float32
 	if !e.s.sparse() {
 		dots = e.space.dots(w, lo, n, nil)
-	}
-	if e.blocks.Distance > 0 {
-		w.own.compare(e, w, lo, n)
 	}
 	for i := range n {
 		p := lo + i
@@ -129,16 +127,15 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (sum float64) {
 			for _, v := range e.s.elements(p) {
 				row[v.class] = v.value
 				if s := float64(v.value) * scale; s > 0 {
-					cost, logPi := e.costOf(w, p, i, int(v.class), e.space.dot(p, int(v.class)))
-					sum += s * (cost + math.Log(s) - logPi)
+					cost := e.cost(p, int(v.class), e.space.dot(p, int(v.class)))
+					sum += s * (cost + math.Log(s) - logPi[v.class])
 				}
 			}
 		} else {
 			row = e.s.row(p)
 			for c, v := range row {
 				if s := float64(v) * scale; s > 0 {
-					cost, logPi := e.costOf(w, p, i, c, dots[i*k+c])
-					sum += s * (cost + math.Log(s) - logPi)
+					sum += s * (e.cost(p, c, dots[i*k+c]) + math.Log(s) - logPi[c])
 				}
 			}
 		}

@@ -53,7 +53,10 @@ type Problem struct {
 	// and allow no anchors, Prior or Embedding. nil: the solver embeds Rows.
 	Points *Points
 
-	Blocks *Blocks // runs of rows with prototypes of their own; nil: none
+	// Block divides the rows, in their order, into runs of as many with class proportions pi_b of their own, at
+	// their minimiser whenever they are used. R then has log pi_b for log pi, and -beta cpi sum_b sum_k pi_k log
+	// pi_bk for the prior counts; pi stays fixed. It needs means as prototypes. 0: none.
+	Block int
 
 	Prior       *Prior
 	Proportions []float64  // pi0: a count for each class; nil: uniform

@@ -67,11 +67,11 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(p.Points.check(p, &s.settings), p.Blocks.check(&s.settings)); err != nil {
+	if err := errors.Join(p.Points.check(p, &s.settings), p.checkBlock(&s.settings)); err != nil {
 		return nil, err
 	}
 	e := &s.episode
-	e.s.dense = s.engine == denseRows || p.Blocks != nil
+	e.s.dense = s.engine == denseRows || p.Block > 0
 	e.settings = &s.settings
 	e.takeBeside(p)
 	e.layOut(p, s.engine == everyRow)

@@ -28,7 +28,7 @@ type worker struct {
 	// tile x anchorTile: products in z-space, and in u-space or along the metric's directions
 	products, moved []float32
 	near            []int32 // tile: items near a labelled row
-	own             blockPrototypes
+	own             blockProportions
 	choice          choice
 }
 
@@ -82,7 +82,7 @@ type sweepOrder struct {
 // plan colours the graph greedily.
 func (o *sweepOrder) plan(e *episode) {
 	o.offsets = append(o.offsets[:0], 0)
-	if e.n <= serial || e.blocks.Rows > 0 {
+	if e.n <= serial || e.block > 0 {
 		o.points = nil
 		o.offsets = append(o.offsets, e.n)
 		return

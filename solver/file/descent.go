@@ -41,7 +41,7 @@ func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity
 		p.Evidence = l.said.values
 	}
 	if r.Coherence > 0 {
-		p.Blocks = &solver.Blocks{Rows: stretch, Proportions: 1, Drawn: settings.CPI}
+		p.Block = stretch
 		settings.Beta *= 2 // proportions of a stretch are more informative than those of a file
 	}
 	// rows have been raised; not annealed, as there is a start
