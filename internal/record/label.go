@@ -98,6 +98,11 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 	if err != nil {
 		return Label{}, err
 	}
+	if label.Name == nil { // the key of a name is not its id
+		if bad := tooLong("the key, as an id,", len(label.Key)); bad != nil {
+			return Label{}, bad
+		}
+	}
 	return label, nil
 }
 

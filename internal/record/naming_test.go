@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -96,6 +97,30 @@ func TestBadNamesAndRejections(t *testing.T) {
 }
 
 // Any record of the labels topic is rejected or has exactly one meaning, which can be written and read back.
+// TestLongKeysAreNoIDs: the key of an example or a rejection is its id, which states and topics carry, so it
+// is bounded as ids are, by what it is written as.
+func TestLongKeysAreNoIDs(t *testing.T) {
+	for _, value := range []string{`{"not":["a"],"vector":[1,2]}`, `{"label":"a","vector":[1,2]}`} {
+		for _, c := range []struct {
+			key   string
+			taken bool
+		}{
+			{strings.Repeat("k", 1024), true},
+			{strings.Repeat("k", 1025), false},
+			{strings.Repeat("\xff", 511), true}, // 0x and two digits each
+			{strings.Repeat("\xff", 512), false},
+		} {
+			d := decoder(t, Options{})
+			r := &Raw{Key: []byte(c.key), Value: []byte(value), Time: when}
+			_, err := d.DecodeLabel(context.Background(), r)
+			var bad *Rejection
+			if (err == nil) != c.taken || !c.taken && (!errors.As(err, &bad) || bad.Fault != TooLarge) {
+				t.Errorf("%s under a key of %d bytes: %v", value, len(c.key), err)
+			}
+		}
+	}
+}
+
 func FuzzLabel(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"a","into":"b"}`, `{"name":"a","into":null}`, `{"not":["a"],"vector":[1,2],"by":"x"}`,
