@@ -15,10 +15,9 @@ import (
 // the centre with bounded weight, so that neither an object that stays long nor a crowd dominates it.
 const (
 	clusterWindow = 10  // a cluster's mean weighs no more than this many items
-	centreWindow  = 20  // an episode weighs no more than this many items in the centre
 	clustersKept  = 512 // beyond it, the cluster longest unseen is retired
 	clusterChunk  = 256 // items linked at once at most: the cost grows with its square
-	itemsBefore   = 20  // items linked again with those that follow
+	lateItems     = 20  // are linked again with those that follow; an episode weighs no more in the centre
 
 	smoothNearest = 4       // a row gets the mean of this many nearest rows added ...
 	smoothWeight  = .75     // ... with this weight
@@ -161,7 +160,7 @@ func (s *clusters) gather(items []Item, chosen []int, d int) *grouping {
 			continue
 		}
 		vector.Unit(unit, items[chosen[i-p.before]].Vector)
-		if n-i <= itemsBefore {
+		if n-i <= lateItems {
 			p.items[i].row = vector.Shorts(nil, unit, 1)
 		}
 	}
@@ -170,10 +169,10 @@ func (s *clusters) gather(items []Item, chosen []int, d int) *grouping {
 
 // lastItems copies the last items, for those that follow.
 func lastItems(items []linkedItem) []linkedItem {
-	return slices.Clone(items[max(0, len(items)-itemsBefore):])
+	return slices.Clone(items[max(0, len(items)-lateItems):])
 }
 
-// centre is the mean of the clusters, by mass, of the episode's unit rows, with centreWindow rows' weight at
+// centre is the mean of the clusters, by mass, of the episode's unit rows, with lateItems rows' weight at
 // most, and of one row at the origin, which keeps the centre small while few rows are known.
 func (s *clusters) centre(unit []float32, d int) []float32 {
 	out, total := make([]float32, d), 1.
@@ -182,7 +181,7 @@ func (s *clusters) centre(unit []float32, d int) []float32 {
 		total += c.mass
 	}
 	if n := float64(len(unit) / d); n > 0 {
-		weight := min(n, centreWindow)
+		weight := min(n, lateItems)
 		for from := 0; from < len(unit); from += d {
 			kernel.Axpy(float32(weight/n), unit[from:from+d], out)
 		}
@@ -227,17 +226,13 @@ type likeness struct {
 	squares, pairs float64
 }
 
-// The prior of likeness: usualPairs pairs with a deviation of usualLikeness about 0.
-const (
-	usualLikeness = .25
-	usualPairs    = 200
-)
+// usualLikeness is the deviation of these cosines about 0 at which the limits of clusters hold as they are.
+const usualLikeness = .2
 
 // room is the square root of the deviation relative to the usual one, at most 1. The root damps it, as a
 // stream shows more objects over time than in one frame.
 func (l *likeness) room() float64 {
-	deviation := math.Sqrt((l.squares + usualPairs*usualLikeness*usualLikeness) / (l.pairs + usualPairs))
-	return math.Sqrt(min(1, deviation/usualLikeness))
+	return math.Sqrt(min(1, math.Sqrt(l.squares/l.pairs)/usualLikeness))
 }
 
 // learn moves the means of clusters towards the items that the episode assigns to them.

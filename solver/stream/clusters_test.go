@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -81,18 +82,10 @@ func TestClustersOfCrowdedRows(t *testing.T) {
 // TestRoomOfFrames: where the objects of a frame are less similar than usual, rows of one object may vary
 // more; where they are more similar, nothing changes.
 func TestRoomOfFrames(t *testing.T) {
-	for _, c := range []struct {
-		deviation, pairs, least, most float64
-	}{
-		{.1, 0, 1, 1},
-		{.1, 1e6, .63, .64},
-		{.1, 100, .8, .95},
-		{.25, 1e6, 1, 1},
-		{.5, 1e6, 1, 1},
-	} {
-		l := likeness{c.deviation * c.deviation * c.pairs, c.pairs}
-		if room := l.room(); room < c.least || room > c.most {
-			t.Errorf("%g pairs of deviation %g: room %.3f, want %g to %g", c.pairs, c.deviation, room, c.least, c.most)
+	for _, c := range []struct{ deviation, want float64 }{{.1, .707}, {.2, 1}, {.5, 1}} {
+		l := likeness{c.deviation * c.deviation * 1000, 1000}
+		if room := l.room(); math.Abs(room-c.want) > .001 {
+			t.Errorf("deviation %g: room %.3f, want %g", c.deviation, room, c.want)
 		}
 	}
 }

@@ -165,16 +165,8 @@ func (l unknownLimit) confidence(z float32, score float64) float32 {
 	return min(z, float32(most))
 }
 
-// unknownMost bounds the confidence of an item that is called unknown.
-const unknownMost = .9
-
-// judge calls an item unknown if its score is above the limit, and bounds its confidence then: the fit to
-// held-out answers saw known items alone.
-func (l unknownLimit) judge(a *Answer) {
-	if a.Unknown = a.UnknownScore > l.at; a.Unknown {
-		a.Confidence = min(a.Confidence, unknownMost)
-	}
-}
+// judge calls an item unknown if its score is above the limit.
+func (l unknownLimit) judge(a *Answer) { a.Unknown = a.UnknownScore > l.at }
 
 // unknownLimit returns the score above which an item is called unknown. The bulk of the stream's own scores
 // shows how far its items are from labelled ones, and labelled items that are left out show how far known

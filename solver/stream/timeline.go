@@ -15,12 +15,11 @@ import (
 // chosen by time as well as by distance, and a given label is evidence for the items around it. The stream's
 // own answers are not: mistakes would reinforce themselves.
 const (
-	lagWeight      = .45 // of the order, in median distances of nearest neighbours ...
-	lagUnit        = 33  // ... for this many positions
-	lagMost        = 100 // items further apart than this many positions count as this far apart
-	evidenceWeight = 8   // of a certain label, or one given to the item's track
+	lagWeight      = .45            // of the order, in median nearest distances, for lagUnit positions
+	lagMost        = solvedTogether // items further apart than this many positions count as this far apart
+	lagUnit        = lagMost / 3    // how far two of so many items are apart on average; evidence reaches as far
+	evidenceWeight = 8              // of a certain label, or one given to the item's track
 	evidenceSweeps = 4
-	evidenceReach  = 30 // positions in the stream
 )
 
 // timeline is what a stream learns of the order of its items, and the labels of its tracks.
@@ -212,7 +211,7 @@ func (t *timeline) spread(a *surroundings, rows []Item, rho int) (values []float
 	for i := range n {
 		if rows[i].Label == "" {
 			near = near[:0]
-			first, last := max(-a.earlier, a.time(i)-evidenceReach), min(n-a.earlier-1, a.time(i)+evidenceReach)
+			first, last := max(-a.earlier, a.time(i)-lagUnit), min(n-a.earlier-1, a.time(i)+lagUnit)
 			for at := first; at <= last; at++ {
 				if j := a.row(at); j != i {
 					near = nearest(near, link[int32]{int32(j), a.distances[i*n+j]}, rho)
