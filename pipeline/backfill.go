@@ -9,8 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -161,9 +164,28 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 		}
 	}
 	if !bytes.Equal(plan.Settings, settings) {
-		return nil, fmt.Errorf("job %s: %w: %s, and now %s; give it another name with --job, or the settings it had", b.Job, ErrOtherSettings, plan.Settings, settings)
+		return nil, fmt.Errorf("job %s: %w: %s; give it another name with --job, or the settings it had", b.Job,
+			ErrOtherSettings, differences("", plan.Settings, settings))
 	}
 	return plan, nil
+}
+
+// differences names the members of two JSON values that differ, with both values.
+func differences(name string, was, is json.RawMessage) string {
+	var before, now map[string]json.RawMessage
+	if json.Unmarshal(was, &before) != nil || json.Unmarshal(is, &now) != nil {
+		return fmt.Sprintf("%s was %s and is %s", name, cmp.Or(string(was), "not set"), cmp.Or(string(is), "not set"))
+	}
+	keys := map[string]json.RawMessage{}
+	maps.Copy(keys, before)
+	maps.Copy(keys, now)
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if was, is := before[key], now[key]; !bytes.Equal(was, is) {
+			all = append(all, differences(strings.Trim(name+"."+key, "."), was, is))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // settings encodes all settings that the answers depend on besides the input. The range is included as the

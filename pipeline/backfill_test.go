@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,7 +64,8 @@ func TestBackfill(t *testing.T) {
 	}
 	other := o
 	other.Limits.Size = 31
-	if _, err := fill(ctx, client, other, b); !errors.Is(err, ErrOtherSettings) {
+	_, err := fill(ctx, client, other, b)
+	if !errors.Is(err, ErrOtherSettings) || !strings.Contains(err.Error(), ": limits.Size was 30 and is 31; ") {
 		t.Errorf("other settings for the same job: %v", err)
 	}
 

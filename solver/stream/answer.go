@@ -90,7 +90,8 @@ func (s *Stream) answer(ctx context.Context, of *episode, labels *followedLabels
 		return s.answer(ctx, of, labels)
 	}
 	of.broken = s.shape.judge(p, items)
-	if skipped > 0 {
+	if skipped != s.skipped {
+		s.skipped = skipped
 		of.report.note("%d labelled examples are of another model or dimension and were left out", skipped)
 	}
 	// A single class cannot tell its own items from others: until there are two, a stream that discovers classes

@@ -258,6 +258,10 @@ func TestModelChange(t *testing.T) {
 			t.Errorf("%s answered %s", truth[i], a.Label)
 		}
 	}
+	items, _ = say(g, "new")
+	if _, report = answer(t, s, e, items, labels); len(report.Notes) > 0 {
+		t.Errorf("said again in the next episode: %q", report.Notes)
+	}
 }
 
 // TestSettingsChange: a setting that changes the meaning of the state makes the stream start from its labels

@@ -31,6 +31,7 @@ type state struct {
 	learned   Position
 	topic     uint64   // sum of the labels topic's examples in force at the last episode
 	notes     []string // for the next report
+	skipped   int      // examples of another model or dimension, as last told
 
 	// Learned state, part by part.
 	metric      learnedMetric
