@@ -86,7 +86,7 @@ func nearestOther(rows []float32, classes []int32, chosen []int, nobody int32, d
 	for i, at := range chosen {
 		queries, best[i] = append(queries, rows[at*d:at*d+d]...), -1
 	}
-	products := make([]float32, len(chosen)*some)
+	products := make([]float32, len(chosen)*min(some, len(classes)))
 	for from := 0; from < len(classes); from += some {
 		part := classes[from:min(from+some, len(classes))]
 		kernel.Products(products, queries, rows[from*d:], len(chosen), len(part), d)
