@@ -3,7 +3,7 @@
 # file above 1 MiB: a built program was committed once.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-large=$(git ls-files -z | xargs -0 -I{} find {} -maxdepth 0 -size +1024k)
+large=$(git ls-files -z | xargs -0 sh -c 'find "$@" -maxdepth 0 -size +1024k' sh)
 [ -z "$large" ] || { echo "too large to commit: $large"; exit 1; }
 would=$(go run mvdan.cc/gofumpt@v0.12.0 -l .)
 [ -z "$would" ] || { echo "gofumpt would change:"; echo "$would"; exit 1; }
