@@ -70,11 +70,7 @@ func Label(rows [][]float32, labels []string) (answers []string, confidence []fl
 		}
 		p.Labels = append(p.Labels, c)
 	}
-	settings, err := DefaultPreset.Settings()
-	if err != nil {
-		return nil, nil, err
-	}
-	solve, err := New(settings)
+	solve, err := New(Defaults())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -85,13 +85,18 @@ type PaperSettings struct {
 	ResetAssignments bool // recompute S without the graph before the sweeps of each prototype step
 }
 
-// Settings returns the settings of a preset, or an error for an unknown name.
-func (p Preset) Settings() (Settings, error) {
-	s := Settings{
+// Defaults returns the settings of the default preset, which were chosen by measurement.
+func Defaults() Settings {
+	return Settings{
 		Method: SLKMeans, Lambda: .67, Rho: 5, EdgeDecay: .75, Tau: 4.5, U: .65, Kappa: 10, Sigma: math.Sqrt(1.2), WS: 3,
 		Beta: .25, CPI: 10, Outer: 12, Inner: 1, Anneal: .65, AnnealSteps: 3, Tolerance: .02,
 		Power: .75, MetricRank: 32, MetricShrink: .85, MetricBetween: .1,
 	}
+}
+
+// Settings returns the settings of a preset, or an error for an unknown name.
+func (p Preset) Settings() (Settings, error) {
+	s := Defaults()
 	switch p {
 	case "", DefaultPreset, BalancedPreset:
 	case ClampedPreset:

@@ -94,11 +94,8 @@ func newSolverConfigCommand() *cobra.Command {
 			if !slices.Contains(config.Purposes(), purpose) {
 				return usagef("for is %s: must be one of %s", purpose, strings.Join(config.Purposes(), ", "))
 			}
-			s, err := solver.DefaultPreset.Settings()
-			if err != nil {
-				return err
-			}
-			return config.WriteSolver(cmd.OutOrStdout(), "The measured defaults.", solverValues(purpose, s))
+			values := solverValues(purpose, solver.Defaults())
+			return config.WriteSolver(cmd.OutOrStdout(), "The measured defaults.", values)
 		},
 	}
 	cmd.Flags().StringVar(&purpose, "for", purpose, "what the numbers are for: "+strings.Join(config.Purposes(), ", "))

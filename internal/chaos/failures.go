@@ -219,7 +219,6 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 			err = errors.Join(err, b.make(ctx, name, 1))
 		}
 	}
-	settings, failed := solver.DefaultPreset.Settings()
 	o := pipeline.Options{
 		Group: groupName, In: []string{inTopic, besideTopic}, Out: outTopic, Labels: labelsTopic,
 		Review: reviewTopic, Committed: true, Eager: !once,
@@ -227,12 +226,12 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 		Session: t.session, Rebalance: t.session, Watch: 200 * time.Millisecond, StallAfter: t.session, Workers: 1,
 		Limits: consumer.Limits{Size: 5, Age: time.Hour, Idle: 200 * time.Millisecond, Memory: 16 << 20},
 		Decode: record.Options{Format: "f32", Dimension: b.feed.Dimension},
-		Memory: stream.Settings{Solver: settings, Warm: true, ReviewRate: 1}, Log: log,
+		Memory: stream.Settings{Solver: solver.Defaults(), Warm: true, ReviewRate: 1}, Log: log,
 	}
 	for _, e := range b.feed.support() {
 		o.Support = append(o.Support, stream.Example{ID: e.ID, Label: e.Label, Vector: e.Vector})
 	}
-	if err = errors.Join(err, failed); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
 	b.start = func() func() { return b.run(ctx, brokers, o, once) }

@@ -51,10 +51,6 @@ func (w *world) launch(group, out, name string) *stage {
 	if err != nil {
 		panic(err) // cannot fail: the addresses are a running cluster's
 	}
-	settings, err := solver.DefaultPreset.Settings()
-	if err != nil {
-		panic(err)
-	}
 	o := pipeline.Options{
 		Group: group, In: []string{inTopic}, Out: out, Dead: out + "-dead", Labels: labelsTopic, Committed: true,
 		Eager:          !w.plan.once,
@@ -62,7 +58,7 @@ func (w *world) launch(group, out, name string) *stage {
 		Session: session, Rebalance: session, Watch: 100 * time.Millisecond, Workers: 1,
 		Limits: consumer.Limits{Size: w.plan.size, Age: 3 * time.Second, Memory: w.plan.memory},
 		Decode: record.Options{Format: "f32", Dimension: w.feed.Dimension},
-		Memory: stream.Settings{Solver: settings, Warm: true}, Log: log,
+		Memory: stream.Settings{Solver: solver.Defaults(), Warm: true}, Log: log,
 	}
 	if w.plan.hostile {
 		o.Decode.LongestValue = largestRecord

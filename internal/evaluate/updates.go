@@ -284,10 +284,7 @@ func softmaxInto(out, scores []float64) {
 
 // updated answers a problem by an update, over rows as the solver embeds them, without a metric.
 func updated(ctx context.Context, method string, p *solver.Problem) ([]int32, error) {
-	s, err := solver.DefaultPreset.Settings()
-	if err != nil {
-		return nil, err
-	}
+	s := solver.Defaults()
 	s.Method, s.MetricRank = solver.Nearest, 0
 	solve, err := solver.New(s)
 	if err != nil {

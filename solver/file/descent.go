@@ -12,7 +12,7 @@ import (
 // labelling returns the settings for a file with labelled rows: those of a stream. If a class is many rows
 // side by side, means count less and neighbours more, as in a clustering, and no metric is learned.
 func (l *loaded) labelling(s *Settings) solver.Settings {
-	settings, _ := solver.DefaultPreset.Settings() // the default preset exists
+	settings := solver.Defaults()
 	if l.manifold {
 		of, _ := solver.Clustering(settings.Method)
 		settings.Lambda, settings.Rho, settings.Tau, settings.MetricRank = of.Lambda, of.Rho, of.Tau, 0

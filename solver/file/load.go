@@ -27,8 +27,7 @@ func load(ctx context.Context, p *Problem, s *Settings, of *regime, plan *Plan) 
 	l.support = p.Support.N > 0
 	e := &embedding{power: s.Power, support: true}
 	if e.power == 0 {
-		of, _ := solver.DefaultPreset.Settings() // the default preset exists
-		e.power = of.Power
+		e.power = solver.Defaults().Power
 	}
 	kept := vector.Matrix{D: p.D}
 	var picked []int32 // rows of the sample, or all of them

@@ -45,9 +45,8 @@ type Settings struct {
 
 // Defaults returns the default settings, which were chosen by measurement.
 func Defaults() Settings {
-	s, _ := solver.DefaultPreset.Settings() // the default preset exists
 	return Settings{
-		Solver: s, Warm: true, Time: true, FrameWeight: 4, TrackTTL: 1000, Examples: 50, UnknownRate: .05, DiscoverDistance: .36,
+		Solver: solver.Defaults(), Warm: true, Time: true, FrameWeight: 4, TrackTTL: 1000, Examples: 50, UnknownRate: .05, DiscoverDistance: .36,
 	}
 }
 
