@@ -125,15 +125,18 @@ func list[T ~string](values []T) string {
 	return strings.Join(names, ", ")
 }
 
-// Clustering returns measured settings for clustering a whole set without labels or prior. Few-shot settings
-// do not carry over: no labelled row holds a cluster in place, so the graph must weigh more.
+// Clustering returns measured settings for clustering a whole set without labels or prior: the default ones
+// with a heavier graph, as no labelled row holds a cluster in place.
 func Clustering(method Method) (Settings, error) {
 	if !slices.Contains(Methods, method) {
 		return Settings{}, fmt.Errorf("method %q: not one of %s", method, list(Methods))
 	}
-	s := Settings{Method: method, Lambda: 2, Rho: 5, Tau: 1, Kappa: 1, Sigma: .4, Outer: 15, Inner: 4, Tolerance: .01, Power: 1, WS: 1}
-	if s.lambda() == 0 { // only distance separates clusters: at tau 1 each row would be in all
-		s.Tau, s.Kappa, s.Outer, s.Inner = 50, 50, 100, 1
+	s := Defaults()
+	s.Method, s.Lambda = method, 4
+	if s.lambda() == 0 { // a row is of its nearest mean or mode alone, as in plain K-means
+		s = Settings{
+			Method: method, Rho: s.Rho, Tau: 50, Kappa: 50, Sigma: .4, Outer: 100, Inner: 1, Tolerance: .01, Power: 1, WS: 1,
+		}
 	}
 	return s, nil
 }

@@ -15,7 +15,7 @@ func (l *loaded) labelling(s *Settings) solver.Settings {
 	settings := solver.Defaults()
 	if l.manifold {
 		of, _ := solver.Clustering(settings.Method)
-		settings.Lambda, settings.Rho, settings.Tau, settings.MetricRank = of.Lambda, of.Rho, of.Tau, 0
+		settings.Lambda, settings.Tau, settings.MetricRank = of.Lambda, 1, 0
 	}
 	return s.adjusted(settings)
 }
