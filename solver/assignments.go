@@ -55,8 +55,13 @@ func (s *assignments) prefetch(rows []int32) {
 // add adds w times the weighted sum of some rows of a sparse S to row, which has k values.
 func (s *assignments) add(w float32, rows []int32, weights, row []float32) {
 	for j, p := range rows {
+		head, w := s.heads[p], w*weights[j]
+		if head.class >= 0 {
+			row[head.class] += w * head.value
+			continue
+		}
 		for _, v := range s.elements(int(p)) {
-			row[v.class] += w * weights[j] * v.value
+			row[v.class] += w * v.value
 		}
 	}
 }

@@ -113,9 +113,14 @@ func (c *choice) size(k int) {
 // elements returns the softmax of a row of scores over the classes to keep, ascending. It is valid until
 // the next call.
 func (c *choice) elements(scores []float32, before []element) []element {
-	for g := range c.minima {
-		c.minima[g] = float32(math.Inf(1))
+	if len(before) == 1 { // most rows after a few sweeps, and most of them keep their class alone
+		only := before[0].class
+		if kernel.Below(c.classes, c.zeros, scores, 2*(c.enters-scores[only])) == 1 {
+			c.kept[0] = element{only, 1}
+			return c.kept[:1]
+		}
 	}
+	infinite(c.minima[:])
 	kernel.GroupMinima(&c.minima, c.zeros[:len(scores)], scores)
 	limit, groups := slices.Min(c.minima[:])+2*c.enters, 0
 	for _, v := range c.minima {
@@ -127,10 +132,6 @@ func (c *choice) elements(scores []float32, before []element) []element {
 		limit = min(limit, smallest(&c.minima, sparseWidth))
 	}
 	classes := c.classes[:kernel.Below(c.classes, c.zeros, scores, limit)]
-	if len(classes) == 1 && len(before) == 1 && before[0].class == classes[0] { // most rows after a few sweeps
-		c.kept[0] = element{classes[0], 1}
-		return c.kept[:1]
-	}
 	if len(classes) < sparseWidth { // with more, the classes kept before are not among the largest
 		for _, v := range before {
 			if at, found := slices.BinarySearch(classes, v.class); !found {
