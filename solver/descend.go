@@ -8,6 +8,9 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
+// roundingOfS is the mean L1 change of S that is lost in the rounding of its float32 values.
+const roundingOfS = 1. / (1 << 24)
+
 // descend runs the block minimisations: C from labelled rows and prior, S = softmax(-a + beta log pi0), then
 // sweeps of S and steps of C and pi until S converges or Settings.Outer steps are made. progress may be nil.
 func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, most int)) error {
@@ -44,7 +47,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 				progress(r.Sweeps, outer*inner)
 			}
 			e.note(r)
-			if change <= e.settings.Tolerance && r.Iterations > annealed {
+			if change <= max(e.settings.Tolerance, roundingOfS) && r.Iterations > annealed {
 				converged = i == 0
 				break
 			}

@@ -62,7 +62,7 @@ type Settings struct {
 	Outer, Inner  int     // prototype steps, assignment sweeps in each
 	Anneal        float64 // first factor of Tau, Kappa and Lambda, rising to 1 over AnnealSteps; 0, 1: none
 	AnnealSteps   int     // annealed prototype steps, part of Outer; R counts after them. None above 4,096 rows
-	Tolerance     float64 // stop when the mean L1 change of S in a sweep is at most this
+	Tolerance     float64 // stop when the mean L1 change of S in a sweep is at most this, or its rounding
 	Power         float64 // values are raised to sign(x)|x|^Power before anything else
 	MetricRank    int     // directions of a learned metric; 0: none is learned
 	MetricBetween float64 // how much the metric shrinks directions that hardly separate classes; 0: not at all
