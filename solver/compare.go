@@ -54,14 +54,7 @@ func (e *episode) compare(lists *nearLists) {
 	if b.twists = l.metric != nil && len(l.metric.Scales) > 0 && len(l.along) == 0; b.twists {
 		b.twist(e)
 	}
-	tiles := (n + tile - 1) / tile
-	if len(e.pool.workers) == 1 { // no closure, so nothing is allocated
-		for t := range tiles {
-			e.compareItems(e.pool.workers[0], lists, t*tile)
-		}
-		return
-	}
-	e.pool.run(tiles, func(w *worker, t int) { e.compareItems(w, lists, t*tile) })
+	e.pool.run((n+tile-1)/tile, func(w *worker, t int) { e.compareItems(w, lists, t*tile) })
 }
 
 func infinite(x []float32) {

@@ -152,13 +152,7 @@ func (e *episode) sweep(graph bool) float64 {
 		hi := e.order.offsets[colour+1]
 		blocks := (hi - lo + tile - 1) / tile
 		e.changes = vector.Resize(e.changes, blocks)
-		if len(e.pool.workers) == 1 || blocks == 1 {
-			for block := range blocks {
-				e.updateBlock(e.pool.workers[0], lo+block*tile, hi, block, graph)
-			}
-		} else {
-			e.updateColour(lo, hi, blocks, graph)
-		}
+		e.pool.run(blocks, func(w *worker, block int) { e.updateBlock(w, lo+block*tile, hi, block, graph) })
 		for _, v := range e.changes[:blocks] {
 			change += v
 		}
@@ -180,12 +174,6 @@ func (e *episode) setBase() {
 		}
 		e.base[c] = float32(base)
 	}
-}
-
-// updateColour updates the points of a colour, none of which are neighbours, in parallel. It is a separate
-// function because its closure is allocated.
-func (e *episode) updateColour(lo, hi, blocks int, graph bool) {
-	e.pool.run(blocks, func(w *worker, block int) { e.updateBlock(w, lo+block*tile, hi, block, graph) })
 }
 
 // updateBlock updates the points of one tile of the order.

@@ -76,14 +76,14 @@ func (e *episode) embed(p *Problem) error {
 	} else {
 		e.findMean(p)
 	}
-	var bad int
-	if len(e.pool.workers) == 1 { // no closure: nothing is allocated
-		bad = e.embedSome(p, 0, e.n)
-	} else {
-		bad = e.embedByBlocks(p)
-	}
-	if bad >= 0 {
-		return e.fault(p, bad)
+	e.faults = vector.Resize(e.faults, (e.n+tile-1)/tile)
+	e.pool.run(len(e.faults), func(_ *worker, block int) {
+		e.faults[block] = e.embedSome(p, block*tile, min(e.n, (block+1)*tile))
+	})
+	for _, bad := range e.faults {
+		if bad >= 0 {
+			return e.fault(p, bad)
+		}
 	}
 	if len(p.AnchorLabels) > 0 {
 		e.beside.loose.centre(e.mean)
@@ -119,21 +119,6 @@ func (e *episode) embedSome(p *Problem, from, to int) int {
 		if square > 1e-20 && square < 1e20 { // as vector.Unit
 			kernel.Scale(e.inverse[q], row)
 		} else if !vector.Unit(row, row) && vector.NotFinite(row) >= 0 {
-			return q
-		}
-	}
-	return -1
-}
-
-// embedByBlocks calls embedSome for all items, in parallel.
-func (e *episode) embedByBlocks(p *Problem) int {
-	blocks := (e.n + tile - 1) / tile
-	bad := make([]int, blocks)
-	e.pool.run(blocks, func(_ *worker, block int) {
-		bad[block] = e.embedSome(p, block*tile, min(e.n, (block+1)*tile))
-	})
-	for _, q := range bad {
-		if q >= 0 {
 			return q
 		}
 	}

@@ -59,6 +59,7 @@ type episode struct {
 	base        []float32 // of a sweep, k: the part of a score that points share
 	batch       []float32 // of a sweep by blocks: scores of the rows of a batch
 	changes     []float64 // of a colour: L1 change of each block
+	faults      []int     // of each tile: the first row whose embedding is not finite, -1 for none
 	density     []float32 // tiles x k
 	total, last []float64 // k
 	wide        []float32 // n x K: S with the masked classes as zeros

@@ -18,11 +18,11 @@ import (
 func (e *episode) objective() (sum float64) {
 	k := e.k
 	e.terms.states = vector.Resize(e.terms.states, e.n)
-	if blocks := (e.n + tile - 1) / tile; len(e.pool.workers) > 1 {
-		e.pool.run(blocks, func(_ *worker, block int) { e.weighRows(block*tile, min(e.n, (block+1)*tile)) })
-	} else {
-		e.weighRows(0, e.n)
-	}
+	e.pool.run((e.n+tile-1)/tile, func(_ *worker, block int) {
+		for p := block * tile; p < min(e.n, (block+1)*tile); p++ {
+			e.terms.states[p] = pointState{1 / e.s.sum(p), e.label[p]}
+		}
+	})
 	e.terms.logPi, e.terms.pulled = vector.Resize(e.terms.logPi, k), vector.Resize(e.terms.pulled, k)
 	length := e.length
 	if e.settings.Check {
@@ -42,13 +42,7 @@ func (e *episode) objective() (sum float64) {
 	}
 	blocks := (e.n + e.terms.unit - 1) / e.terms.unit
 	e.terms.parts = vector.Resize(e.terms.parts, blocks)
-	if len(e.pool.workers) == 1 { // no closure: nothing is allocated
-		for block := range blocks {
-			e.objectiveBlock(e.pool.workers[0], block)
-		}
-	} else {
-		e.pool.run(blocks, e.objectiveBlock)
-	}
+	e.pool.run(blocks, e.objectiveBlock)
 	for _, part := range e.terms.parts {
 		sum += part
 	}
@@ -76,13 +70,6 @@ type terms struct {
 type pointState struct {
 	scale float64 // 1 / sum s
 	label int32
-}
-
-// weighRows fills states for rows [from, to).
-func (e *episode) weighRows(from, to int) {
-	for p := from; p < to; p++ {
-		e.terms.states[p] = pointState{1 / e.s.sum(p), e.label[p]}
-	}
 }
 
 // objectiveBlock computes a block of rows' part of R.
