@@ -42,9 +42,6 @@ type graph struct {
 // rows and the seed.
 func (w *Workspace) descend(ctx context.Context, o Options) error {
 	w.startWorkers(o.Workers)
-	for _, worker := range w.workers {
-		worker.pairs = 0
-	}
 	w.graph = graph{}
 	var s points
 	if is, err := w.sketch(ctx, o, &s); err != nil {
@@ -180,7 +177,6 @@ func (w *Workspace) rank(ctx context.Context, o Options) error {
 // leaf compares the rows of a leaf with each other.
 func (w *worker) leaf(p *points, l *candidateLists, ids []int32) {
 	n := len(ids)
-	w.pairs += int64(n) * int64(n) / 2
 	w.gather(p, ids)
 	kernel.Gram(w.products, w.rows, n, p.d)
 	for i, id := range ids {
@@ -330,7 +326,6 @@ func (w *worker) compareMarked(p *points, l *candidateLists, ids []int32) {
 	for _, id := range w.candidates {
 		w.marked[id>>6] = 0
 	}
-	w.pairs += int64(len(ids)) * int64(len(w.candidates))
 	w.own = vector.Resize(w.own, groupSize*p.d)
 	for r, i := range ids {
 		copy(w.own[r*p.d:r*p.d+p.d], p.row(int(i)))

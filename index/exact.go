@@ -27,7 +27,6 @@ type worker struct {
 	candidates []int32
 	wanted     int     // neighbours, and
 	gained     int64   // how many of them were replaced
-	pairs      int64   // compared
 	leftOut    []int32 // positions of candidates that are not linked to
 }
 

@@ -55,7 +55,6 @@ func (w *Workspace) changedRows(rho int) []int32 {
 // compare offers row i at most block candidates, with the same values as in tiles.
 func (w *worker) compare(p *points, l *candidateLists, i int32, ids []int32) {
 	ids = ids[:min(len(ids), block)]
-	w.pairs += int64(len(ids))
 	w.gather(p, ids)
 	kernel.Products(w.products, p.row(int(i)), w.rows, 1, len(ids), p.d)
 	w.meet(p, l, i, ids, w.products[:len(ids)])

@@ -136,7 +136,6 @@ func (w *worker) compareListed(p *points, l, near *candidateLists, order []int32
 		for _, position := range near.ids[first : first+int(near.counts[at])] {
 			w.candidates = append(w.candidates, order[position])
 		}
-		w.pairs += int64(len(w.candidates))
 		row := p.row(int(i))
 		for k, id := range w.candidates {
 			if k%4 == 0 {
