@@ -51,7 +51,8 @@ func (w *Workspace) descend(ctx context.Context, o Options) error {
 	}
 	if o.Lean {
 		w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, shortestList))
-		return w.refine(ctx, o)
+		_, err := w.search(ctx, o)
+		return err
 	}
 	return w.descendArranged(ctx, o)
 }
@@ -83,17 +84,11 @@ func (w *Workspace) arrange(ctx context.Context, o Options, s *points) ([]int32,
 	return f.orders[0], f.leaves[0], nil
 }
 
-// refine improves the lists by trees, and by passes over the lists after those. Few trees are in memory
-// at a time.
-func (w *Workspace) refine(ctx context.Context, o Options) error {
-	_, err := w.search(ctx, o)
-	return err
-}
-
 // treesOf returns the number of trees with which a search for the neighbours of n rows begins.
 func treesOf(n int) int { return fewTrees + bits.Len(uint(n/block))/bits.Len(treesPer-1) }
 
-// search is refine, and returns the order of a tree.
+// search improves the lists by trees, and by passes over the lists after those. Few trees are in memory at
+// a time; it returns the order of one.
 func (w *Workspace) search(ctx context.Context, o Options) (order []int32, err error) {
 	p := &w.points
 	w.graph.most = mostNear
@@ -144,7 +139,7 @@ func (w *Workspace) leaves(ctx context.Context, o Options, p *points, first, las
 
 // leavesOf compares the rows of each leaf of a tree.
 func (w *Workspace) leavesOf(ctx context.Context, o Options, p *points, order []int32, leaves []span) error {
-	return parallel(ctx, o, "leaves", int64(len(leaves)), func(number int, item int64) {
+	return inParallel(ctx, o, "leaves", len(leaves), func(number, item int) {
 		w.workers[number].leaf(p, &w.lists, order[leaves[item].from:leaves[item].to])
 	})
 }
@@ -226,8 +221,8 @@ func (w *Workspace) pass(ctx context.Context, o Options, p *points, order []int3
 		worker.marked = vector.Resize(worker.marked, (p.n+63)/64)
 		worker.gained, worker.wanted = 0, o.Rho
 	}
-	err = parallel(ctx, o, "descent", int64((p.n+groupSize-1)/groupSize), func(number int, item int64) {
-		w.workers[number].join(p, l, g, order[int(item)*groupSize:min(int(item+1)*groupSize, p.n)])
+	err = eachSpan(ctx, o, "descent", p.n, groupSize, func(number int, at span) {
+		w.workers[number].join(p, l, g, order[at.from:at.to])
 	})
 	for _, worker := range w.workers {
 		gained += float64(worker.gained)
@@ -250,9 +245,8 @@ func (g *graph) take(ctx context.Context, o Options, l *candidateLists, n int) e
 	if err := eachRow(ctx, o, "descent", n, func(_, i int) { g.read(l, i) }); err != nil {
 		return err
 	}
-	ranges := int64(min(o.Workers, n))
-	return parallel(ctx, o, "descent", ranges, func(_ int, item int64) {
-		g.turn(int32(item*int64(n)/ranges), int32((item+1)*int64(n)/ranges))
+	return eachSpan(ctx, o, "descent", n, (n+o.Workers-1)/o.Workers, func(_ int, at span) {
+		g.turn(int32(at.from), int32(at.to))
 	})
 }
 

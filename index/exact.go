@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/parallel"
 )
 
 // block is the number of rows on either side of a tile of exact search: a multiple of every kernel's tile,
@@ -60,8 +61,9 @@ func (w *Workspace) exact(ctx context.Context, o Options) error {
 	s := search{workspace: w, blocks: blocks, locks: make([]sync.Mutex, blocks)}
 	// Diagonal blocks come first: they give every row a limit. Then come those at equal steps from the diagonal,
 	// so that goroutines work on different blocks at a time.
-	total := int64(blocks) * int64(blocks+1) / 2
-	if err := parallel(ctx, o, "exact", total, func(number int, item int64) { s.tile(w.workers[number], item) }); err != nil {
+	if err := inParallel(ctx, o, "exact", blocks*(blocks+1)/2, func(number, item int) {
+		s.tile(w.workers[number], item)
+	}); err != nil {
 		return err
 	}
 	return eachRow(ctx, o, "ranking", p.n, func(number, i int) { w.workers[number].ranker.rankExactly(p, l, i, &w.result) })
@@ -75,16 +77,16 @@ type search struct {
 }
 
 // pair returns the blocks of an item: step 0 is the diagonal, then step 1 with blocks-1 items, and so on.
-func (s *search) pair(item int64) (i, j int) {
+func (s *search) pair(item int) (i, j int) {
 	step := 0
-	for item >= int64(s.blocks-step) {
-		item -= int64(s.blocks - step)
+	for item >= s.blocks-step {
+		item -= s.blocks - step
 		step++
 	}
-	return int(item), int(item) + step
+	return item, item + step
 }
 
-func (s *search) tile(w *worker, item int64) {
+func (s *search) tile(w *worker, item int) {
 	p, l := &s.workspace.points, &s.workspace.lists
 	i, j := s.pair(item)
 	if i == j {
@@ -136,48 +138,43 @@ func (w *worker) along(p *points, l *candidateLists, i, first int, products []fl
 	}
 }
 
-// parallel runs work for the items 0 to total-1, started in order, on o.Workers goroutines, until all are
+// inParallel runs work for the items 0 to total-1, started in order, on o.Workers goroutines, until all are
 // done or ctx is. number identifies the goroutine. Progress is reported about a hundred times and never
 // falls: a goroutine does not report a count below the one last reported, so that the last report is the end.
-func parallel(ctx context.Context, o Options, stage string, total int64, work func(number int, item int64)) error {
-	var next, done atomic.Int64
+func inParallel(ctx context.Context, o Options, stage string, total int, work func(number, item int)) error {
+	var done atomic.Int64
 	var reporting sync.Mutex
 	var reported int64
-	each := max(1, total/100)
-	run := func(number int) {
-		for ctx.Err() == nil {
-			item := next.Add(1) - 1
-			if item >= total {
-				return
-			}
-			work(number, item)
-			if d := done.Add(1); o.Progress != nil && (d%each == 0 || d == total) {
-				reporting.Lock()
-				if d > reported {
-					reported = d
-					o.Progress(stage, d, total)
-				}
-				reporting.Unlock()
-			}
+	all := int64(total)
+	each := max(1, all/100)
+	parallel.Each(o.Workers, total, func(number, item int) {
+		if ctx.Err() != nil {
+			return
 		}
-	}
-	workers := int(min(int64(o.Workers), total))
-	if workers <= 1 {
-		run(0)
-		return ctx.Err()
-	}
-	var group sync.WaitGroup
-	for number := range workers {
-		group.Go(func() { run(number) })
-	}
-	group.Wait()
+		work(number, item)
+		if d := done.Add(1); o.Progress != nil && (d%each == 0 || d == all) {
+			reporting.Lock()
+			if d > reported {
+				reported = d
+				o.Progress(stage, d, all)
+			}
+			reporting.Unlock()
+		}
+	})
 	return ctx.Err()
 }
 
-// eachRow is parallel over n rows, a block at a time.
+// eachSpan is inParallel over n rows, size at a time.
+func eachSpan(ctx context.Context, o Options, stage string, n, size int, work func(number int, at span)) error {
+	return inParallel(ctx, o, stage, (n+size-1)/size, func(number, item int) {
+		work(number, span{item * size, min((item+1)*size, n)})
+	})
+}
+
+// eachRow is inParallel over n rows, a block at a time.
 func eachRow(ctx context.Context, o Options, stage string, n int, work func(number, i int)) error {
-	return parallel(ctx, o, stage, int64((n+block-1)/block), func(number int, item int64) {
-		for i := int(item) * block; i < min(int(item+1)*block, n); i++ {
+	return eachSpan(ctx, o, stage, n, block, func(number int, at span) {
+		for i := at.from; i < at.to; i++ {
 			work(number, i)
 		}
 	})

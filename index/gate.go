@@ -53,7 +53,7 @@ func (w *Workspace) approximate(ctx context.Context, method string, search func(
 			break
 		}
 		o.Seed++ // other trees, and another sample
-		if err := w.refine(ctx, o); err != nil {
+		if _, err := w.search(ctx, o); err != nil {
 			return err
 		}
 	}
@@ -177,19 +177,17 @@ func (w *Workspace) nearestTo(ctx context.Context, o Options, rows []int32) (*Ne
 		copy(own[r*p.d:], p.row(int(row)))
 	}
 	var writing sync.Mutex
-	if err := parallel(ctx, o, "checking", int64((p.n+block-1)/block), func(number int, item int64) {
-		w := w.workers[number]
-		from := int(item) * block
-		n := min(block, p.n-from)
-		kernel.Products(w.products, own, p.rows[from*p.d:], len(rows), n, p.d)
+	if err := eachSpan(ctx, o, "checking", p.n, block, func(number int, at span) {
+		w, n := w.workers[number], at.to-at.from
+		kernel.Products(w.products, own, p.rows[at.from*p.d:], len(rows), n, p.d)
 		writing.Lock()
 		defer writing.Unlock()
 		for r := range rows {
 			row := w.products[r*n : r*n+n]
 			if l.limits[r] == infinity {
-				l.bound(r, p.high[from:from+n], row, w.minima)
+				l.bound(r, p.high[at.from:at.to], row, w.minima)
 			}
-			w.along(p, &l, r, from, row)
+			w.along(p, &l, r, at.from, row)
 		}
 	}); err != nil {
 		return nil, err

@@ -144,7 +144,7 @@ func TestProgressRises(t *testing.T) {
 		runtime.Gosched() // so that others wait for their turn
 		seen = append(seen, done)
 	}}
-	if err := parallel(context.Background(), o, "work", 100, func(int, int64) { runtime.Gosched() }); err != nil {
+	if err := inParallel(context.Background(), o, "work", 100, func(int, int) { runtime.Gosched() }); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.IsSorted(seen) || seen[len(seen)-1] != 100 {

@@ -27,7 +27,7 @@ func (w *Workspace) navigate(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	return parallel(ctx, o, "search", int64(len(changed)), func(number int, item int64) {
+	return inParallel(ctx, o, "search", len(changed), func(number, item int) {
 		worker, row := w.workers[number], changed[item]
 		asked := min(max(candidatesAsked, 4*o.Rho), block)
 		worker.candidates = graph.search(number, worker.candidates[:0], p.row(int(row)), asked, row)

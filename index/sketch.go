@@ -37,10 +37,8 @@ func (w *Workspace) sketch(ctx context.Context, o Options, s *points) (bool, err
 	s.n, s.d, s.share, s.least = p.n, sketched, p.share, p.least
 	s.rows = vector.Resize(s.rows, p.n*sketched)
 	s.norms, s.low, s.high = p.norms, p.low, p.high
-	return true, parallel(ctx, o, "sketch", int64((p.n+block-1)/block), func(_ int, item int64) {
-		from := int(item) * block
-		n := min(block, p.n-from)
-		kernel.Products(s.rows[from*sketched:], p.rows[from*p.d:], directions, n, sketched, p.d)
+	return true, eachSpan(ctx, o, "sketch", p.n, block, func(_ int, at span) {
+		kernel.Products(s.rows[at.from*sketched:], p.rows[at.from*p.d:], directions, at.to-at.from, sketched, p.d)
 	})
 }
 
@@ -108,9 +106,8 @@ func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points) e
 	for _, worker := range w.workers {
 		worker.products = vector.Resize(worker.products, block*block)
 	}
-	return parallel(ctx, o, "comparing", int64((s.n+groupSize-1)/groupSize), func(number int, item int64) {
-		from, to := int(item)*groupSize, min(int(item+1)*groupSize, s.n)
-		w.workers[number].compareListed(&w.points, &w.lists, &near, order, from, to)
+	return eachSpan(ctx, o, "comparing", s.n, groupSize, func(number int, at span) {
+		w.workers[number].compareListed(&w.points, &w.lists, &near, order, at)
 	})
 }
 
@@ -128,9 +125,9 @@ func (p *points) arrange(order []int32) {
 
 // compareListed compares rows of an order with those on their lists in near, which names rows by their
 // positions in the order. It reads them in place: a tile would copy them to read them once or twice.
-func (w *worker) compareListed(p *points, l, near *candidateLists, order []int32, from, to int) {
+func (w *worker) compareListed(p *points, l, near *candidateLists, order []int32, some span) {
 	var product [1]float32
-	for at := from; at < to; at++ {
+	for at := some.from; at < some.to; at++ {
 		i, first := order[at], at*near.length
 		w.candidates = w.candidates[:0]
 		for _, position := range near.ids[first : first+int(near.counts[at])] {

@@ -27,12 +27,6 @@ const (
 	lopsided    = .75   // share of a node's rows above which one leader's rows are split by a plane instead
 )
 
-// node is a span of a tree to be split.
-type node struct {
-	tree int
-	span
-}
-
 // planes is the number of levels of a tree that are drawn at once, so that a row is read once for
 // all of them.
 const planes = 3
@@ -71,20 +65,17 @@ func (f *forest) grow(ctx context.Context, w *Workspace, p *points, first, trees
 		for i := range order {
 			order[i] = int32(i)
 		}
-		l.draw(p, order, drawFor(o, first, node{t, span{0, p.n}}))
-		blocks := int64((p.n + block - 1) / block)
-		if err := parallel(ctx, o, "trees", blocks, func(number int, item int64) {
-			from := int(item) * block
-			to := min(from+block, p.n)
-			w.workers[number].follow(p, order[from:to], &l, l.part[from:to])
+		l.draw(p, order, drawFor(o.Seed, first+t, span{0, p.n}))
+		if err := eachSpan(ctx, o, "trees", p.n, block, func(number int, at span) {
+			w.workers[number].follow(p, order[at.from:at.to], &l, l.part[at.from:at.to])
 		}); err != nil {
 			return err
 		}
 		parts := l.sort(order, sorted)
 		leaves := make([][]span, len(parts))
-		if err := parallel(ctx, o, "trees", int64(len(parts)), func(number int, item int64) {
+		if err := inParallel(ctx, o, "trees", len(parts), func(number, item int) {
 			at := parts[item]
-			random := drawFor(o, first, node{t, at})
+			random := drawFor(o.Seed, first+t, at)
 			leaves[item] = w.workers[number].carve(p, order, at, len(parts) == 1, random, nil)
 		}); err != nil {
 			return err
@@ -213,9 +204,9 @@ func levelsTo(least, rows int) int {
 	return levels
 }
 
-// drawFor returns the source of randomness of a node.
-func drawFor(o Options, first int, at node) *rand.Rand {
-	return rand.New(rand.NewPCG(o.Seed, uint64(first+at.tree)<<56^uint64(at.from)<<28^uint64(at.to)))
+// drawFor returns the source of randomness of a node: a span of a tree.
+func drawFor(seed uint64, tree int, at span) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, uint64(tree)<<56^uint64(at.from)<<28^uint64(at.to)))
 }
 
 // split orders ids so that halves, halves of halves and so on for some levels are on either side of planes,

@@ -1,9 +1,7 @@
 package solver
 
 import (
-	"sync"
-	"sync/atomic"
-
+	"github.com/slkstream/slkstream/internal/parallel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
@@ -49,22 +47,7 @@ func (c *workerPool) size(k int) {
 
 // run runs blocks 0 to count-1.
 func (c *workerPool) run(count int, do func(w *worker, block int)) {
-	if len(c.workers) == 1 || count == 1 {
-		for block := range count {
-			do(c.workers[0], block)
-		}
-		return
-	}
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for _, w := range c.workers[:min(len(c.workers), count)] {
-		group.Go(func() {
-			for block := int(next.Add(1) - 1); block < count; block = int(next.Add(1) - 1) {
-				do(w, block)
-			}
-		})
-	}
-	group.Wait()
+	parallel.Each(len(c.workers), count, func(number, block int) { do(c.workers[number], block) })
 }
 
 // sweepOrder is the order in which a sweep updates points. Small episodes go in row order. Large ones go

@@ -2,8 +2,8 @@ package file
 
 import (
 	"runtime"
-	"sync"
-	"sync/atomic"
+
+	"github.com/slkstream/slkstream/internal/parallel"
 )
 
 // chunk is how many rows one worker takes at a time. Sums are kept for each chunk and added in order, so that
@@ -20,21 +20,5 @@ func eachChunk(n int, do func(i, from, to int)) {
 
 // eachOf calls do for 0 to count-1, on all cores.
 func eachOf(count int, do func(i int)) {
-	workers := min(runtime.GOMAXPROCS(0), count)
-	if workers <= 1 {
-		for i := range count {
-			do(i)
-		}
-		return
-	}
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() {
-			for i := int(next.Add(1) - 1); i < count; i = int(next.Add(1) - 1) {
-				do(i)
-			}
-		})
-	}
-	group.Wait()
+	parallel.Each(runtime.GOMAXPROCS(0), count, func(_, i int) { do(i) })
 }
