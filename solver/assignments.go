@@ -1,6 +1,8 @@
 package solver
 
 import (
+	"iter"
+
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
@@ -66,52 +68,47 @@ func (s *assignments) add(w float32, rows []int32, weights, row []float32) {
 	}
 }
 
-// product returns s_p . row in float64; row has k values.
-func (s *assignments) product(p int, row []float32) float64 {
-	var sum float64
-	if s.sparse() {
-		for _, v := range s.elements(p) {
-			sum += float64(v.value) * float64(row[v.class])
+// all yields the classes of row p, ascending, and their values; of a sparse S those that the row keeps.
+func (s *assignments) all(p int) iter.Seq2[int, float32] {
+	return func(yield func(int, float32) bool) {
+		if !s.sparse() {
+			for c, v := range s.row(p) {
+				if !yield(c, v) {
+					return
+				}
+			}
+			return
 		}
-		return sum
+		for _, v := range s.elements(p) {
+			if !yield(int(v.class), v.value) {
+				return
+			}
+		}
 	}
-	for c, v := range s.row(p) {
+}
+
+// product returns s_p . row in float64; row has k values.
+func (s *assignments) product(p int, row []float32) (sum float64) {
+	for c, v := range s.all(p) {
 		sum += float64(v) * float64(row[c])
 	}
 	return sum
 }
 
 // answer returns the class of point p: its largest s, the first among equals.
-func (s *assignments) answer(p int) int {
-	best := 0
-	if s.sparse() {
-		row := s.elements(p)
-		for i, v := range row {
-			if v.value > row[best].value {
-				best = i
-			}
-		}
-		return int(row[best].class)
-	}
-	row := s.row(p)
-	for c, v := range row {
-		if v > row[best] {
-			best = c
+func (s *assignments) answer(p int) (best int) {
+	most := float32(-1)
+	for c, v := range s.all(p) {
+		if v > most {
+			best, most = c, v
 		}
 	}
 	return best
 }
 
 // sum returns the sum of row p in float64: 1 up to rounding.
-func (s *assignments) sum(p int) float64 {
-	var sum float64
-	if s.sparse() {
-		for _, v := range s.elements(p) {
-			sum += float64(v.value)
-		}
-		return sum
-	}
-	for _, v := range s.row(p) {
+func (s *assignments) sum(p int) (sum float64) {
+	for _, v := range s.all(p) {
 		sum += float64(v)
 	}
 	return sum

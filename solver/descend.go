@@ -408,13 +408,7 @@ func (e *episode) masses() {
 	}
 	for p, y := range e.label[:e.n] {
 		if y < 0 {
-			if e.s.sparse() {
-				for _, v := range e.s.elements(p) {
-					e.soft[v.class] += float64(v.value)
-				}
-				continue
-			}
-			for c, v := range e.s.row(p) {
+			for c, v := range e.s.all(p) {
 				e.soft[c] += float64(v)
 			}
 		}

@@ -107,23 +107,17 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (sum float64) {
 			continue
 		}
 		scale := e.terms.states[p].scale
-		var row []float32
-		if e.s.sparse() { // few products are needed
-			row = w.scores[:k]
-			clear(row)
-			for _, v := range e.s.elements(p) {
-				row[v.class] = v.value
-				if s := float64(v.value) * scale; s > 0 {
-					cost := e.cost(p, int(v.class), e.space.dot(p, int(v.class)))
-					sum += s * (cost + math.Log(s) - logPi[v.class])
+		row := w.scores[:k]
+		e.s.expand(row, p, 1)
+		for c, v := range e.s.all(p) {
+			if s := float64(v) * scale; s > 0 {
+				var product float32
+				if dots != nil {
+					product = dots[i*k+c]
+				} else { // few are needed
+					product = e.space.dot(p, c)
 				}
-			}
-		} else {
-			row = e.s.row(p)
-			for c, v := range row {
-				if s := float64(v) * scale; s > 0 {
-					sum += s * (e.cost(p, c, dots[i*k+c]) + math.Log(s) - logPi[c])
-				}
+				sum += s * (e.cost(p, c, product) + math.Log(s) - logPi[c])
 			}
 		}
 		if i+ahead < n && e.n > serial { // small problems are in the cache already

@@ -128,13 +128,7 @@ type Result struct {
 // Row writes row p of S, K values, to out, also if Result.S is nil.
 func (r *Result) Row(p int, out []float32) {
 	clear(out[:r.k])
-	if r.rows.sparse() {
-		for _, v := range r.rows.elements(p) {
-			out[r.class[v.class]] = v.value
-		}
-		return
-	}
-	for c, v := range r.rows.row(p) {
+	for c, v := range r.rows.all(p) {
 		out[r.class[c]] = v
 	}
 }
