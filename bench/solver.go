@@ -174,7 +174,7 @@ func solverLarge(ctx context.Context, b *bench, folder string) error {
 	if b.Quick {
 		n, k = 10_000, 70
 	}
-	b.Text("%d x %d rows, K = %d, rho 5, given graph, at most 12 prototype steps from one row a class, %d threads; scikit-learn from the same rows: at most 12 Lloyd iterations of KMeans, 12 of GaussianMixture (spherical), run once. All stop when nothing changes any more. Ours compares all rows with all prototypes as they do, sums the prototypes from a soft S, and walks the graph.", n, d, k, runtime.GOMAXPROCS(0))
+	b.Text("%d x %d rows, K = %d, rho 5, given graph, at most 12 prototype steps from one row a class, %d threads; scikit-learn from the same rows: at most 12 Lloyd iterations of KMeans, 12 of GaussianMixture (spherical), run once. Theirs stop when nothing changes any more, ours when S moves less than its rounding. Ours compares all rows with all prototypes as they do, sums the prototypes from a soft S, and walks the graph.", n, d, k, runtime.GOMAXPROCS(0))
 	var table [][]string
 	for _, spread := range []float64{1, 3} {
 		row, err := manyClasses(ctx, b, folder, n, d, k, spread)
