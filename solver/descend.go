@@ -147,9 +147,13 @@ func (e *episode) sweep(graph bool) float64 {
 	if e.block > 0 {
 		return e.sweepBlocks(graph) / float64(max(1, e.unlabelled))
 	}
+	offsets := e.order.offsets
+	if !graph { // no row reads another: as they lie in memory
+		offsets = []int{0, e.n}
+	}
 	var change float64
-	for colour, lo := range e.order.offsets[:len(e.order.offsets)-1] {
-		hi := e.order.offsets[colour+1]
+	for colour, lo := range offsets[:len(offsets)-1] {
+		hi := offsets[colour+1]
 		blocks := (hi - lo + tile - 1) / tile
 		e.changes = vector.Resize(e.changes, blocks)
 		e.pool.run(blocks, func(w *worker, block int) { e.updateBlock(w, lo+block*tile, hi, block, graph) })
@@ -180,11 +184,11 @@ func (e *episode) setBase() {
 func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 	k, n := e.k, min(tile, hi-lo)
 	var listed []int32
-	if e.order.points != nil {
+	if graph && e.order.points != nil {
 		listed = e.order.points[lo : lo+n]
 	}
 	if e.s.sparse() {
-		e.changes[block] = e.updateSparse(w, listed, graph)
+		e.changes[block] = e.updateSparse(w, lo, n, listed)
 		return
 	}
 	scores := e.scores(w, lo, n, listed)
@@ -193,7 +197,7 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 		p := lo + i
 		if listed != nil {
 			p = int(listed[i])
-			if graph && i+ahead < n {
+			if i+ahead < n {
 				columns, _ := e.graph.Row(int(listed[i+ahead]))
 				e.s.prefetch(columns)
 			}

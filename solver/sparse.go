@@ -67,27 +67,31 @@ func apart(a, b []element) float64 {
 	return float64(sum)
 }
 
-// updateSparse updates the listed points of a colour and returns the L1 change of S.
-func (e *episode) updateSparse(w *worker, listed []int32, graph bool) float64 {
+// updateSparse updates the listed points of a colour, or without graph, and so without a list, n points from
+// lo on. It returns the L1 change of S.
+func (e *episode) updateSparse(w *worker, lo, n int, listed []int32) float64 {
 	var change float64
 	k := e.k
-	scores := e.scores(w, 0, len(listed), listed)
-	for i, p := range listed {
-		row := scores[i*k : i*k+k]
-		if graph {
-			if i+ahead < len(listed) {
+	scores := e.scores(w, lo, n, listed)
+	for i := range n {
+		row, p := scores[i*k:i*k+k], lo+i
+		if listed != nil {
+			p = int(listed[i])
+			if i+ahead < n {
 				columns, _ := e.graph.Row(int(listed[i+ahead]))
 				e.s.prefetch(columns)
 			}
-			columns, weights := e.addFixedNeighbours(int(p), row)
+			columns, weights := e.addFixedNeighbours(p, row)
 			e.s.add(float32(e.lambda), columns, weights, row)
+		} else if e.label[p] >= 0 {
+			continue
 		}
 		var before []element
 		if e.started {
-			before = e.s.elements(int(p))
+			before = e.s.elements(p)
 		}
 		kept, moved := w.choice.settle(w.choice.elements(row, before), before)
-		e.s.write(int(p), kept)
+		e.s.write(p, kept)
 		change += moved
 	}
 	return change
