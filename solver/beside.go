@@ -72,7 +72,8 @@ func (e *episode) findMean(p *Problem) {
 	b.sums, b.counts = vector.Zeroed(b.sums, classes*d), vector.Zeroed(b.counts, classes)
 	e.scratch = vector.Resize(e.scratch, d)
 	for i := range e.n {
-		if c := e.class0(i); c >= 0 {
+		if p.labelled(i) {
+			c := int(p.Labels[i])
 			Raise(e.scratch, p.raw(i), e.settings.Power)
 			kernel.Axpy(1, e.scratch, b.sums[c*d:c*d+d])
 			b.counts[c]++
@@ -102,14 +103,6 @@ func (e *episode) findMean(p *Problem) {
 			kernel.Axpy(float32(1/(count*known)), b.sums[c*d:c*d+d], e.mean)
 		}
 	}
-}
-
-// class0 returns the problem's class of row i of the episode, -1 if it is not labelled.
-func (e *episode) class0(i int) int {
-	if y := e.label[i]; y >= 0 {
-		return int(e.class[y])
-	}
-	return -1
 }
 
 // addMean adds the set's raised rows to the sums of their classes, and their number to counts. Class c of the
@@ -153,16 +146,12 @@ func (e *episode) assessDistances(r *Result) {
 		for _, q := range e.assessment.supports {
 			nearest = min(nearest, e.space.squaredDistance(p, int(q)))
 			at := int(e.label[q])*e.n + p
-			b.plain[at] = min(b.plain[at], e.plainSquare(p, int(q)))
+			z, d := e.z, e.d
+			b.plain[at] = min(b.plain[at], kernel.SquaredDistance(z[p*d:(p+1)*d], z[int(q)*d:(int(q)+1)*d]))
 		}
 		r.Distance[p] = float32(math.Sqrt(float64(nearest)))
 	}
 	r.plain, r.number = b.plain, e.number
-}
-
-// plainSquare returns the squared distance of two of the episode's rows in z-space.
-func (e *episode) plainSquare(p, q int) float32 {
-	return kernel.SquaredDistance(e.z[p*e.d:(p+1)*e.d], e.z[q*e.d:(q+1)*e.d])
 }
 
 // Distances fills out with the z-space distance of each of the N rows to the nearest labelled row, without

@@ -15,18 +15,17 @@ const mostGram = 2048
 // and the prior prototypes, so one Gram matrix gives the neighbours and every distance to every prototype for
 // the whole solve. It is the engine for small episodes of high dimension.
 type gramSpace struct {
-	e         *episode
-	g         []float32 // rows x rows: inner products in u-space
-	signed    []float32 // directions x rows: along, negated where the metric shrinks
-	fixed     []float32 // k x rows: products of the weighted sum of labelled rows and prior with every row
-	product   []float32 // k x rows: products of the prototypes with every row
-	next      []float32 // k x rows
-	weights   []float32 // rows x k: weights of the prototypes, before factor
-	pending   []float32 // rows x k
-	held      []float32 // rows x k
-	factor    []float32 // k: the scale of a prototype
-	metric    *metric.Metric
-	unitMeans []float32 // k x rows
+	e       *episode
+	g       []float32 // rows x rows: inner products in u-space
+	signed  []float32 // directions x rows: along, negated where the metric shrinks
+	fixed   []float32 // k x rows: products of the weighted sum of labelled rows and prior with every row
+	product []float32 // k x rows: products of the prototypes with every row
+	next    []float32 // k x rows
+	weights []float32 // rows x k: weights of the prototypes, before factor
+	pending []float32 // rows x k
+	held    []float32 // rows x k
+	factor  []float32 // k: the scale of a prototype
+	metric  *metric.Metric
 }
 
 // can says whether the Gram-space engine supports the problem.
@@ -266,16 +265,17 @@ func (g *gramSpace) prototypes(out []float32) {
 // labelledDots fills out with products of the first n rows with the unit mean of each class's labelled items.
 func (g *gramSpace) labelledDots(out []float32) {
 	e, t, k := g.e, g.e.rows, g.e.k
-	g.unitMeans = vector.Zeroed(g.unitMeans, k*t)
+	means := g.next
+	clear(means)
 	for p, y := range e.fixed {
 		if y >= 0 {
-			kernel.Axpy(e.count[p], g.g[p*t:p*t+t], g.unitMeans[int(y)*t:int(y)*t+t])
+			kernel.Axpy(e.count[p], g.g[p*t:p*t+t], means[int(y)*t:int(y)*t+t])
 		}
 	}
 	clear(e.total)
 	for p, y := range e.fixed {
 		if y >= 0 {
-			e.total[y] += float64(e.count[p]) * float64(g.unitMeans[int(y)*t+p])
+			e.total[y] += float64(e.count[p]) * float64(means[int(y)*t+p])
 		}
 	}
 	for c, length := range e.total[:k] {
@@ -284,7 +284,7 @@ func (g *gramSpace) labelledDots(out []float32) {
 			inverse = float32(1 / math.Sqrt(length))
 		}
 		for p := range e.n {
-			out[p*k+c] = g.unitMeans[c*t+p] * inverse
+			out[p*k+c] = means[c*t+p] * inverse
 		}
 	}
 }

@@ -73,13 +73,7 @@ func (l *loaded) nearest(means bool) []int32 {
 			class = append(class, int32(c))
 		}
 	} else {
-		examples.D = d
-		for p, y := range l.class {
-			if y >= 0 {
-				row := l.points.Rows(p, p+1, l.points.Scratch(1))
-				examples, class = vector.Rows(append(examples.Values, row...), d), append(class, y)
-			}
-		}
+		examples, class = l.labelled()
 	}
 	out := make([]int32, l.n)
 	eachChunk(l.n, func(_, from, to int) {

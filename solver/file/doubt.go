@@ -31,15 +31,23 @@ func (l *loaded) unknownScores(graph *index.Affinity) []float32 {
 	return out
 }
 
+// labelled returns the labelled rows and their classes.
+func (l *loaded) labelled() (rows vector.Matrix, class []int32) {
+	rows.D = l.points.D
+	scratch := l.points.Scratch(1)
+	for p, y := range l.class {
+		if y >= 0 {
+			rows = vector.Rows(append(rows.Values, l.points.Rows(p, p+1, scratch)...), rows.D)
+			class = append(class, y)
+		}
+	}
+	return rows, class
+}
+
 // distances returns the distance of each row to the nearest labelled row; zeros if no row is labelled.
 func (l *loaded) distances() []float32 {
 	d := l.points.D
-	labelled := vector.Matrix{D: d}
-	for p, y := range l.class {
-		if y >= 0 {
-			labelled = vector.Rows(append(labelled.Values, l.points.Rows(p, p+1, l.points.Scratch(1))...), d)
-		}
-	}
+	labelled, _ := l.labelled()
 	out := make([]float32, l.all)
 	if labelled.N == 0 {
 		return out
