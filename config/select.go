@@ -96,7 +96,7 @@ func (h *Change) settings() []definition {
 			"print what would be replayed, and replay nothing").
 			when("correct", false, "print what would be corrected, and correct nothing"),
 		define("again", &h.Again, []string{"dead replay"}, false, "replay those too that were replayed before"),
-		define("force", &h.Force, []string{"label"}, false, "overwrite the output").
+		define("force", &h.Force, []string{"label", "tune", "state export"}, false, "overwrite the output").
 			when("state import", false, "put what the file holds above memory that was saved since"),
 	}
 }

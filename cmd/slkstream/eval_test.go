@@ -128,8 +128,17 @@ func TestTuneWritesASolverFile(t *testing.T) {
 			t.Errorf("%s: exit %d, wrote %s (%v): %s", line, code, kept, err, messages)
 		}
 		moved := filepath.Join(folder, "moved.yaml")
-		code, _, messages = runLine(t, append(strings.Fields(line), "--power", "0.9", "--output", moved)...)
+		if err := os.WriteFile(moved, []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again := append(strings.Fields(line), "--power", "0.9", "--output", moved)
+		code, _, messages = runLine(t, again...)
 		text, err := os.ReadFile(moved)
+		if code != exitFailed || string(text) != "mine" || !strings.Contains(messages, "--force") {
+			t.Errorf("%s, over a file: exit %d, %q (%v): %s", line, code, text, err, messages)
+		}
+		code, _, messages = runLine(t, append(again, "--force")...)
+		text, err = os.ReadFile(moved)
 		if code != exitDone || err != nil || !strings.Contains(string(text), "\npower: 0.9 ") {
 			t.Errorf("%s: exit %d: %s%s", line, code, text, messages)
 		}

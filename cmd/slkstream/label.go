@@ -45,7 +45,7 @@ func label(ctx context.Context, c *call) error {
 		return fmt.Errorf("output: %w", err)
 	}
 	defer output.Discard()
-	page, err := createFile("report", c.Config.Files.Report, c.Config.Change.Force)
+	page, err := createFile(c, "report", c.Config.Files.Report)
 	if err != nil {
 		return err
 	}
@@ -95,6 +95,11 @@ func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, e
 		allowed := debug.SetMemoryLimit(-1)
 		defer debug.SetMemoryLimit(allowed)
 		settings.Plan = func(p file.Plan) {
+			if p.Recall > 0 { // called again: this is what is new
+				c.Log.Info("rows are kept short", "numbers", max(p.Code, p.Directions),
+					"neighbours_kept", fmt.Sprintf("%.0f %%", 100*p.Recall))
+				return
+			}
 			c.Log.Info("plan", "how", p.String(), "limit", fmt.Sprintf("%d MiB", p.Limit>>20))
 			debug.SetMemoryLimit(min(max(p.Peak, p.Limit-ofProgram-p.Limit/overshot), allowed))
 			if p.Code > 0 { // memory is short: collect garbage more often
@@ -197,11 +202,11 @@ func createOutput(c *call) (*table.Output, error) {
 }
 
 // createFile begins the file of a setting, before long work; nil if path is empty.
-func createFile(setting, path string, force bool) (*table.Part, error) {
+func createFile(c *call, setting, path string) (*table.Part, error) {
 	if path == "" {
 		return nil, nil
 	}
-	err := refuseExisting(path, force)
+	err := refuseExisting(path, c.Config.Change.Force)
 	var part *table.Part
 	if err == nil {
 		part, err = table.CreateBeside(path)

@@ -112,6 +112,16 @@ func TestLabelClusters(t *testing.T) {
 	}
 }
 
+// The plan is logged once, and what is left of the neighbours when that is known.
+func TestLabelLogsItsPlanOnce(t *testing.T) {
+	input, _, _ := saveBlobs(t, 1500, 64, 5, 3)
+	code, _, messages := runLine(t, strings.Fields("label --input "+input+" --k 5 --output -")...)
+	plans, shares := strings.Count(messages, "msg=plan"), strings.Count(messages, "neighbours_kept=")
+	if code != exitDone || plans != 1 || shares != 1 {
+		t.Errorf("exit %d: %s", code, messages)
+	}
+}
+
 func TestLabelRefuses(t *testing.T) {
 	input, _, _ := saveBlobs(t, 30, 4, 2, 1)
 	support, labels, _ := saveBlobs(t, 10, 4, 2, 2)

@@ -190,7 +190,7 @@ func exportState(ctx context.Context, c *call, client *topic.Client) error {
 		return c.noStream()
 	}
 	path := c.Args[0]
-	file, err := createFile("export", path, true)
+	file, err := createFile(c, "export", path)
 	if err != nil {
 		return err
 	}

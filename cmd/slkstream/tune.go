@@ -34,7 +34,7 @@ func tune(ctx context.Context, c *call) error {
 		return err
 	}
 	output := c.Config.Files.Output
-	file, err := createFile("output", output, true)
+	file, err := createFile(c, "output", output)
 	if err != nil {
 		return err
 	}

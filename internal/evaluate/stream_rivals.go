@@ -56,11 +56,16 @@ func (t *Trial) rival(ctx context.Context, method string) ([]stream.Answer, erro
 		learner.learn(unitRow(row), class(t.SupportLabels[i]))
 	}
 	answers := make([]stream.Answer, len(t.Items))
+	labelled := len(t.Supports) > 0
 	for _, episode := range t.Episodes {
 		for _, i := range episode {
 			if item := t.Items[i]; item.Taught {
 				learner.learn(unitRow(item.Vector), class(item.Truth))
+				labelled = true
 			}
+		}
+		if !labelled { // no answers yet
+			continue
 		}
 		for _, i := range episode {
 			answers[i].Label = className(classes[learner.answer(unitRow(t.Items[i].Vector))])
@@ -99,7 +104,9 @@ func (t *Trial) updates(ctx context.Context, method string) ([]stream.Answer, er
 			}
 			add(t.Items[i].Vector, label)
 		}
-		p.K = len(classes)
+		if p.K = len(classes); p.K == 0 { // no label yet, no answers
+			continue
+		}
 		labels, err := updated(ctx, method, p)
 		if err != nil {
 			return nil, err

@@ -271,9 +271,6 @@ func TestNoLabelLeaks(t *testing.T) {
 		{Order: "rows", Episode: 40, SupportBy: "class", TeachBy: "random"},
 	} {
 		for _, method := range append([]string{"slk-means"}, Rivals...) {
-			if p.Shots == 0 && method != "slk-means" {
-				continue
-			}
 			s := stage(t, p, true)
 			answer := func(trial *Trial) []stream.Answer {
 				var answers []stream.Answer
@@ -298,6 +295,23 @@ func TestNoLabelLeaks(t *testing.T) {
 			}
 			if !reflect.DeepEqual(answer(trial), want) {
 				t.Errorf("%s, %+v: answers change with the labels of scored items", method, p)
+			}
+		}
+	}
+}
+
+// Rivals give no name until they have seen a label.
+func TestRivalsWithoutLabels(t *testing.T) {
+	set := drawnSet(120, 4, 8)
+	p := StreamProtocol{Order: "rows", Episode: 40, SupportBy: "class", TeachBy: "random"}
+	for _, method := range Rivals {
+		answers, err := drawTrial(t, p, set).rival(context.Background(), method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, a := range answers {
+			if a.Label != "" {
+				t.Fatalf("%s: item %d is %q", method, i, a.Label)
 			}
 		}
 	}
