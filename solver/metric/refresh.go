@@ -5,22 +5,17 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Refreshes says after which episodes a metric is made, which is in force from the next one on: often at
-// first, when it changes most, then as often as a drifting stream needs.
+// often is how many episodes decide a stream's metric. Later ones only let it follow a stream that drifts.
+const often = 32
+
+// Refreshes says after which episodes a metric is made, which is in force from the next one on: at first
+// whenever the episodes have doubled, as it changes most then.
 func Refreshes(episode int64) bool {
-	switch {
-	case episode < 10:
-		return episode&(episode-1) == 0
-	case episode <= 40:
-		return episode%10 == 0
-	default:
-		return episode%40 == 0
-	}
+	return episode%often == 0 || episode < often && episode&(episode-1) == 0
 }
 
-// Folds says which episodes add to a stream's residuals: all of the first 32, which decide the metric, then
-// every eighth, as a drifting stream needs. A fold costs about a millisecond at 512 dimensions.
-func Folds(episode int64) bool { return episode <= 32 || episode%8 == 0 }
+// Folds says which episodes add to a stream's residuals. A fold costs about a millisecond at 512 dimensions.
+func Folds(episode int64) bool { return episode <= often || episode%8 == 0 }
 
 // Material is the input from which a metric is made.
 type Material struct {
