@@ -59,7 +59,7 @@ func runDemo(ctx context.Context, c *call) error {
 		"name it %q.", things, demo.NewcomerAfter, demo.Newcomer), kept)
 	score := newScore(demo.NewJudge(options.Memory), page, c)
 	options.Recent, options.Observer, options.AnsweredFirst = kept, observers{score, page}, page.AnsweredFirst
-	defer collectBelow(options.Budget)()
+	defer pipeline.Collect(options.Budget)()
 	stage, err := pipeline.New(client, options)
 	if err != nil {
 		return usageError{err}

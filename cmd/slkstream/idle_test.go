@@ -216,17 +216,3 @@ func TestNoSettingOfTheStageIsIdle(t *testing.T) {
 		}
 	}
 }
-
-// The collector keeps below a budget while a stage runs, and not after it.
-func TestCollectBelow(t *testing.T) {
-	before := debug.SetMemoryLimit(-1)
-	release := collectBelow(1000 << 20)
-	if during := debug.SetMemoryLimit(-1); during != min(before, 900<<20) {
-		t.Errorf("the limit is %d", during)
-	}
-	release()
-	collectBelow(0)()
-	if after := debug.SetMemoryLimit(-1); after != before {
-		t.Errorf("the limit is %d afterwards, was %d", after, before)
-	}
-}

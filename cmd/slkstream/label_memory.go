@@ -55,16 +55,6 @@ func memoryBudget(set int64) int64 {
 	return budget
 }
 
-// collectBelow keeps the collector below a budget, 0 for none, until release is called.
-func collectBelow(budget int64) (release func()) {
-	limit := debug.SetMemoryLimit(-1)
-	if budget == 0 || budget >= limit {
-		return func() {}
-	}
-	debug.SetMemoryLimit(budget - budget/10)
-	return func() { debug.SetMemoryLimit(limit) }
-}
-
 // groupMemory returns the lowest limit of the control groups above this process, by version 2 of the
 // interface or by version 1. With less, memory in use is subtracted from each limit.
 func groupMemory(root, membership string, less bool) int64 {

@@ -86,7 +86,7 @@ func runStage(ctx context.Context, c *call, client *topic.Client, options pipeli
 	out.metrics = stage.Metrics()
 	began := time.Now()
 	defer func() { out.totals(began) }()
-	defer collectBelow(options.Budget)()
+	defer pipeline.Collect(options.Budget)()
 	return serveWhile(ctx, c, stage, page, func(ctx context.Context, _ net.Addr) error {
 		return c.report(ctx, out.figures, func(ctx context.Context) error { return work(ctx, stage) })
 	})
