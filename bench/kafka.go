@@ -19,6 +19,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -39,8 +40,8 @@ type kafkaBench struct {
 	profile  string  // folder for CPU profiles; "": none
 }
 
-// startKafka connects to the embedded broker, or to the real one that the environment
-// names (see test/kafka/with).
+// startKafka connects to the embedded broker, or to the real one that the environment names (see
+// test/kafka/with). All of the process, a passthrough and the broker too, collects garbage as `run` does.
 func startKafka() (*kafkaBench, func(), error) {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
@@ -91,7 +92,9 @@ func startKafka() (*kafkaBench, func(), error) {
 		}
 		k.vectors = append(k.vectors, value)
 	}
+	collected := pipeline.Collect(0)
 	return k, func() {
+		collected()
 		client.Close()
 		close()
 		os.RemoveAll(dir)

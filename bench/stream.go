@@ -251,7 +251,6 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (sta
 	if err != nil {
 		return staged{}, err
 	}
-	defer pipeline.Collect(0)() // as `run` has it
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(running) }()

@@ -40,7 +40,6 @@ func benchStreams(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer pipeline.Collect(0)() // as `run` has it
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(running) }()
