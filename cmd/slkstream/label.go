@@ -95,12 +95,12 @@ func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, e
 		allowed := debug.SetMemoryLimit(-1)
 		defer debug.SetMemoryLimit(allowed)
 		settings.Plan = func(p file.Plan) {
-			if p.Recall > 0 { // called again: this is what is new
+			if p.Recall > 0 { // called again: this is what is new, and the rows may be shorter
 				c.Log.Info("rows are kept short", "numbers", max(p.Code, p.Directions),
 					"neighbours_kept", fmt.Sprintf("%.0f %%", 100*p.Recall))
-				return
+			} else {
+				c.Log.Info("plan", "how", p.String(), "limit", fmt.Sprintf("%d MiB", p.Limit>>20))
 			}
-			c.Log.Info("plan", "how", p.String(), "limit", fmt.Sprintf("%d MiB", p.Limit>>20))
 			debug.SetMemoryLimit(min(max(p.Peak, p.Limit-ofProgram-p.Limit/overshot), allowed))
 			if p.Code > 0 { // memory is short: collect garbage more often
 				debug.SetGCPercent(20)
