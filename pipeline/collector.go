@@ -24,9 +24,9 @@ func Collect(budget int64) (release func()) {
 		debug.SetMemoryLimit(budget - budget/10)
 		restore = func() { debug.SetMemoryLimit(limit) }
 	}
-	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/heap/live:bytes"}}
-	metrics.Read(sample)
-	if os.Getenv("GOGC") != "" || sample[0].Value.Uint64() != 100 {
+	chosen := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(chosen)
+	if os.Getenv("GOGC") != "" || chosen[0].Value.Uint64() != 100 {
 		return restore
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -35,9 +35,9 @@ func Collect(budget int64) (release func()) {
 		defer debug.SetGCPercent(100)
 		ticker := time.NewTicker(time.Second)
 		defer ticker.Stop()
+		live := liveReader()
 		for set := 100; ; {
-			metrics.Read(sample)
-			if percent := collectorPercent(budget, int64(sample[1].Value.Uint64())); percent != set {
+			if percent := collectorPercent(budget, live()); percent != set {
 				set = percent
 				debug.SetGCPercent(set) // stops all goroutines for some microseconds
 			}

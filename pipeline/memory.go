@@ -43,13 +43,19 @@ type budget struct {
 }
 
 func newBudget(limit int64) *budget {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	b := &budget{limit: limit, collect: runtime.GC, live: func() int64 {
-		metrics.Read(sample)
-		return int64(sample[0].Value.Uint64())
-	}}
+	b := &budget{limit: limit, collect: runtime.GC, live: liveReader()}
 	b.held.Store(&usage{})
 	return b
+}
+
+// liveReader returns a function that returns the bytes live at the last collection. One goroutine at a time
+// may call it.
+func liveReader() func() int64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	return func() int64 {
+		metrics.Read(sample)
+		return int64(sample[0].Value.Uint64())
+	}
 }
 
 // Reserve implements stream.Budget.
