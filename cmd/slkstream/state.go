@@ -181,7 +181,12 @@ func discardState(ctx context.Context, c *call, client *topic.Client) error {
 }
 
 func exportState(ctx context.Context, c *call, client *topic.Client) error {
-	t := &c.Config.Topics
+	t, path := &c.Config.Topics, c.Args[0]
+	file, err := createFile(c, "export", path)
+	if err != nil {
+		return err
+	}
+	defer file.Discard()
 	list, err := admin.ExportState(ctx, client, t.Group, t.StateTopic(), c.Config.Select.Stream)
 	if err != nil {
 		return err
@@ -189,12 +194,6 @@ func exportState(ctx context.Context, c *call, client *topic.Client) error {
 	if len(list) == 0 {
 		return c.noStream()
 	}
-	path := c.Args[0]
-	file, err := createFile(c, "export", path)
-	if err != nil {
-		return err
-	}
-	defer file.Discard()
 	if err := admin.WriteExport(file, list); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
