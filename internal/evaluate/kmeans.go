@@ -4,17 +4,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"sync"
+
+	"github.com/slkstream/slkstream/internal/parallel"
 )
 
 // inParallel runs work over 0 to n-1, in one range per core.
 func inParallel(n int, work func(from, to int)) {
 	workers := min(n, runtime.GOMAXPROCS(0))
-	var group sync.WaitGroup
-	for w := range workers {
-		group.Go(func() { work(n*w/workers, n*(w+1)/workers) })
-	}
-	group.Wait()
+	parallel.Each(workers, workers, func(_, w int) { work(n*w/workers, n*(w+1)/workers) })
 }
 
 // kmeans is Lloyd's algorithm from k-means++ starts. It returns the restart with the least sum of squares.
