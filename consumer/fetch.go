@@ -69,9 +69,7 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 		}
 		if bounds.End >= 0 && b.Next >= bounds.End {
 			b.Next, b.End, b.Waiting, b.Last = bounds.End, bounds.End, 0, true
-			for n := len(raw.Records); n > 0 && raw.Records[n-1].Offset >= bounds.End; n = len(raw.Records) {
-				raw.Records = raw.Records[:n-1]
-			}
+			raw.Before(bounds.End)
 		}
 		items = make([]record.Item, 0, len(raw.Records))
 		b.Records = make([]Record, 0, len(raw.Records))

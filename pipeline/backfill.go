@@ -204,19 +204,21 @@ func (s *Stage) settings(b Backfill) (json.RawMessage, error) {
 }
 
 func (s *Stage) readPlan(ctx context.Context, job string) (*Plan, error) {
-	var plan *Plan
-	var broken error
 	prefix := []byte(planKey + job + "/")
-	_, err := s.client.ReadAll(ctx, topic.TopicPartition{Topic: s.options.State}, func(r *record.Raw) {
-		if plan != nil || r.Value == nil || !bytes.HasPrefix(r.Key, prefix) {
-			return
+	for r, err := range s.client.All(ctx, topic.TopicPartition{Topic: s.options.State}) {
+		if err != nil {
+			return nil, err
 		}
-		plan = &Plan{}
+		if r.Value == nil || !bytes.HasPrefix(r.Key, prefix) {
+			continue
+		}
+		plan := &Plan{}
 		if err := json.Unmarshal(r.Value, plan); err != nil {
-			broken = fmt.Errorf("job %s: its plan, offset %d of topic %s: %w", job, r.Offset, s.options.State, err)
+			return nil, fmt.Errorf("job %s: its plan, offset %d of topic %s: %w", job, r.Offset, s.options.State, err)
 		}
-	})
-	return plan, errors.Join(err, broken)
+		return plan, nil
+	}
+	return nil, nil
 }
 
 func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessage) (*Plan, error) {

@@ -32,7 +32,7 @@ type Comparison struct {
 	pages   map[pageAt]*[pageSize]calledBefore
 	objects map[record.Source]calledBefore // of records with several items
 	bytes   int64
-	ends    map[topic.TopicPartition]int64 // end offsets of the corrections that were read
+	ends    map[topic.TopicPartition]int64 // end offsets of what was read
 	changes map[Relabelled]int64
 	unknown int64
 }
@@ -86,12 +86,10 @@ func (c *Comparison) load(ctx context.Context, s *Stage, plan *Plan) error {
 	c.objects, c.changes = map[record.Source]calledBefore{}, map[Relabelled]int64{}
 	c.ends = map[topic.TopicPartition]int64{}
 	take := func(r *record.Raw) error { return c.result(s.resultOf(r)) }
-	if _, err := c.readAll(ctx, s, s.options.Out, nil, take); err != nil {
+	if err := c.readAll(ctx, s, s.options.Out, take); err != nil {
 		return err
 	}
-	ends, err := c.readAll(ctx, s, s.options.Corrections, nil, c.correction)
-	c.ends = ends
-	return err
+	return c.readAll(ctx, s, s.options.Corrections, c.correction)
 }
 
 // finish counts what the job's processes have written since load.
@@ -99,41 +97,34 @@ func (c *Comparison) finish(ctx context.Context, s *Stage) error {
 	if c.DryRun {
 		return nil
 	}
-	_, err := c.readAll(ctx, s, s.options.Corrections, c.ends, c.correction)
-	return err
+	return c.readAll(ctx, s, s.options.Corrections, c.correction)
 }
 
-// readAll reads a topic to its end and returns the end offsets. from holds the first offsets; nil: read
-// from since on.
-func (c *Comparison) readAll(
-	ctx context.Context, s *Stage, name string, from map[topic.TopicPartition]int64,
-	take func(*record.Raw) error,
-) (map[topic.TopicPartition]int64, error) {
-	ends := map[topic.TopicPartition]int64{}
+// readAll reads a topic to its end, from where the last call ended or from since on.
+func (c *Comparison) readAll(ctx context.Context, s *Stage, name string, take func(*record.Raw) error) error {
 	list, err := s.client.PartitionsOf(ctx, name)
 	for _, at := range list {
-		first := from[at]
-		if from == nil {
-			if first, err = s.offset(ctx, name, at.Partition, c.since); err != nil {
-				return nil, err
+		span := topic.Span{TopicPartition: at}
+		var known bool
+		if span.From, known = c.ends[at]; !known {
+			if span.From, err = s.offset(ctx, name, at.Partition, c.since); err != nil {
+				return err
 			}
 		}
-		if ends[at], err = s.offset(ctx, name, at.Partition, "latest"); err != nil {
-			return nil, err
+		if span.To, err = s.offset(ctx, name, at.Partition, "latest"); err != nil {
+			return err
 		}
-		err = s.client.ReadRange(ctx, at, first, ends[at], func(b *topic.Batch) error {
-			for i := range b.Records {
-				if err := take(&b.Records[i]); err != nil {
-					return err
-				}
+		c.ends[at] = span.To
+		for r, err := range s.client.Records(ctx, span) {
+			if err == nil {
+				err = take(r)
 			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
+			if err != nil {
+				return err
+			}
 		}
 	}
-	return ends, err
+	return err
 }
 
 // result adds a result, and ignores a record that is none.

@@ -148,7 +148,10 @@ func corrections(t *testing.T, client *topic.Client, name string) map[string]rec
 	t.Helper()
 	out := map[string]record.Correction{}
 	for p := range int32(2) {
-		_, err := client.ReadAll(t.Context(), topic.TopicPartition{Topic: name, Partition: p}, func(r *record.Raw) {
+		for r, err := range client.All(t.Context(), topic.TopicPartition{Topic: name, Partition: p}) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			var c record.Correction
 			if err := json.Unmarshal(r.Value, &c); err != nil {
 				t.Error(err)
@@ -156,9 +159,6 @@ func corrections(t *testing.T, client *topic.Client, name string) map[string]rec
 			if c.Cause.Kind != "" {
 				out[c.ID] = c
 			}
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
 	}
 	return out

@@ -22,8 +22,8 @@ import (
 type earlier struct {
 	from     record.Position // items from here on are answered again, unless done covers them
 	done     map[record.Stream]record.Position
-	relearn  []state.Episode // read again, and kept with the answers they had
-	ends     map[topic.TopicPartition]int64
+	relearn  []state.Episode   // read again, and kept with the answers they had
+	written  []topic.Span      // results and corrections when the partition was assigned
 	read     chan earlierRead  // nil: not reading
 	called   map[string]string // the latest label in the topics, by ID, of items that are read again
 	taken    bool              // the items were added to recent
@@ -143,30 +143,29 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]r
 func (s *Stage) readLast(ctx context.Context, name string, most int64, e *earlier, contains []byte,
 	take func(r *record.Raw, value []byte),
 ) error {
-	list, err := s.client.PartitionsOf(ctx, name)
-	for _, at := range list {
-		end := e.ends[at]
-		first, _, err := s.client.Bounds(ctx, name, at.Partition, false)
-		if err == nil {
-			err = s.client.ReadRange(ctx, at, max(first, end-most), end, func(b *topic.Batch) error {
-				for i := range b.Records {
-					r := &b.Records[i]
-					switch {
-					case !bytes.Contains(r.Value, contains):
-					case name == s.options.Out:
-						take(r, s.resultOf(r))
-					default:
-						take(r, r.Value)
-					}
-				}
-				return nil
-			})
+	for _, span := range e.written {
+		if span.Topic != name {
+			continue
 		}
+		// Retention may have moved it since.
+		first, err := s.client.Offset(ctx, name, span.Partition, topic.Earliest, false)
 		if err != nil {
 			return err
 		}
+		span.From = max(first, span.To-most)
+		for r, err := range s.client.Records(ctx, span) {
+			switch {
+			case err != nil:
+				return err
+			case !bytes.Contains(r.Value, contains):
+			case name == s.options.Out:
+				take(r, s.resultOf(r))
+			default:
+				take(r, r.Value)
+			}
+		}
 	}
-	return err
+	return nil
 }
 
 // resultOf returns the JSON of a record of the results topic, without the CloudEvent around it.
@@ -178,19 +177,6 @@ func (s *Stage) resultOf(r *record.Raw) []byte {
 		return event.Data
 	}
 	return r.Value
-}
-
-// earlierEnds records the end offsets of results and corrections before the owner writes to them.
-func (p *partition) earlierEnds(ctx context.Context) error {
-	e, o := p.earlier, &p.stage.options
-	e.ends = map[topic.TopicPartition]int64{}
-	list, err := p.stage.client.PartitionsOf(ctx, o.Out, o.Corrections)
-	for _, at := range list {
-		if _, e.ends[at], err = p.stage.client.Bounds(ctx, at.Topic, at.Partition, false); err != nil {
-			return err
-		}
-	}
-	return err
 }
 
 // readOfEarlier returns the channel of previous owners' items, or nil while they must not be taken.

@@ -36,8 +36,11 @@ func everything(t *testing.T, client *topic.Client, name string) (list []record.
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if _, err := client.ReadAll(ctx, topic.TopicPartition{Topic: name}, func(r *record.Raw) { list = append(list, *r) }); err != nil {
-		t.Fatal(err)
+	for r, err := range client.All(ctx, topic.TopicPartition{Topic: name}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, *r)
 	}
 	return list
 }
@@ -206,8 +209,8 @@ func TestInputEndsEarlier(t *testing.T) {
 			read(t, client, o.Out, 30)
 			stop()
 			loader := state.NewLoader(o.Group, in)
-			if _, err := client.ReadAll(t.Context(), topic.TopicPartition{Topic: o.State}, loader.Add); err != nil {
-				t.Fatal(err)
+			for _, r := range everything(t, client, o.State) {
+				loader.Add(&r)
 			}
 			restored := loader.Restore()
 			journal := *restored.Journal

@@ -28,11 +28,10 @@ func read(t *testing.T, client *topic.Client, name string, enough int) []record.
 	defer cancel()
 	for {
 		var list []record.Raw
-		n, err := client.Partitions(ctx, name)
-		if err == nil {
-			for p := range int32(n) {
-				_, failed := client.ReadAll(ctx, topic.TopicPartition{Topic: name, Partition: p}, func(r *record.Raw) { list = append(list, *r) })
-				err = errors.Join(err, failed)
+		spans, err := client.Spans(ctx, false, name)
+		for r, failed := range client.Records(ctx, spans...) {
+			if err = failed; err == nil {
+				list = append(list, *r)
 			}
 		}
 		if err != nil && !topic.Temporary(err) {

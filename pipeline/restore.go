@@ -128,7 +128,8 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	}
 	if p.recent != nil && o.Corrections != "" && o.Labels != "" && p.replay.from == p.commits.last {
 		p.earlier = newEarlier(restored, p.commits.last)
-		if err := p.earlierEnds(ctx); err != nil {
+		// Before this owner writes to them.
+		if p.earlier.written, err = s.client.Spans(ctx, false, o.Out, o.Corrections); err != nil {
 			return nil, err
 		}
 	}
@@ -170,7 +171,10 @@ func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group str
 		return nil, 0, err
 	}
 	at := topic.TopicPartition{Topic: name, Partition: a.Partition}
-	err = s.client.ReadRange(ctx, at, first, end, func(b *topic.Batch) error {
+	for b, err := range s.client.Batches(ctx, topic.Span{TopicPartition: at, From: first, To: end}) {
+		if err != nil {
+			return nil, 0, err
+		}
 		for i := range b.Records {
 			loader.Add(&b.Records[i])
 		}
@@ -180,18 +184,17 @@ func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group str
 		}
 		if b.Next >= end || !b.Undecided() {
 			moved = time.Now()
-			return nil
+			continue
 		}
 		if giveUp == nil || given || time.Since(moved) < moment {
-			return nil
+			continue
 		}
 		given = true
 		s.log.Warn("the state ends in a transaction that nobody has ended: it is given up if an earlier owner left it",
 			"topic", a.Topic, "partition", a.Partition, "state", name, "offset", b.LastStable)
-		return giveUp(ctx, at)
-	})
-	if err != nil {
-		return nil, 0, err
+		if err := giveUp(ctx, at); err != nil {
+			return nil, 0, err
+		}
 	}
 	return loader, end, nil
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
-	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/producer"
@@ -127,11 +126,11 @@ func (p *partition) inspect(ctx context.Context, committed int64) (f found, err 
 	}
 	from := max(p.stateEnd, f.stateFirst)
 	at := topic.TopicPartition{Topic: o.State, Partition: p.Partition}
-	err = client.ReadRange(ctx, at, from, f.stateEnd, func(b *topic.Batch) error {
-		f.written = f.written || slices.ContainsFunc(b.Records, func(r record.Raw) bool {
-			return state.Concerns(r.Key, o.Group, p.Topic)
-		})
-		return nil
-	})
-	return f, err
+	for r, err := range client.Records(ctx, topic.Span{TopicPartition: at, From: from, To: f.stateEnd}) {
+		if err != nil {
+			return f, err
+		}
+		f.written = f.written || state.Concerns(r.Key, o.Group, p.Topic)
+	}
+	return f, nil
 }

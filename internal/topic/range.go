@@ -3,6 +3,7 @@ package topic
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 
 	"github.com/segmentio/kafka-go"
@@ -51,37 +52,75 @@ func (c *Client) PartitionsOf(ctx context.Context, names ...string) (list []Topi
 	return list, nil
 }
 
-// ReadAll reads a partition from its start to its present end, and returns that offset.
-func (c *Client) ReadAll(ctx context.Context, at TopicPartition, take func(*record.Raw)) (end int64, err error) {
-	first, end, err := c.Bounds(ctx, at.Topic, at.Partition, false)
-	if err != nil {
-		return 0, err
-	}
-	return end, c.ReadRange(ctx, at, first, end, func(b *Batch) error {
-		for i := range b.Records {
-			take(&b.Records[i])
-		}
-		return nil
-	})
+// Span is the part of a partition from one offset up to another, which is left out.
+type Span struct {
+	TopicPartition
+	From, To    int64
+	Uncommitted bool // also records of open and aborted transactions; without, reading waits for open ones
 }
 
-// ReadRange reads a partition from the offset first to end. It waits for open transactions before the end,
-// because another owner's may lie before records that this one committed. Reaching the offset ends it, not a
-// record: compaction leaves gaps.
-func (c *Client) ReadRange(ctx context.Context, at TopicPartition, first, end int64, take func(*Batch) error) error {
-	reader := c.NewReader(ReaderSettings{Topic: at.Topic, Partition: at.Partition, Offset: first, MaxBytes: 8 << 20})
-	for position := first; position < end; {
-		b, err := reader.Read(ctx)
-		if err != nil {
-			return fmt.Errorf("read %s/%d: %w", at.Topic, at.Partition, err)
+// Spans returns what the partitions of topics hold now. It leaves out missing topics and empty names.
+// committed: up to the last stable offsets, else up to the high watermarks.
+func (c *Client) Spans(ctx context.Context, committed bool, names ...string) (list []Span, err error) {
+	partitions, err := c.PartitionsOf(ctx, names...)
+	for _, at := range partitions {
+		span := Span{TopicPartition: at}
+		if span.From, span.To, err = c.Bounds(ctx, at.Topic, at.Partition, committed); err != nil {
+			return nil, err
 		}
-		position = b.Next
-		for n := len(b.Records); n > 0 && b.Records[n-1].Offset >= end; n = len(b.Records) {
-			b.Records = b.Records[:n-1]
-		}
-		if err := take(b); err != nil {
-			return err
+		list = append(list, span)
+	}
+	return list, err
+}
+
+// Batches reads a span. Reaching its end ends it, not a record: compaction leaves gaps. After an error it
+// yields no more.
+func (c *Client) Batches(ctx context.Context, s Span) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		reader := c.NewReader(ReaderSettings{
+			Topic: s.Topic, Partition: s.Partition, Offset: s.From, Uncommitted: s.Uncommitted, MaxBytes: 8 << 20,
+		})
+		for reader.Position() < s.To {
+			b, err := reader.Read(ctx)
+			if err != nil {
+				yield(nil, fmt.Errorf("read %s: %w", s.TopicPartition, err))
+				return
+			}
+			b.Before(s.To)
+			if !yield(b, nil) {
+				return
+			}
 		}
 	}
-	return nil
+}
+
+// Records yields the records of spans, one span after the other; see Batches.
+func (c *Client) Records(ctx context.Context, spans ...Span) iter.Seq2[*record.Raw, error] {
+	return func(yield func(*record.Raw, error) bool) {
+		for _, s := range spans {
+			for b, err := range c.Batches(ctx, s) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				for i := range b.Records {
+					if !yield(&b.Records[i], nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// All yields the records that a partition holds now; see Batches.
+func (c *Client) All(ctx context.Context, at TopicPartition) iter.Seq2[*record.Raw, error] {
+	return func(yield func(*record.Raw, error) bool) {
+		first, end, err := c.Bounds(ctx, at.Topic, at.Partition, false)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		c.Records(ctx, Span{TopicPartition: at, From: first, To: end})(yield)
+	}
 }

@@ -41,6 +41,15 @@ type Batch struct {
 	buffer []byte
 }
 
+// Before drops the records from an offset on.
+func (b *Batch) Before(end int64) {
+	n := len(b.Records)
+	for n > 0 && b.Records[n-1].Offset >= end {
+		n--
+	}
+	b.Records = b.Records[:n]
+}
+
 // Undecided says whether an open transaction blocks the reader.
 func (b *Batch) Undecided() bool { return b.Next == b.LastStable && b.LastStable < b.HighWatermark }
 

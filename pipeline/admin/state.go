@@ -34,10 +34,13 @@ type Remembered struct {
 // of any group.
 func loadAll(ctx context.Context, client *topic.Client, name string, partition int32, group string) (map[string]*state.Restored, error) {
 	loaders := map[string]*state.Loader{}
-	_, err := client.ReadAll(ctx, topic.TopicPartition{Topic: name, Partition: partition}, func(r *record.Raw) {
+	for r, err := range client.All(ctx, topic.TopicPartition{Topic: name, Partition: partition}) {
+		if err != nil {
+			return nil, err
+		}
 		_, input, ok := state.Input(r.Key)
 		if !ok {
-			return // a backfill's plan
+			continue // a backfill's plan
 		}
 		loader := loaders[input]
 		if loader == nil {
@@ -45,12 +48,12 @@ func loadAll(ctx context.Context, client *topic.Client, name string, partition i
 			loaders[input] = loader
 		}
 		loader.Add(r)
-	})
+	}
 	restored := map[string]*state.Restored{}
 	for input, loader := range loaders {
 		restored[input] = loader.Restore()
 	}
-	return restored, err
+	return restored, nil
 }
 
 // eachState calls do with the state of each input partition in a state topic: of the group or, with "", of any.

@@ -30,7 +30,7 @@ func TestExamplesInForce(t *testing.T) {
 		t.Errorf("before the topic is read: %v", counts)
 	}
 	l.options.Most = 2
-	records := l.begin(1)
+	records := newHistory(1, l.options.Support, l.options.Most)
 	add := func(what record.Label) {
 		records.add(0, records.next[0], time.Unix(records.next[0], 0), what)
 		records.next[0]++

@@ -59,40 +59,30 @@ func (e *Entry) Stream() string {
 func ReadEntries(
 	ctx context.Context, client *topic.Client, name string, decode record.Options, log *slog.Logger,
 ) ([]Entry, error) {
-	n, err := client.Partitions(ctx, name)
+	l := New(Options{Client: client, Topic: name, Decode: decode, Log: log})
+	spans, err := l.spans(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("labels topic %s: %w", name, err)
 	}
-	decode.StreamBy = ""
-	decoder, err := record.NewDecoder(decode)
+	records, err := l.begin(len(spans))
 	if err != nil {
 		return nil, err
 	}
-	records := newHistory(n, nil, 0)
 	records.room = math.MaxInt
 	var entries []Entry
 	added := map[*Record]int{}
-	for p := range n {
-		end, err := client.ReadAll(ctx, topic.TopicPartition{Topic: name, Partition: int32(p)}, func(r *record.Raw) {
-			what, err := decoder.DecodeLabel(ctx, r)
-			if err != nil {
-				log.Warn("a record of the labels topic cannot be used", "topic", name, "partition", p, "offset", r.Offset,
-					"error", err)
-				return
-			}
-			entry := Entry{
-				Label: what, Partition: int32(p), Offset: r.Offset, Written: r.Time, Key: string(r.Key), Holds: true,
-			}
-			if kept := records.add(p, r.Offset, r.Time, what); kept != nil {
-				entry.Key = kept.Key
-				added[kept] = len(entries)
-			}
-			entries = append(entries, entry)
-		})
-		if err != nil {
-			return nil, fmt.Errorf("labels topic %s: %w", name, err)
+	err = l.load(ctx, records, spans, nil, func(r *record.Raw, what record.Label, kept *Record) {
+		entry := Entry{
+			Label: what, Partition: r.Partition, Offset: r.Offset, Written: r.Time, Key: string(r.Key), Holds: true,
 		}
-		records.next[p] = end
+		if kept != nil {
+			entry.Key = kept.Key
+			added[kept] = len(entries)
+		}
+		entries = append(entries, entry)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("labels topic %s: %w", name, err)
 	}
 	v := records.version(records.root, records.next)
 	for i := range entries {

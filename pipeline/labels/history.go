@@ -53,6 +53,7 @@ func (r *Record) atOffset(offset int64) int { return cmp.Compare(r.offset, offse
 // history holds the records of the labels topic that this process has read: those in force, and replaced
 // ones while there is room. Versions of the labels can be made from them for any offsets they reach.
 type history struct {
+	decoder *record.Decoder // of the topic's records; nil: none are read
 	support map[string]*stream.Example
 	most    int // most examples of the topic in force, the latest; 0: no bound
 	next    Position

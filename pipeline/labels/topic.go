@@ -10,11 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/segmentio/kafka-go"
 
 	"github.com/slkstream/slkstream/internal/ordered"
 	"github.com/slkstream/slkstream/internal/record"
@@ -97,15 +98,18 @@ func New(o Options) *Topic {
 	o.Watch, o.Patience = cmp.Or(o.Watch, 5*time.Second), cmp.Or(o.Patience, 45*time.Second)
 	l := &Topic{options: o}
 	l.agreed.changed = make(chan struct{}, 1)
-	l.current.Store(l.begin(0).root)
+	l.current.Store(newHistory(0, o.Support, o.Most).root)
 	return l
 }
 
 // Current returns the labels in force.
 func (l *Topic) Current() *Version { return l.current.Load() }
 
-func (l *Topic) begin(partitions int) *history {
-	return newHistory(partitions, l.options.Support, l.options.Most)
+// begin returns an empty history, with a decoder of its own.
+func (l *Topic) begin(partitions int) (h *history, err error) {
+	h = newHistory(partitions, l.options.Support, l.options.Most)
+	h.decoder, err = record.NewDecoder(l.options.Decode)
+	return h, err
 }
 
 // errRemade is returned when the labels topic was deleted and created again, or has more partitions than are
@@ -162,40 +166,46 @@ func (l *Topic) Failing() error {
 	return l.trouble
 }
 
-// read follows the topic once from its start and calls ready at its end. It returns on a permanent error, and
-// when the topic has more partitions or was created again.
+// read loads the topic, calls ready, and follows it. It returns on a permanent error, and when the topic has
+// more partitions or was created again.
 func (l *Topic) read(ctx context.Context, ready func()) error {
-	n, err := l.options.Client.AwaitTopic(ctx, l.options.Log, l.options.Topic)
+	o := &l.options
+	what := "looking for the labels topic " + o.Topic
+	id, err := topic.Await(ctx, o.Client, o.Log, what, func() (topic.ID, error) { return o.Client.ID(ctx, o.Topic) })
 	if err != nil {
 		return err
 	}
-	what := "looking for the labels topic " + l.options.Topic
-	id, err := topic.Await(ctx, l.options.Client, l.options.Log, what, func() (topic.ID, error) { return l.options.Client.ID(ctx, l.options.Topic) })
+	what = "reading the labels topic " + o.Topic
+	spans, err := topic.Await(ctx, o.Client, o.Log, what, func() ([]topic.Span, error) { return l.spans(ctx) })
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	records := l.begin(n)
+	n := len(spans)
+	records, err := l.begin(n)
+	if err != nil {
+		return err
+	}
+	records.next = append(records.next, markOf(id)...)
 	if len(l.lettered) != n {
 		l.lettered = make([]int64, n)
 	}
+	if err := l.load(ctx, records, spans, l.lettered, nil); err != nil {
+		return err
+	}
+	l.writeLetters(ctx, l.show(records)...)
+	o.Log.Info("labels read", "topic", o.Topic, "examples", l.current.Load().Labels.Len())
+	ready()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	type part struct {
 		partition int
 		batch     *topic.Batch
 		err       error
 	}
 	parts := make(chan part)
-	first := make([]int64, n)
-	for p := range n {
-		first[p], err = topic.Await(ctx, l.options.Client, l.options.Log, "reading the labels topic "+l.options.Topic, func() (int64, error) {
-			return l.options.Client.Offset(ctx, l.options.Topic, int32(p), topic.Earliest, false)
-		})
-		if err != nil {
-			return err
-		}
+	for p, span := range spans {
 		go func() {
-			reader := l.options.Client.NewReader(topic.ReaderSettings{Topic: l.options.Topic, Partition: int32(p), Offset: first[p]})
+			reader := o.Client.NewReader(topic.ReaderSettings{Topic: o.Topic, Partition: span.Partition, Offset: span.To})
 			for {
 				batch, err := reader.Read(ctx)
 				select {
@@ -209,17 +219,10 @@ func (l *Topic) read(ctx context.Context, ready func()) error {
 			}
 		}()
 	}
-	records.next = slices.Concat(first, markOf(id))
-	decoder, err := record.NewDecoder(l.options.Decode)
-	if err != nil {
-		return err
-	}
-	behind := n
 	waiting := waiting{since: make([]time.Time, n)}
-	atEnd := make([]bool, n)
 	publish := time.NewTimer(time.Hour)
 	defer publish.Stop()
-	watch := time.NewTicker(l.options.Watch)
+	watch := time.NewTicker(o.Watch)
 	defer watch.Stop()
 	changed, pause := false, 20*time.Millisecond // records that arrive together become one version
 	for {
@@ -228,47 +231,69 @@ func (l *Topic) read(ctx context.Context, ready func()) error {
 			return ctx.Err()
 		case <-publish.C:
 			begin := time.Now()
-			l.writeLetters(ctx, l.show(records))
+			l.writeLetters(ctx, l.show(records)...)
 			pause = max(20*time.Millisecond, 20*time.Since(begin)) // publishing takes at most a twentieth of a core
 			changed = false
 		case <-watch.C:
-			if now, err := l.options.Client.Partitions(ctx, l.options.Topic); err == nil && now > n {
+			if now, err := o.Client.Partitions(ctx, o.Topic); err == nil && now > n {
 				return errRemade
 			}
-			if now, err := l.options.Client.ID(ctx, l.options.Topic); err == nil && id != (topic.ID{}) && now != id {
+			if now, err := o.Client.ID(ctx, o.Topic); err == nil && id != (topic.ID{}) && now != id {
 				return errRemade
 			}
 		case <-l.agreed.changed:
-			l.writeLetters(ctx, l.misfits(l.current.Load()))
+			l.writeLetters(ctx, l.misfits(l.current.Load())...)
 		case part := <-parts:
 			if part.err != nil {
 				return part.err
 			}
-			letters, err := l.take(ctx, records, decoder, part.partition, part.batch, l.lettered[part.partition])
-			if err != nil {
-				return err
+			for i := range part.batch.Records {
+				if _, _, err := l.take(ctx, records, &part.batch.Records[i], l.lettered); err != nil {
+					return err
+				}
 			}
+			records.next[part.partition] = part.batch.Next
 			if open, changed := waiting.add(l.options, part.partition, part.batch); changed {
 				l.setFailing(open)
 			}
-			if len(part.batch.Records) > 0 && behind == 0 && !changed {
+			if len(part.batch.Records) > 0 && !changed {
 				changed = true
 				publish.Reset(pause)
 			}
-			if !atEnd[part.partition] && part.batch.Next >= part.batch.LastStable {
-				atEnd[part.partition] = true
-				if behind--; behind == 0 {
-					letters = append(letters, l.show(records)...)
-					l.options.Log.Info("labels read", "topic", l.options.Topic, "examples", l.current.Load().Labels.Len())
-					ready()
-				}
-			}
-			l.writeLetters(ctx, letters)
-			if ctx.Err() == nil {
-				l.lettered[part.partition] = max(l.lettered[part.partition], part.batch.Next)
-			}
 		}
 	}
+}
+
+// spans returns what the topic's partitions hold now; an error if there is no topic.
+func (l *Topic) spans(ctx context.Context) ([]topic.Span, error) {
+	spans, err := l.options.Client.Spans(ctx, true, l.options.Topic)
+	if err == nil && len(spans) == 0 {
+		err = fmt.Errorf("topic %s: %w", l.options.Topic, kafka.UnknownTopicOrPartition)
+	}
+	return spans, err
+}
+
+// load adds the records of spans, one for each partition from 0 on, and calls added, unless nil, with each that
+// can be used. It writes dead letters for the others from the offsets lettered on; nil: none.
+func (l *Topic) load(ctx context.Context, records *history, spans []topic.Span, lettered []int64,
+	added func(r *record.Raw, what record.Label, kept *Record),
+) error {
+	for r, err := range l.options.Client.Records(ctx, spans...) {
+		if err != nil {
+			return err
+		}
+		what, kept, err := l.take(ctx, records, r, lettered)
+		if err != nil {
+			return err
+		}
+		if added != nil && what != nil {
+			added(r, *what, kept)
+		}
+	}
+	for p, span := range spans {
+		records.next[p] = span.To
+	}
+	return nil
 }
 
 // show makes a version of the records read so far current, and returns dead letters for names that cannot
@@ -306,39 +331,41 @@ func (l *Topic) show(records *history) (letters []record.Out) {
 	return letters
 }
 
-// take adds a batch and returns dead letters for records that cannot be used, from the offset lettered on.
+// take adds a record and returns what it says, and what was kept of it; nil: it cannot be used. It writes the
+// dead letter of that, or of an example that does not fit the feed, from the offsets lettered on; nil: none.
 func (l *Topic) take(
-	ctx context.Context, records *history, decoder *record.Decoder, partition int, batch *topic.Batch,
-	lettered int64,
-) (letters []record.Out, err error) {
-	for i := range batch.Records {
-		r := &batch.Records[i]
-		what, err := decoder.DecodeLabel(ctx, r)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			l.options.Log.Warn("a record of the labels topic cannot be used", "topic", l.options.Topic, "partition", partition,
-				"offset", r.Offset, "error", err)
-			if r.Offset >= lettered {
-				letters = append(letters, record.DeadLetter(l.options.Dead, r, err.Error(), 0))
-			}
-			continue
-		}
+	ctx context.Context, records *history, r *record.Raw, lettered []int64,
+) (says *record.Label, kept *Record, err error) {
+	var letter record.Out
+	var bad bool
+	what, fault := records.decoder.DecodeLabel(ctx, r)
+	switch {
+	case ctx.Err() != nil:
+		return nil, nil, ctx.Err()
+	case fault != nil:
+		l.options.Log.Warn("a record of the labels topic cannot be used", "topic", l.options.Topic,
+			"partition", r.Partition, "offset", r.Offset, "error", fault)
+		letter, bad = record.DeadLetter(l.options.Dead, r, fault.Error(), 0), true
+	default:
 		l.mutex.Lock()
-		added := records.add(partition, r.Offset, r.Time, what)
+		says, kept = &what, records.add(int(r.Partition), r.Offset, r.Time, what)
 		l.mutex.Unlock()
-		if letter, bad := l.misfit(added); bad && r.Offset >= lettered {
-			letters = append(letters, letter)
+		letter, bad = l.misfit(kept)
+	}
+	if lettered != nil {
+		if bad && r.Offset >= lettered[r.Partition] {
+			l.writeLetters(ctx, letter)
+		}
+		if ctx.Err() == nil {
+			lettered[r.Partition] = max(lettered[r.Partition], r.Offset+1)
 		}
 	}
-	records.next[partition] = batch.Next
-	return letters, nil
+	return says, kept, nil
 }
 
 // writeLetters writes dead letters. Every process reads the topic to its end at startup, so a letter may be
 // written more than once. A letter that cannot be written is logged; the labels take effect all the same.
-func (l *Topic) writeLetters(ctx context.Context, letters []record.Out) {
+func (l *Topic) writeLetters(ctx context.Context, letters ...record.Out) {
 	for i := range letters {
 		if err := l.options.Client.Write(ctx, letters[i:i+1]); err != nil && ctx.Err() == nil {
 			l.options.Log.Error("a dead letter of the labels topic cannot be written", "topic", l.options.Dead, "error", err)
@@ -354,33 +381,34 @@ func (l *Topic) At(ctx context.Context, next Position, near *Version) (*Version,
 	if v, ok := l.held(next, near); ok {
 		return v, nil
 	}
-	n, err := l.options.Client.Partitions(ctx, l.options.Topic)
+	return l.readTo(ctx, next)
+}
+
+// readTo reads the topic up to a position, and returns the version there; nil: up to its present end.
+func (l *Topic) readTo(ctx context.Context, next Position) (*Version, error) {
+	spans, err := l.spans(ctx)
 	if err != nil {
 		return nil, err
 	}
 	offsets, mark := next.split()
-	offsets = offsets[:min(n, len(offsets))]
-	records := l.begin(len(offsets))
-	records.room = 0
-	decoder, err := record.NewDecoder(l.options.Decode)
+	if next != nil {
+		spans = spans[:min(len(spans), len(offsets))]
+		for p := range spans {
+			spans[p].To = min(spans[p].To, offsets[p])
+		}
+	}
+	records, err := l.begin(len(spans))
 	if err != nil {
 		return nil, err
 	}
-	for p, end := range offsets {
-		at := topic.TopicPartition{Topic: l.options.Topic, Partition: int32(p)}
-		first, last, err := l.options.Client.Bounds(ctx, at.Topic, at.Partition, false)
-		if err != nil {
-			return nil, err
-		}
-		err = l.options.Client.ReadRange(ctx, at, first, min(end, last), func(batch *topic.Batch) error {
-			_, err := l.take(ctx, records, decoder, p, batch, math.MaxInt64)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+	records.room = 0
+	if err := l.load(ctx, records, spans, nil, nil); err != nil {
+		return nil, err
 	}
-	return records.version(records.root, append(offsets, mark...)), nil
+	if next == nil {
+		offsets = records.next
+	}
+	return records.version(records.root, append(offsets[:len(spans):len(spans)], mark...)), nil
 }
 
 // remade says whether a position is of a topic that was deleted, so that replay can use only the labels that
@@ -430,14 +458,8 @@ func (l *Topic) Fix(v *Version) {
 func Read(
 	ctx context.Context, client *topic.Client, name string, decode record.Options, support []stream.Example, log *slog.Logger,
 ) (*stream.Labels, error) {
-	n, err := client.Partitions(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("labels topic %s: %w", name, err)
-	}
-	toEnd := slices.Repeat([]int64{math.MaxInt64}, n)
-	v, err := New(Options{
-		Client: client, Topic: name, Decode: decode, Support: support, Log: log,
-	}).At(ctx, toEnd, nil)
+	l := New(Options{Client: client, Topic: name, Decode: decode, Support: support, Log: log})
+	v, err := l.readTo(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("labels topic %s: %w", name, err)
 	}
