@@ -37,7 +37,9 @@ func (s *assignments) clamp(p int, class int32) {
 		s.write(p, []element{{class, 1}})
 		return
 	}
-	s.values[p*s.k+int(class)] = 1
+	row := s.row(p)
+	clear(row)
+	row[class] = 1
 }
 
 // ahead is how many points in advance a point's neighbours are prefetched: rows of S are scattered in memory,

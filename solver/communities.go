@@ -7,16 +7,12 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// fewCommunities is where aggregation stops: few enough to merge pair by pair, many enough that merging
-// decides the result.
-const fewCommunities = 400
-
 // communities divides a graph into k clusters. Local moving by modularity starts from single points and is
-// repeated on the aggregated graph until few communities remain. Then the pair with the largest B_ij / (vol_i
-// vol_j) is merged until k are left; with k 0 until no pair is tied more than by chance, B_ij <= vol_i vol_j
-// / total, where another merge would lower the modularity. If more than k clusters are left without a tied
-// pair, they are joined by the means of their rows. communities returns the cluster of each point and the
-// number of clusters.
+// repeated on the aggregated graph while it leaves k communities. Then the pair with the largest B_ij /
+// (vol_i vol_j) is merged until k are left; with k 0 until no pair is tied more than by chance, B_ij <=
+// vol_i vol_j / total, where another merge would lower the modularity. If more than k clusters are left
+// without a tied pair, they are joined by the means of their rows. communities returns the cluster of each
+// point and the number of clusters.
 func communities(a *index.Affinity, k int, rows *Points, random *rand.Rand) ([]int32, int) {
 	net, member := coarse(a, k, random)
 	part, count := net.merge(k, nil)
@@ -28,15 +24,15 @@ func communities(a *index.Affinity, k int, rows *Points, random *rand.Rand) ([]i
 	return member, count
 }
 
-// coarse aggregates the points of a graph until few communities remain, but at least the given number. It
-// returns their network and the community of each point.
+// coarse aggregates the points of a graph into the fewest communities that local moving finds, but at least
+// the given number. It returns their network and the community of each point.
 func coarse(a *index.Affinity, least int, random *rand.Rand) (*network, []int32) {
 	net := fromAffinity(a)
 	member := make([]int32, a.N()) // node of the present network
 	for p := range member {
 		member[p] = int32(p)
 	}
-	for net.n() > max(fewCommunities, least) {
+	for net.n() > least {
 		part, count := net.move(random)
 		if count < least || count == net.n() {
 			break
