@@ -111,32 +111,10 @@ func (k *checker) decoder() (*record.Decoder, error) {
 
 // read reads the latest records of every partition of a topic, or all of them if latest is 0.
 func (k *checker) read(ctx context.Context, name string, latest int64, use func(*record.Raw)) error {
-	committed := k.config.Delivery.Isolation == "read-committed"
 	partitions, err := k.client.Partitions(ctx, name)
-	if err != nil {
-		return err
+	for p := 0; p < partitions && err == nil; p++ {
+		at := topic.TopicPartition{Topic: name, Partition: int32(p)}
+		err = within(ctx, func(ctx context.Context) error { return readLatest(ctx, k.client, at, latest, use) })
 	}
-	for p := range partitions {
-		err := within(ctx, func(ctx context.Context) error {
-			at := topic.TopicPartition{Topic: name, Partition: int32(p)}
-			from, end, err := k.client.Bounds(ctx, name, at.Partition, committed)
-			if err != nil {
-				return err
-			}
-			if latest > 0 {
-				from = max(from, end-latest)
-			}
-			for raw, err := range readRecords(ctx, k.client, at, from, end, committed) {
-				if err != nil {
-					return err
-				}
-				use(raw)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -115,9 +114,9 @@ type figure struct {
 	text string // for the progress line; "" omits it
 }
 
-// report runs work and reports figures meanwhile: on a terminal in the progress line, else in the log, once a
-// minute. figures returns the present values.
-func (c *call) report(ctx context.Context, figures func() []figure, work func(context.Context) error) error {
+// report shows figures until stop is called: on a terminal in the progress line, else in the log, once a minute.
+// figures returns the present values.
+func (c *call) report(figures func() []figure) (stop func()) {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -145,10 +144,10 @@ func (c *call) report(ctx context.Context, figures func() []figure, work func(co
 			}
 		}
 	}()
-	err := work(ctx)
-	close(done)
-	<-stopped
-	return err
+	return func() {
+		close(done)
+		<-stopped
+	}
 }
 
 func lineOf(figures []figure) string {

@@ -100,7 +100,7 @@ func showDead(ctx context.Context, c *call, client *topic.Client) error {
 	if err != nil {
 		return err
 	}
-	reader, lines := &recordReader{client: client, committed: true}, json.NewEncoder(c.Out)
+	reader, lines := newRecordReader(client), json.NewEncoder(c.Out)
 	for i := range letters {
 		l := letters[i] // a copy, so that the texts added to it are freed
 		letter, err := l.whole(ctx, reader)
@@ -136,7 +136,7 @@ func replayDead(ctx context.Context, c *call, client *topic.Client) error {
 		return err
 	}
 	replayed, before, cut, dry := 0, 0, 0, c.Config.Change.DryRun
-	reader := &recordReader{client: client, committed: true}
+	reader := newRecordReader(client)
 	speed := pace{c.Config.Feed.Rate, time.Now()}
 	for i := range letters {
 		l := &letters[i]

@@ -29,7 +29,7 @@ func chosenLetters(ctx context.Context, c *call, client *topic.Client) ([]deadLe
 }
 
 // whole returns a letter that readLetters has listed, with its record.
-func (l *deadLetter) whole(ctx context.Context, reader *recordReader) (record.Letter, error) {
+func (l *deadLetter) whole(ctx context.Context, reader recordReader) (record.Letter, error) {
 	raw, err := reader.at(ctx, l.at, l.offset)
 	if err != nil {
 		return record.Letter{}, fmt.Errorf("dead letter %s: %w", l.Position, err)
@@ -48,14 +48,7 @@ func readLetters(ctx context.Context, client *topic.Client, name string, keep fu
 	replayed := map[string]bool{}
 	for p := range int32(partitions) {
 		at := topic.TopicPartition{Topic: name, Partition: p}
-		first, end, err := client.Bounds(ctx, name, p, true)
-		if err != nil {
-			return nil, err
-		}
-		for raw, err := range readRecords(ctx, client, at, first, end, true) {
-			if err != nil {
-				return nil, err
-			}
+		err := readLatest(ctx, client, at, 0, func(raw *record.Raw) {
 			if letter, ok := record.ReplayedLetter(raw); ok {
 				replayed[letter] = true
 			}
@@ -67,6 +60,9 @@ func readLetters(ctx context.Context, client *topic.Client, name string, keep fu
 			if ok && keep(&letter) {
 				letters = append(letters, letter)
 			}
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	for i := range letters {

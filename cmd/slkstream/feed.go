@@ -52,19 +52,13 @@ func feed(ctx context.Context, c *call) error {
 		labels: column{"labels-file", labels}, keys: column{"keys", keys},
 		pace: pace{c.Config.Feed.Rate, time.Now()},
 	}
-	err = c.report(ctx, f.figures, func(ctx context.Context) error {
-		for {
-			total, err := f.file(ctx, c)
-			if err != nil && !errors.Is(err, context.Canceled) {
-				return err
-			}
-			if err != nil || !c.Config.Feed.Loop || total == 0 {
-				return nil
-			}
+	defer c.report(f.figures)()
+	for again := true; again; {
+		total, err := f.file(ctx, c)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
 		}
-	})
-	if err != nil {
-		return err
+		again = err == nil && total > 0 && c.Config.Feed.Loop
 	}
 	c.Log.Info("fed", "records", f.sent.Load(), "topic", out, "took",
 		time.Since(f.began).Round(time.Millisecond))

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
@@ -141,7 +140,7 @@ func giveFile(s *file.Settings, given config.Solver) {
 func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result) (err error) {
 	list, path := json.NewEncoder(io.Discard), c.Config.Files.Output
 	if len(f.bad) > 0 && path != "-" {
-		part, err := table.CreateBeside(path + ".bad.jsonl")
+		part, err := table.CreateBeside(path+".bad.jsonl", true)
 		if err != nil {
 			return fmt.Errorf("skip-bad: %w", err)
 		}
@@ -191,14 +190,10 @@ func isNPY(path string) bool { return strings.EqualFold(filepath.Ext(path), ".np
 func sixDecimals(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 func createOutput(c *call) (*table.Output, error) {
-	path, force := c.Config.Files.Output, c.Config.Change.Force
-	if path == "-" {
-		return table.Print(c.Out), nil
+	if path := c.Config.Files.Output; path != "-" {
+		return table.Create(path, c.Config.Change.Force)
 	}
-	if err := refuseExisting(path, force); err != nil {
-		return nil, err
-	}
-	return table.Create(path, force)
+	return table.Print(c.Out), nil
 }
 
 // createFile begins the file of a setting, before long work; nil if path is empty.
@@ -206,20 +201,9 @@ func createFile(c *call, setting, path string) (*table.Part, error) {
 	if path == "" {
 		return nil, nil
 	}
-	err := refuseExisting(path, c.Config.Change.Force)
-	var part *table.Part
-	if err == nil {
-		part, err = table.CreateBeside(path)
-	}
+	part, err := table.CreateBeside(path, c.Config.Change.Force)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
 	return part, nil
-}
-
-func refuseExisting(path string, force bool) error {
-	if _, err := os.Stat(path); err == nil && !force {
-		return fmt.Errorf("%s exists; --force overwrites it", path)
-	}
-	return nil
 }

@@ -95,11 +95,7 @@ func (f *labelledFile) each(use func(table.Row) error, skip func(*table.BadRow) 
 	if !f.skip {
 		skip = nil
 	}
-	source, err := table.Open(f.path, f.columns)
-	if err != nil {
-		return err
-	}
-	return eachRowOf(source, use, skip)
+	return eachRow(f.path, f.columns, use, skip)
 }
 
 // survey counts the rows and returns the class of each, -1 for a row without a label; nil if no row has one,
@@ -163,7 +159,7 @@ func (f *labelledFile) readClassVectors(path string, class func(string) int32) (
 		}
 		vectors[y] = slices.Clone(of.Vector)
 		return nil
-	})
+	}, nil)
 	if err == nil && row == 0 {
 		err = fmt.Errorf("%s: no rows", path)
 	}

@@ -127,7 +127,7 @@ func skip(ctx context.Context, c *call) error {
 			source.Offset, first, end)
 	}
 	at := topic.TopicPartition{Topic: source.Topic, Partition: source.Partition}
-	raw, err := (&recordReader{client: client}).at(ctx, at, source.Offset)
+	raw, err := newRecordReader(client).at(ctx, at, source.Offset)
 	if err != nil {
 		return fmt.Errorf("%s/%d has no record at offset %d: %w", at.Topic, at.Partition, source.Offset, err)
 	}

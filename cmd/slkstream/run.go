@@ -88,7 +88,8 @@ func runStage(ctx context.Context, c *call, client *topic.Client, options pipeli
 	defer func() { out.totals(began) }()
 	defer pipeline.Collect(options.Budget)()
 	return serveWhile(ctx, c, stage, page, func(ctx context.Context, _ net.Addr) error {
-		return c.report(ctx, out.figures, func(ctx context.Context) error { return work(ctx, stage) })
+		defer c.report(out.figures)()
+		return work(ctx, stage)
 	})
 }
 

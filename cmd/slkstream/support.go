@@ -45,7 +45,7 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 				Vector: slices.Clone(row.Vector), Model: cmp.Or(row.Model, c.Stage.Model),
 			})
 			return nil
-		})
+		}, nil)
 		if err == nil && labels != nil && number < len(labels) {
 			err = fmt.Errorf("%s has %d rows, %s has %d labels (support-labels)", path, number,
 				c.Stage.SupportLabels, len(labels))
@@ -91,13 +91,13 @@ func columns(c *config.Config) table.Columns {
 	return table.Columns{Vector: c.Stage.Field("vector"), ID: c.Stage.Field("id"), Label: c.Stage.Field("label")}
 }
 
-// eachRow reads a file to its end. Its error counts all bad rows.
-func eachRow(path string, names table.Columns, use func(table.Row) error) error {
+// eachRow is eachRowOf the rows of a file.
+func eachRow(path string, names table.Columns, use func(table.Row) error, skip func(*table.BadRow) error) error {
 	source, err := table.Open(path, names)
 	if err != nil {
 		return err
 	}
-	return eachRowOf(source, use, nil)
+	return eachRowOf(source, use, skip)
 }
 
 // eachRowOf reads a source to its end and closes it. Bad rows go to skip. If skip is nil, the error counts

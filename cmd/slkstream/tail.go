@@ -97,14 +97,23 @@ func follow(ctx context.Context, c *call, client *topic.Client, at topic.TopicPa
 			return fmt.Errorf("to: %w", err)
 		}
 	}
-	for raw, err := range readRecords(ctx, client, at, offset, end, committed) {
+	reader := client.NewReader(topic.ReaderSettings{
+		Topic: at.Topic, Partition: at.Partition, Offset: offset, Uncommitted: !committed,
+	})
+	for reader.Position() < end {
+		batch, err := reader.Read(ctx)
 		if err != nil {
 			return err
 		}
-		select {
-		case out <- raw:
-		case <-ctx.Done():
-			return ctx.Err()
+		for i := range batch.Records {
+			if batch.Records[i].Offset >= end {
+				return nil
+			}
+			select {
+			case out <- &batch.Records[i]:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 	}
 	return nil

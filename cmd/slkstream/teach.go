@@ -19,21 +19,36 @@ var teachCommand = command{
 }
 
 func teach(ctx context.Context, c *call) error {
-	labels := c.Config.Topics.Labels
+	labels, change, path := c.Config.Topics.Labels, &c.Config.Change, c.Args[0]
 	var records []record.Out
-	add := func(out record.Out) { records = append(records, out) }
-	var err error
-	if c.Config.Change.Forget {
-		err = eachID(c.Args[0], func(id string) { add(record.Forget(labels, id)) })
-	} else {
-		at := time.Now().UTC()
-		err = eachExample(c.Args[0], columns(c.Config), func(e *record.Example) {
-			if e.By = c.Config.Change.By; e.By != "" {
-				e.At = at
+	at, done, skip := time.Now().UTC(), "taught", (func(*table.BadRow) error)(nil)
+	if change.Forget {
+		done, skip = "forgotten", func(bad *table.BadRow) error {
+			if bad.ID == "" {
+				return fmt.Errorf("%w, and no id by which it could be forgotten", bad)
 			}
-			add(record.Teach(labels, e))
-		})
+			records = append(records, record.Forget(labels, bad.ID))
+			return nil
+		}
 	}
+	// A later row may be bad, so nothing is sent yet.
+	err := eachRow(path, columns(c.Config), func(row table.Row) error {
+		switch {
+		case row.ID == "":
+			return fmt.Errorf("%s: row %d has no id, by which it could be corrected or forgotten", path, len(records))
+		case change.Forget:
+			records = append(records, record.Forget(labels, row.ID))
+			return nil
+		case row.Label == "":
+			return fmt.Errorf("%s: row %d has no label", path, len(records))
+		}
+		e := record.Example{ID: row.ID, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector}
+		if e.By = change.By; e.By != "" {
+			e.At = at
+		}
+		records = append(records, record.Teach(labels, &e))
+		return nil
+	}, skip)
 	if err != nil {
 		return err
 	}
@@ -44,44 +59,6 @@ func teach(ctx context.Context, c *call) error {
 	if err := c.writeLabels(ctx, client, records...); err != nil {
 		return err
 	}
-	done := "taught"
-	if c.Config.Change.Forget {
-		done = "forgotten"
-	}
 	c.Log.Info(done, "examples", len(records), "topic", labels)
 	return nil
-}
-
-// eachID reads the ids of the examples to be forgotten.
-func eachID(path string, use func(string)) error {
-	source, err := table.OpenIDs(path)
-	if err != nil {
-		return err
-	}
-	number := 0
-	return eachRowOf(source, func(row table.Row) error {
-		if row.ID == "" {
-			return fmt.Errorf("%s: row %d has no id", path, number)
-		}
-		number++
-		use(row.ID)
-		return nil
-	}, nil)
-}
-
-// eachExample passes the labelled examples of a file to use. A later row may be bad, so use must not
-// send them yet.
-func eachExample(path string, names table.Columns, use func(*record.Example)) error {
-	number := 0
-	return eachRow(path, names, func(row table.Row) error {
-		switch {
-		case row.ID == "":
-			return fmt.Errorf("%s: row %d has no id, by which it could be corrected or forgotten", path, number)
-		case row.Label == "":
-			return fmt.Errorf("%s: row %d has no label", path, number)
-		}
-		number++
-		use(&record.Example{ID: row.ID, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector})
-		return nil
-	})
 }

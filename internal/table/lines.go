@@ -25,7 +25,6 @@ type lines struct {
 	decoder *record.Decoder
 	items   []record.Item
 	number  int64
-	onlyIDs bool // only the id of a line is read
 }
 
 // lineError is the fault of a line. It gives the line's number instead of the row's, and is an ErrFormat.
@@ -37,11 +36,7 @@ type lineError struct {
 func (e *lineError) Error() string   { return fmt.Sprintf("line %d: %v", e.number, e.reason) }
 func (e *lineError) Unwrap() []error { return []error{ErrFormat, e.reason} }
 
-func openLines(file *os.File, names Columns) (Source, error) { return newLines(file, names, false) }
-
-func openLineIDs(file *os.File, names Columns) (Source, error) { return newLines(file, names, true) }
-
-func newLines(file *os.File, names Columns, onlyIDs bool) (Source, error) {
+func openLines(file *os.File, names Columns) (Source, error) {
 	var paths record.Paths
 	if names != (Columns{}) {
 		paths = record.Paths{
@@ -55,7 +50,7 @@ func newLines(file *os.File, names Columns, onlyIDs bool) (Source, error) {
 	}
 	in := bufio.NewScanner(withoutMark(file))
 	in.Buffer(make([]byte, 0, 1<<16), lineLimit)
-	return &lines{in: in, decoder: decoder, onlyIDs: onlyIDs}, nil
+	return &lines{in: in, decoder: decoder}, nil
 }
 
 func (l *lines) Rows() int64  { return -1 }
@@ -68,13 +63,12 @@ func (l *lines) Next() (Row, error) {
 		if len(line) == 0 {
 			continue
 		}
-		if l.onlyIDs {
-			return l.id(line)
-		}
 		items, err := l.decoder.Decode(context.Background(), &record.Raw{Value: line}, l.items[:0])
 		l.items = items
 		if err != nil {
-			return Row{}, wrongRow{&lineError{l.number, err}}
+			var named struct{ ID string }
+			_ = json.Unmarshal(line, &named) // a row without a vector may have an id
+			return Row{ID: named.ID}, wrongRow{&lineError{l.number, err}}
 		}
 		if len(items) != 1 {
 			return Row{}, wrongRow{&lineError{l.number, fmt.Errorf("%d embeddings, want one", len(items))}}
@@ -96,14 +90,4 @@ func (l *lines) Next() (Row, error) {
 		return Row{}, &lineError{l.number + 1, err}
 	}
 	return Row{}, io.EOF
-}
-
-func (l *lines) id(line []byte) (Row, error) {
-	var row struct {
-		ID string `json:"id"`
-	}
-	if err := json.Unmarshal(line, &row); err != nil {
-		return Row{}, &lineError{l.number, err}
-	}
-	return Row{ID: row.ID}, nil
 }

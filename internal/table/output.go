@@ -3,10 +3,8 @@ package table
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -34,7 +32,6 @@ type encoder interface {
 // Output is a file of answers that appears, whole, when Commit returns, and not at all before.
 type Output struct {
 	path    string
-	force   bool
 	file    *Part
 	buffer  *bufio.Writer
 	encoder encoder
@@ -43,7 +40,7 @@ type Output struct {
 // Create begins a file of answers; the end of its name selects the form. An existing file is an error unless
 // force is set.
 func Create(path string, force bool) (*Output, error) {
-	o := &Output{path: path, force: force}
+	o := &Output{path: path}
 	begin := map[string]func() (encoder, error){
 		".jsonl": o.beginLines, ".ndjson": o.beginLines, ".npy": o.beginNPY, ".npz": o.beginNPZ,
 		".csv": o.beginCSV, ".parquet": o.beginParquet,
@@ -52,11 +49,8 @@ func Create(path string, force bool) (*Output, error) {
 	if begin == nil {
 		return nil, fmt.Errorf("%s: its name must end in one of .jsonl, .ndjson, .csv, .npy, .npz, .parquet, .arrow", path)
 	}
-	err := o.mayWrite()
-	if err != nil {
-		return nil, err
-	}
-	if o.file, err = CreateBeside(path); err != nil {
+	var err error
+	if o.file, err = CreateBeside(path, force); err != nil {
 		return nil, err
 	}
 	o.buffer = bufio.NewWriterSize(o.file, 1<<16)
@@ -74,21 +68,6 @@ func Print(w io.Writer) *Output {
 	return o
 }
 
-func (o *Output) mayWrite() error {
-	info, err := os.Stat(o.path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case info.IsDir():
-		return fmt.Errorf("%s is a directory", o.path)
-	case !o.force:
-		return fmt.Errorf("%s exists: %w", o.path, os.ErrExist)
-	}
-	return nil
-}
-
 // Write adds an answer.
 func (o *Output) Write(a *Answer) error {
 	if err := o.encoder.write(a); err != nil {
@@ -104,14 +83,11 @@ func (o *Output) Commit() error {
 	if err == nil {
 		err = o.buffer.Flush()
 	}
-	if o.file == nil {
-		return err
-	}
-	if err == nil {
-		err = o.mayWrite() // another process may have created it
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("%s: %w", o.path, err)
+	case o.file == nil:
+		return nil
 	}
 	return o.file.Commit(0o644)
 }

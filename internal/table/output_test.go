@@ -122,7 +122,7 @@ func TestCreateRefuses(t *testing.T) {
 	if err := os.WriteFile(existing, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Create(existing, false); !errors.Is(err, os.ErrExist) {
+	if _, err := Create(existing, false); err == nil || !strings.Contains(err.Error(), "y.jsonl exists; --force overwrites it") {
 		t.Error(err)
 	}
 	_, err := Create(filepath.Join(dir, "y.txt"), false)

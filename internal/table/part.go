@@ -10,11 +10,16 @@ import (
 // Part is a temporary file beside the path that it gets once it is whole.
 type Part struct {
 	*os.File
-	path string
+	path  string
+	force bool
 }
 
-// CreateBeside creates a temporary file beside path. Errors name path, which is the user's name.
-func CreateBeside(path string) (*Part, error) {
+// CreateBeside creates a temporary file beside path. An existing file is an error unless force is set. Errors
+// name path, which is the user's name.
+func CreateBeside(path string, force bool) (*Part, error) {
+	if err := mayWrite(path, force); err != nil {
+		return nil, err
+	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
 	var at *os.PathError
 	switch {
@@ -23,20 +28,34 @@ func CreateBeside(path string) (*Part, error) {
 	case err != nil:
 		return nil, err
 	}
-	return &Part{file, path}, nil
+	return &Part{file, path, force}, nil
+}
+
+func mayWrite(path string, force bool) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a directory", path)
+	case !force:
+		return fmt.Errorf("%s exists; --force overwrites it", path)
+	}
+	return nil
 }
 
 // Commit renames the file to its final name. In any case it leaves no temporary file behind.
 func (p *Part) Commit(mode os.FileMode) error {
 	defer p.Discard()
-	err := errors.Join(p.Chmod(mode), p.Sync(), p.Close())
-	if err == nil {
-		err = os.Rename(p.Name(), p.path)
-	}
-	if err != nil {
+	if err := errors.Join(p.Chmod(mode), p.Sync(), p.Close()); err != nil {
 		return fmt.Errorf("%s: %w", p.path, err)
 	}
-	return nil
+	if err := mayWrite(p.path, p.force); err != nil { // another process may have created it
+		return err
+	}
+	return os.Rename(p.Name(), p.path)
 }
 
 // Discard deletes the temporary file. It does nothing after Commit, nor if p is nil.

@@ -32,6 +32,7 @@ type Row struct {
 // BadRow is the error of a row without a usable vector. Later rows can still be read.
 type BadRow struct {
 	Row  int64
+	ID   string // "" if the row has none that can be read
 	Path string
 	Err  error
 }
@@ -58,21 +59,12 @@ type Source interface {
 // Sources lists the name endings that Open accepts.
 const Sources = ".npy, .npz, .csv, .jsonl, .ndjson, .parquet, .arrow, .arrows, .feather"
 
-// opener opens a source on a file. The caller closes the file.
-type opener func(*os.File, Columns) (Source, error)
-
 // Open opens a file of embeddings; the end of its name selects the form. Every row that Next returns has a
 // vector of the same dimension, of finite numbers that are not all zero.
-func Open(path string, names Columns) (Source, error) { return openAs(path, names, openLines) }
-
-// OpenIDs opens a file for the ids of its rows. Objects of JSON Lines need no other field, and their rows
-// have no vector.
-func OpenIDs(path string) (Source, error) { return openAs(path, Columns{}, openLineIDs) }
-
-func openAs(path string, names Columns, lines opener) (Source, error) {
-	open := map[string]opener{
-		".npy": openNPY, ".npz": openNPZ, ".csv": openCSV, ".jsonl": lines, ".ndjson": lines, ".parquet": openParquet,
-		".arrow": openArrow, ".arrows": openArrow, ".feather": openArrow,
+func Open(path string, names Columns) (Source, error) {
+	open := map[string]func(*os.File, Columns) (Source, error){ // the caller closes the file
+		".npy": openNPY, ".npz": openNPZ, ".csv": openCSV, ".jsonl": openLines, ".ndjson": openLines,
+		".parquet": openParquet, ".arrow": openArrow, ".arrows": openArrow, ".feather": openArrow,
 	}[strings.ToLower(filepath.Ext(path))]
 	if open == nil {
 		return nil, fmt.Errorf("%s: %w: its name must end in one of %s", path, ErrFormat, Sources)
@@ -139,7 +131,7 @@ func (c *checked) Next() (row Row, err error) {
 	if err == io.EOF {
 		return Row{}, err
 	}
-	if l, ok := c.source.(*lines); err == nil && !(ok && l.onlyIDs) {
+	if err == nil {
 		err = c.check(row.Vector)
 	}
 	at := c.row
@@ -151,7 +143,7 @@ func (c *checked) Next() (row Row, err error) {
 		return row, nil
 	case errors.As(err, &wrong):
 		c.row++
-		return Row{ID: row.ID}, &BadRow{at, c.path, wrong.error}
+		return Row{}, &BadRow{at, row.ID, c.path, wrong.error}
 	case errors.As(err, &line):
 		return Row{}, fmt.Errorf("%s: %w", c.path, err)
 	}
