@@ -23,6 +23,7 @@ type command struct {
 	example string
 	run     func(context.Context, *call) error
 	of      []command // those of a family, which itself only shows help
+	endless bool      // runs until stopped: an error that only reports the stop is none
 }
 
 func (d command) build() *cobra.Command {
@@ -53,7 +54,12 @@ func (d command) build() *cobra.Command {
 			Err: console, console: console,
 		}
 		defer of.end()
-		return of.explained(d.run(cmd.Context(), of))
+		ctx := cmd.Context()
+		err = d.run(ctx, of)
+		if d.endless && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			return nil
+		}
+		return of.explained(err)
 	}
 	return cmd
 }

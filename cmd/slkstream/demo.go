@@ -31,7 +31,7 @@ var demoCommand = command{
 		"the page, type its name, and it is found from then on. The page and the terminal show how well that goes beside the\n" +
 		"same stage with three labels in a hundred, without memory, and nearest prototype. Everything runs in this process, on\n" +
 		"an embedded broker. The stage is the one of run; only the score knows what a picture shows.",
-	run: runDemo,
+	run: runDemo, endless: true,
 }
 
 func runDemo(ctx context.Context, c *call) error {
@@ -50,7 +50,7 @@ func runDemo(ctx context.Context, c *call) error {
 	}
 	belt := demo.NewBelt(c.Config.Solver.Seed)
 	if err := setUp(ctx, client, belt); err != nil {
-		return unlessStopped(ctx, err)
+		return err
 	}
 
 	kept, things := newRecent(c), len(belt.Names())

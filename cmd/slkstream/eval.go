@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/slkstream/slkstream/config"
@@ -63,8 +65,30 @@ func progressOf(c *call, what string) func(done, of int) {
 	}
 }
 
-// results prints the results of a measurement: JSON, or a table with this heading.
-func results[R interface{ Row() string }](c *call, heading string, list []R) error {
+// result is one result of a measurement.
+type result interface{ Row() string }
+
+// measure measures each set and prints the results as they come: JSON, or a table with this heading.
+func measure[R result](c *call, heading string, sets []*evaluate.Set,
+	run func(*evaluate.Set, *progress) ([]R, error),
+) error {
+	p := newPrinter(c, heading)
+	for _, set := range sets {
+		shown := newProgress(c)
+		list, err := run(set, shown)
+		shown.end()
+		for _, r := range list {
+			err = cmp.Or(err, p.row(r))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return p.close()
+}
+
+// results prints results: JSON, or a table with this heading.
+func results[R result](c *call, heading string, list []R) error {
 	p := newPrinter(c, heading)
 	for _, r := range list {
 		if err := p.row(r); err != nil {
@@ -75,4 +99,41 @@ func results[R interface{ Row() string }](c *call, heading string, list []R) err
 }
 
 // row prints one result.
-func (p *printer) row(r interface{ Row() string }) error { return p.print(r, "%s", r.Row()) }
+func (p *printer) row(r result) error { return p.print(r, "%s", r.Row()) }
+
+// newTrials returns the trials of streams or files that the settings describe.
+func newTrials(c *call) (*evaluate.Trials, error) {
+	e := c.Config.Evaluate
+	sets, err := evaluate.ReadSets(e.Data)
+	if err != nil {
+		return nil, err
+	}
+	trials := &evaluate.Trials{
+		Sets: sets, Shots: e.ShotCounts(), Count: e.Trials, Seed: c.Config.Solver.Seed,
+		Protocol: evaluate.StreamProtocol{
+			Episode: cmp.Or(c.Config.Stage.EpisodeSize, 100), VectorRows: e.VectorRows, MinRows: e.MinRows,
+			Drift: e.Drift, Teach: e.Teach, TeachBy: cmp.Or(e.TeachBy, "random"),
+			UnlabelledClasses: e.UnlabelledClasses, Newcomers: e.Newcomers, Absent: e.Absent, Garbage: e.Garbage,
+			WrongSupports: e.WrongSupports, Nobody: e.Nobody,
+		},
+	}
+	if err := trials.Protocol.Read(e.Order, cmp.Or(e.SupportBy, "class"), e.Frame, e.Track); err != nil {
+		return nil, err
+	}
+	if err := trials.Protocol.Validate(); err != nil {
+		return nil, usageError{err}
+	}
+	return trials, nil
+}
+
+// printMeans prints the means over trials.
+func printMeans(c *call, trials *evaluate.Trials) error {
+	fmt.Fprintln(c.Out)
+	p := newPrinter(c, evaluate.TrialMeanHeading)
+	for _, row := range trials.Means() {
+		if err := p.print(nil, "%s", row); err != nil {
+			return err
+		}
+	}
+	return p.close()
+}

@@ -31,32 +31,19 @@ func evalCluster(ctx context.Context, c *call) error {
 			return fmt.Errorf("data %s: k %d of %d rows", set.Name, k, set.N)
 		}
 	}
-	p := newPrinter(c, evaluate.ClusterHeading)
-	for _, set := range sets {
-		shown := newProgress(c)
-		cluster := evaluate.Cluster{
-			K: k, Methods: c.Config.Solver.Methods, Seed: c.Config.Solver.Seed,
-			Index: c.Config.Index.Method, Settings: func(method string) (solver.Settings, error) {
-				return clusterSettings(c, method)
-			}, Progress: shown.at,
-		}
-		results, err := cluster.Run(ctx, set)
-		shown.end()
-		if err != nil {
-			return err
-		}
-		for _, r := range results {
-			if err := p.row(r); err != nil {
-				return err
+	return measure(c, evaluate.ClusterHeading, sets,
+		func(set *evaluate.Set, shown *progress) ([]evaluate.ClusterResult, error) {
+			cluster := evaluate.Cluster{
+				K: k, Methods: c.Config.Solver.Methods, Seed: c.Config.Solver.Seed, Index: c.Config.Index.Method,
+				Settings: func(method string) (solver.Settings, error) { return clusterSettings(c, method) },
+				Progress: shown.at,
 			}
-			if e.Export != "" {
-				if err := evaluate.ExportClusters(e.Export, set, r); err != nil {
-					return err
-				}
+			results, err := cluster.Run(ctx, set)
+			for i := 0; i < len(results) && err == nil && e.Export != ""; i++ {
+				err = evaluate.ExportClusters(e.Export, set, results[i])
 			}
-		}
-	}
-	return p.close()
+			return results, err
+		})
 }
 
 // clusterSettings returns the solver's settings for clustering, with given values replaced.
@@ -69,7 +56,8 @@ func clusterSettings(c *call, method string) (solver.Settings, error) {
 		s.Start = solver.StartKMeans
 		s.Paper.HardStep, s.Paper.ResetAssignments = true, true
 	}
-	give(&s, c.Config.Solver)
+	s.Seed = c.Config.Solver.Seed
+	giveNumbers(&s, c.Config.Solver)
 	if _, err := solver.New(s); err != nil {
 		return s, usageError{err}
 	}

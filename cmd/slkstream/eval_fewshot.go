@@ -41,22 +41,16 @@ func evalFewShot(ctx context.Context, c *call) error {
 			}
 		}
 	}
-	p := newPrinter(c, evaluate.FewShotHeading)
 	summary := evaluate.NewSummary()
-	for _, set := range sets {
-		few.Progress = progressOf(c, set.Name+" tasks")
-		results, err := few.Run(ctx, set)
-		if err != nil {
-			return err
-		}
-		for _, r := range results {
-			if err := p.row(r); err != nil {
-				return err
+	if err := measure(c, evaluate.FewShotHeading, sets,
+		func(set *evaluate.Set, shown *progress) ([]evaluate.FewShotResult, error) {
+			few.Progress = func(done, of int) { shown.at(set.Name+" tasks", int64(done), int64(of)) }
+			results, err := few.Run(ctx, set)
+			for _, r := range results {
+				summary.Add(r)
 			}
-			summary.Add(r)
-		}
-	}
-	if err := p.close(); err != nil || c.Config.Output.JSON {
+			return results, err
+		}); err != nil || c.Config.Output.JSON {
 		return err
 	}
 	fmt.Fprintln(c.Out)

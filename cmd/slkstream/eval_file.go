@@ -20,23 +20,15 @@ var evalFileCommand = command{
 }
 
 func evalFile(ctx context.Context, c *call) error {
-	e := c.Config.Evaluate
-	sets, err := evaluate.ReadSets(e.Data)
+	trials, err := newTrials(c)
 	if err != nil {
 		return err
 	}
-	trials := evaluate.Trials{
-		Sets: sets, Shots: e.ShotCounts(), Count: e.Trials, Seed: c.Config.Solver.Seed,
-		Protocol: evaluate.StreamProtocol{
-			Order: e.Order, Episode: 100, SupportBy: "class", TeachBy: "random",
-			UnlabelledClasses: e.UnlabelledClasses, WrongSupports: e.WrongSupports, VectorRows: e.VectorRows,
-		},
-	}
 	if err := trials.Draw(func(shots int) string {
-		if e.Export == "" {
-			return ""
+		if folder := c.Config.Evaluate.Export; folder != "" {
+			return fmt.Sprintf("%s/%d-shot", folder, shots)
 		}
-		return fmt.Sprintf("%s/%d-shot", e.Export, shots)
+		return ""
 	}); err != nil {
 		return err
 	}
@@ -51,17 +43,5 @@ func evalFile(ctx context.Context, c *call) error {
 	if err := p.close(); err != nil || p.json {
 		return err
 	}
-	return printMeans(c, &trials)
-}
-
-// printMeans prints the means over trials.
-func printMeans(c *call, trials *evaluate.Trials) error {
-	fmt.Fprintln(c.Out)
-	p := newPrinter(c, evaluate.TrialMeanHeading)
-	for _, row := range trials.Means() {
-		if err := p.print(nil, "%s", row); err != nil {
-			return err
-		}
-	}
-	return p.close()
+	return printMeans(c, trials)
 }

@@ -17,26 +17,17 @@ var evalIndexCommand = command{
 }
 
 func evalIndex(ctx context.Context, c *call) error {
-	e := c.Config.Evaluate
-	sets, err := evaluate.ReadSets(e.Data)
+	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)
 	if err != nil {
 		return err
 	}
-	p := newPrinter(c, evaluate.NeighbourHeading)
-	for _, set := range sets {
-		shown := newProgress(c)
-		o := index.Options{
-			Method: c.Config.Index.Method, RecallFloor: c.Config.Index.RecallFloor,
-			Seed: c.Config.Solver.Seed, Progress: shown.at,
-		}
-		r, err := evaluate.MeasureNeighbours(ctx, set, e.Neighbours, o, c.Config.Solver.Seed)
-		shown.end()
-		if err != nil {
-			return err
-		}
-		if err := p.row(r); err != nil {
-			return err
-		}
-	}
-	return p.close()
+	return measure(c, evaluate.NeighbourHeading, sets,
+		func(set *evaluate.Set, shown *progress) ([]evaluate.NeighbourResult, error) {
+			seed := c.Config.Solver.Seed
+			o := index.Options{
+				Method: c.Config.Index.Method, RecallFloor: c.Config.Index.RecallFloor, Seed: seed, Progress: shown.at,
+			}
+			r, err := evaluate.MeasureNeighbours(ctx, set, c.Config.Evaluate.Neighbours, o, seed)
+			return []evaluate.NeighbourResult{r}, err
+		})
 }

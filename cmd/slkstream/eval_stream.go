@@ -25,27 +25,11 @@ func evalStream(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	e := c.Config.Evaluate
-	sets, err := evaluate.ReadSets(e.Data)
+	trials, err := newTrials(c)
 	if err != nil {
 		return err
 	}
-	trials := evaluate.Trials{
-		Sets: sets, Shots: e.ShotCounts(), Count: e.Trials, Seed: c.Config.Solver.Seed,
-		Protocol: evaluate.StreamProtocol{
-			Episode: c.Config.Stage.EpisodeSize, MinRows: e.MinRows, Drift: e.Drift, Teach: e.Teach,
-			TeachBy:           e.TeachBy,
-			UnlabelledClasses: e.UnlabelledClasses, Newcomers: e.Newcomers, Absent: e.Absent, Garbage: e.Garbage,
-			WrongSupports: e.WrongSupports, Nobody: e.Nobody,
-		},
-	}
-	if err := trials.Protocol.Read(e.Order, e.SupportBy, e.Frame, e.Track); err != nil {
-		return err
-	}
-	if err := trials.Protocol.Validate(); err != nil {
-		return usageError{err}
-	}
-	if err := trials.Draw(func(int) string { return e.Export }); err != nil {
+	if err := trials.Draw(func(int) string { return c.Config.Evaluate.Export }); err != nil {
 		return err
 	}
 	p := newPrinter(c, evaluate.StreamHeading)
@@ -53,10 +37,10 @@ func evalStream(ctx context.Context, c *call) error {
 	if err := trials.Streams(ctx, runs, func(r evaluate.StreamResult) error { return p.row(r) }); err != nil {
 		return err
 	}
-	if err := p.close(); err != nil || p.json || e.Trials == 1 && len(runs) == 1 {
+	if err := p.close(); err != nil || p.json || trials.Count == 1 && len(runs) == 1 {
 		return err
 	}
-	return printMeans(c, &trials)
+	return printMeans(c, trials)
 }
 
 // streamRuns returns the stage with every preset and method named, and the rivals named.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -162,40 +161,35 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, source.Close()) }()
 	f.rows.Store(source.Rows())
 	if n := source.Rows(); n >= 0 { // else the end of the file tells
 		if err := f.fits(n); err != nil {
-			return 0, err
+			return 0, errors.Join(err, source.Close())
 		}
 	}
 	if c.Config.Feed.Loop {
 		f.rows.Store(-1)
 	}
 	batch := make([]record.Out, 0, batchOfFeed)
-	for {
-		row, err := source.Next()
-		if err == nil {
-			out, bad := f.record(row, rows)
-			if bad != nil {
-				return rows, bad
-			}
-			batch = append(batch, out)
-			rows++
-		} else if err != io.EOF {
-			return rows, err
+	err = eachRowOf(source, func(row table.Row) error {
+		out, err := f.record(row, rows)
+		if err != nil {
+			return err
 		}
+		batch = append(batch, out)
+		rows++
 		early := f.due(f.sent.Load()+int64(len(batch)), time.Now()) > 0
-		if len(batch) > 0 && (err == io.EOF || len(batch) == batchOfFeed || early) {
-			if stop := f.send(ctx, batch); stop != nil {
-				return rows, stop
-			}
-			batch = batch[:0]
+		if len(batch) < batchOfFeed && !early {
+			return nil
 		}
-		if err == io.EOF {
-			return rows, f.fits(rows)
-		}
+		err = f.send(ctx, batch)
+		batch = batch[:0]
+		return err
+	}, nil)
+	if err == nil && len(batch) > 0 {
+		err = f.send(ctx, batch)
 	}
+	return rows, cmp.Or(err, f.fits(rows))
 }
 
 func (f *feeder) fits(rows int64) error { return errors.Join(f.labels.fits(rows), f.keys.fits(rows)) }

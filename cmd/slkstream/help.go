@@ -19,10 +19,13 @@ const columnsOfHelp = 110
 func showInGroups(name string, cmd *cobra.Command) {
 	cmd.Long = wrapped(cmd.Long)
 	cmd.InitDefaultHelpFlag()
-	all := &helpAll{cmd: cmd}
-	cmd.Flags().VarPF(all, "help-all", "", "help with every setting").NoOptDefVal = "true"
+	all := false
+	cmd.Flags().BoolFunc("help-all", "help with every setting", func(string) error {
+		all = true
+		return cmd.Flags().Set("help", "true")
+	})
 	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
-		_, err := io.WriteString(cmd.OutOrStderr(), usage(name, cmd, all.asked))
+		_, err := io.WriteString(cmd.OutOrStderr(), usage(name, cmd, all))
 		return err
 	})
 }
@@ -45,20 +48,6 @@ func wrapped(text string) string {
 		column += len(part)
 	}
 	return out.String()
-}
-
-// helpAll is the flag that shows help for every setting.
-type helpAll struct {
-	cmd   *cobra.Command
-	asked bool
-}
-
-func (h *helpAll) String() string { return "" }
-func (h *helpAll) Type() string   { return "bool" }
-
-func (h *helpAll) Set(string) error {
-	h.asked = true
-	return h.cmd.Flags().Set("help", "true")
 }
 
 func usage(name string, cmd *cobra.Command, all bool) string {

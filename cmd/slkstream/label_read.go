@@ -18,8 +18,19 @@ type labelledFile struct {
 	path    string
 	columns table.Columns
 	names   []string // class names
-	skip    bool     // leave out bad rows
-	bad     []int64  // numbers of the rows that were left out, ascending
+	number  map[string]int32
+	skip    bool    // leave out bad rows
+	bad     []int64 // numbers of the rows that were left out, ascending
+}
+
+// class returns the number of a class, which is new or not.
+func (f *labelledFile) class(name string) int32 {
+	y, known := f.number[name]
+	if !known {
+		y = int32(len(f.names))
+		f.number[name], f.names = y, append(f.names, name)
+	}
+	return y
 }
 
 // rowOf returns the file's row number of labelled row i.
@@ -31,16 +42,7 @@ func (f *labelledFile) rowOf(i int) int64 {
 // surveyFile reads the support, and counts the file's rows and finds the labelled ones.
 func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 	c := of.Config
-	f := &labelledFile{path: c.Files.Input, columns: columns(c), skip: c.Files.SkipBad}
-	number := map[string]int32{}
-	class := func(label string) int32 {
-		y, known := number[label]
-		if !known {
-			y = int32(len(f.names))
-			number[label], f.names = y, append(f.names, label)
-		}
-		return y
-	}
+	f := &labelledFile{path: c.Files.Input, columns: columns(c), number: map[string]int32{}, skip: c.Files.SkipBad}
 	support, err := readSupport(c)
 	if err != nil {
 		return nil, err
@@ -50,13 +52,13 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 			return nil, fmt.Errorf("support: vectors of %d and of %d numbers", len(support[0].Vector), len(e.Vector))
 		}
 		f.Support = vector.Rows(append(f.Support.Values, e.Vector...), len(e.Vector))
-		f.SupportClasses = append(f.SupportClasses, class(e.Label))
+		f.SupportClasses = append(f.SupportClasses, f.class(e.Label))
 	}
-	vectors, err := f.readClassVectors(c.Files.ClassVectors, class)
+	vectors, err := f.readClassVectors(c.Files.ClassVectors)
 	if err != nil {
 		return nil, fmt.Errorf("class-vectors: %w", err)
 	}
-	given, rows, err := f.survey(ctx, of, class)
+	given, rows, err := f.survey(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -100,9 +102,7 @@ func (f *labelledFile) each(use func(table.Row) error, skip func(*table.BadRow) 
 
 // survey counts the rows and returns the class of each, -1 for a row without a label; nil if no row has one,
 // or if clusters are to be found (k), as labels are not read then.
-func (f *labelledFile) survey(ctx context.Context, c *call,
-	class func(string) int32,
-) (given []int32, rows int, err error) {
+func (f *labelledFile) survey(ctx context.Context, c *call) (given []int32, rows int, err error) {
 	source, err := openInput(c)
 	if err != nil {
 		return nil, 0, err
@@ -121,7 +121,7 @@ func (f *labelledFile) survey(ctx context.Context, c *call,
 		f.D = len(row.Vector)
 		y := int32(-1)
 		if c.Config.Files.K == 0 && row.Label != "" {
-			y, labelled = class(row.Label), true
+			y, labelled = f.class(row.Label), true
 		}
 		given = append(given, y)
 		rows++
@@ -139,7 +139,7 @@ func (f *labelledFile) survey(ctx context.Context, c *call,
 }
 
 // readClassVectors reads the vector of each class, by its number; nil if no file is given.
-func (f *labelledFile) readClassVectors(path string, class func(string) int32) (map[int32][]float32, error) {
+func (f *labelledFile) readClassVectors(path string) (map[int32][]float32, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -153,7 +153,7 @@ func (f *labelledFile) readClassVectors(path string, class func(string) int32) (
 			return fmt.Errorf("%s: row %d has no label, the class that it is the vector of", path, row)
 		}
 		row++
-		y := class(of.Label)
+		y := f.class(of.Label)
 		if vectors[y] != nil {
 			return fmt.Errorf("%s: two vectors of class %q", path, of.Label)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -19,14 +20,14 @@ type reportClass struct {
 	Rows, Unknown int
 	Confidence    float64 // mean
 	Colour        template.CSS
-	Surest, Least []int // rows
+	Surest, Least []int64 // rows
 }
 
 // reportPair is two classes, with the number of rows of the first that are almost as close to the second.
 type reportPair struct {
 	First, Second string
 	Rows          int
-	Confidence    float64
+	Confidence    float64 // mean
 }
 
 type reportPoint struct {
@@ -37,15 +38,13 @@ type reportPoint struct {
 
 // report is the content of a labelled file's page.
 type report struct {
-	File       string
-	Rows       int
-	Plan       string
-	Coherence  float64
-	Calibrated bool
-	Clusters   bool
-	Classes    []*reportClass
-	Pairs      []reportPair
-	Points     []reportPoint
+	*file.Result
+	File     string
+	Rows     int
+	Clusters bool
+	Classes  []*reportClass
+	Pairs    []*reportPair
+	Points   []reportPoint
 }
 
 const (
@@ -56,10 +55,6 @@ const (
 
 // newReport collects the content of the page.
 func newReport(f *labelledFile, r *file.Result) *report {
-	out := &report{
-		File: filepath.Base(f.path), Rows: f.N, Plan: r.Plan.String(), Coherence: r.Coherence,
-		Calibrated: r.Calibrated, Clusters: len(f.names) == 0,
-	}
 	classes := make([]*reportClass, f.K)
 	for c := range classes {
 		classes[c] = &reportClass{
@@ -70,8 +65,7 @@ func newReport(f *labelledFile, r *file.Result) *report {
 			classes[c].Name = f.names[c]
 		}
 	}
-	type pair struct{ a, b int32 }
-	pairs := map[pair]*reportPair{}
+	pairs := map[[2]int32]*reportPair{}
 	order := make([]int, f.N)
 	for i, y := range r.Labels {
 		c := classes[y]
@@ -82,40 +76,38 @@ func newReport(f *labelledFile, r *file.Result) *report {
 			c.Unknown++
 		}
 		if r.Second != nil && r.Confidence[i] < .8 && r.Second[i] != y {
-			p := pairs[pair{y, r.Second[i]}]
-			if p == nil {
-				p = &reportPair{First: c.Name, Second: classes[r.Second[i]].Name}
-				pairs[pair{y, r.Second[i]}] = p
+			both := [2]int32{y, r.Second[i]}
+			if pairs[both] == nil {
+				pairs[both] = &reportPair{First: c.Name, Second: classes[both[1]].Name}
 			}
-			p.Rows++
-			p.Confidence += float64(r.Confidence[i])
+			pairs[both].Rows++
+			pairs[both].Confidence += float64(r.Confidence[i])
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.Confidence[b], r.Confidence[a]) })
-	for _, i := range order {
-		if c := classes[r.Labels[i]]; len(c.Surest) < reportExamples {
-			c.Surest = append(c.Surest, int(f.rowOf(i)))
+	for at, i := range order {
+		c, least := classes[r.Labels[i]], order[len(order)-1-at]
+		if len(c.Surest) < reportExamples {
+			c.Surest = append(c.Surest, f.rowOf(i))
 		}
-	}
-	for _, i := range slices.Backward(order) {
-		if c := classes[r.Labels[i]]; len(c.Least) < reportExamples {
-			c.Least = append(c.Least, int(f.rowOf(i)))
+		if c = classes[r.Labels[least]]; len(c.Least) < reportExamples {
+			c.Least = append(c.Least, f.rowOf(least))
 		}
 	}
 	for _, c := range classes {
 		c.Confidence /= float64(max(1, c.Rows))
 	}
-	for _, p := range pairs {
-		p.Confidence /= float64(p.Rows)
-		out.Pairs = append(out.Pairs, *p)
-	}
-	slices.SortFunc(out.Pairs, func(a, b reportPair) int {
+	confused := slices.SortedFunc(maps.Values(pairs), func(a, b *reportPair) int {
 		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.First, b.First), cmp.Compare(a.Second, b.Second))
 	})
-	out.Pairs = out.Pairs[:min(len(out.Pairs), reportPairs)]
-	out.Points = mapOf(f, r, classes)
+	for _, p := range confused {
+		p.Confidence /= float64(p.Rows)
+	}
+	out := &report{
+		Result: r, File: filepath.Base(f.path), Rows: f.N, Clusters: len(f.names) == 0, Classes: classes,
+		Pairs: confused[:min(len(confused), reportPairs)], Points: mapOf(f, r, classes),
+	}
 	slices.SortStableFunc(classes, func(a, b *reportClass) int { return cmp.Compare(b.Rows, a.Rows) })
-	out.Classes = classes
 	return out
 }
 

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"time"
@@ -22,7 +20,7 @@ var runCommand = command{
 	short: "label a live feed until stopped",
 	long: "run reads embeddings from its input topics, answers them episode by episode, and writes one result an embedding.\n" +
 		"Any number of processes with the same --group share the work. The first SIGINT or SIGTERM drains, a second one stops at once.",
-	run: run,
+	run: run, endless: true,
 }
 
 func run(ctx context.Context, c *call) error {
@@ -32,11 +30,11 @@ func run(ctx context.Context, c *call) error {
 	}
 	client, err := c.kafka(ctx, topics...)
 	if err != nil {
-		return unlessStopped(ctx, err)
+		return err
 	}
 	options, err := stageOptions(ctx, c, client)
 	if err != nil {
-		return unlessStopped(ctx, err)
+		return err
 	}
 	var page *web.Page
 	if c.Config.Listen.Address != "" || options.Corrections != "" {
@@ -45,19 +43,9 @@ func run(ctx context.Context, c *call) error {
 	if c.Config.Listen.Address != "" {
 		page = newPage(c, client, groupTitle(options.Group), "", options.Recent)
 	}
-	err = runStage(ctx, c, client, options, page, nil, func(ctx context.Context, stage *pipeline.Stage) error {
+	return runStage(ctx, c, client, options, page, nil, func(ctx context.Context, stage *pipeline.Stage) error {
 		return stage.Run(ctx)
 	})
-	return unlessStopped(ctx, err)
-}
-
-// unlessStopped returns nil if err only reports that ctx has ended: cancellation during startup is
-// not an error.
-func unlessStopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return nil
-	}
-	return err
 }
 
 // runStage starts a stage, and reports its progress and serves its page, which may be nil, until work ends.
@@ -105,7 +93,7 @@ func (o observers) Answered(a *pipeline.Answered) {
 
 // stageOptions returns the options of a stage on Kafka.
 func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.Options, error) {
-	t, d := &c.Config.Topics, &c.Config.Delivery
+	t, d, e := &c.Config.Topics, &c.Config.Delivery, &c.Config.Stage
 	settings, err := memorySettings(c.Config)
 	if err != nil {
 		return pipeline.Options{}, usageError{err}
@@ -128,8 +116,10 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 		StateTTL:       c.Config.Memory.StateTTL,
 		RecoveryTarget: c.Config.Memory.RecoveryTarget,
 		Budget:         int64(c.Config.Memory.Budget),
-		Limits:         limits(c.Config),
-		Memory:         settings, WithVector: t.WithVector, Log: c.Log,
+		Limits: consumer.Limits{
+			Size: e.EpisodeSize, Age: e.EpisodeAge, Idle: e.EpisodeIdle, Memory: int64(e.MaxMemory),
+		},
+		Memory: settings, WithVector: t.WithVector, Log: c.Log,
 	}
 	if o.Decode, err = decoding(c.Config, c.Log); err != nil {
 		return o, err
@@ -140,34 +130,15 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	if o.Support, err = readSupport(c.Config); err != nil {
 		return o, err
 	}
-	return o, deliver(&o, d, client)
-}
-
-// limits returns what closes an episode.
-func limits(c *config.Config) consumer.Limits {
-	s := &c.Stage
-	return consumer.Limits{
-		Size: s.EpisodeSize, Age: s.EpisodeAge, Idle: s.EpisodeIdle, Memory: int64(s.MaxMemory),
-	}
-}
-
-// deliver sets the delivery guarantee.
-func deliver(o *pipeline.Options, d *config.Delivery, client *topic.Client) error {
-	state := o.State // vectors as numbers do not compress
 	compression := func(name string) topic.Compression {
-		if name == state {
+		if name == o.State { // vectors as numbers do not compress
 			return ""
 		}
 		return topic.Compression(d.OutCompression)
 	}
-	switch d.Mode {
-	case "at-least-once":
+	o.Delivery = &producer.ExactlyOnce{Client: client, Log: o.Log, Compression: compression}
+	if o.Eager = d.Mode != "exactly-once"; o.Eager {
 		o.Delivery = &producer.AtLeastOnce{Client: client, Log: o.Log, Compression: compression}
-		o.Eager = true
-	case "exactly-once":
-		o.Delivery = &producer.ExactlyOnce{Client: client, Log: o.Log, Compression: compression}
-	default:
-		return usageError{fmt.Errorf("delivery %q: not at-least-once or exactly-once", d.Mode)}
 	}
-	return nil
+	return o, nil
 }

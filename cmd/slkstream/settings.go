@@ -20,14 +20,9 @@ func solverSettings(c config.Solver) (solver.Settings, error) {
 	if method := c.Method(); method != "" {
 		s.Method = solver.Method(method)
 	}
-	give(&s, c)
-	return s, nil
-}
-
-// give replaces the numbers of s, and its seed, with those that were given.
-func give(s *solver.Settings, c config.Solver) {
-	giveNumbers(s, c)
 	s.Seed = c.Seed
+	giveNumbers(&s, c)
+	return s, nil
 }
 
 // giveNumbers replaces the numbers of s with those that were given: the fields of c that are pointers.

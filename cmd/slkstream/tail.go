@@ -192,10 +192,10 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 		s.Time = raw.Time
 	}
 	at := s.Time.Local().Format("15:04:05.000")
-	reason, dead := raw.Header(record.ErrorHeader)
+	letter, dead := record.ReadLetter(raw)
 	switch {
 	case dead:
-		return cells("TIME", -12, at, "FROM", -30, sourceOf(raw), "ERROR", 0, string(reason))
+		return cells("TIME", -12, at, "FROM", -30, letter.Source.ID(), "ERROR", 0, letter.Reason)
 	case s.Guess != nil:
 		return cells("TIME", -12, at, "STREAM", -16, s.Stream, "ITEM TO REVIEW", -24, s.ID, "GUESS", -20,
 			s.Guess.Label, "SURE", 0, fmt.Sprintf("%3.0f %%", 100*s.Guess.Confidence))
@@ -238,17 +238,9 @@ func cells(of ...any) (heading, row string) {
 	return strings.TrimRight(heading, " "), strings.TrimRight(row, " ")
 }
 
-// sourceOf returns the position of a dead letter's record.
-func sourceOf(raw *record.Raw) string {
-	from, _ := raw.Header(record.TopicHeader)
-	partition, _ := raw.Header(record.PartitionHeader)
-	offset, _ := raw.Header(record.OffsetHeader)
-	return fmt.Sprintf("%s/%s/%s", from, partition, offset)
-}
-
 // json prints a record unchanged if it is a JSON object and not a dead letter; otherwise within an object.
 func (p *tailPrinter) json(raw *record.Raw, isJSON bool) error {
-	reason, dead := raw.Header(record.ErrorHeader)
+	letter, dead := record.ReadLetter(raw)
 	var line bytes.Buffer
 	if isJSON && !dead {
 		value := raw.Value
@@ -267,9 +259,9 @@ func (p *tailPrinter) json(raw *record.Raw, isJSON bool) error {
 			Error     string          `json:"error,omitempty"`
 			From      string          `json:"from,omitempty"`
 			Value     json.RawMessage `json:"value"`
-		}{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset, Key: string(raw.Key), Error: string(reason)}
-		if _, ok := raw.Header(record.TopicHeader); dead && ok {
-			holder.From = sourceOf(raw)
+		}{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset, Key: string(raw.Key), Error: letter.Reason}
+		if letter.Source.Topic != "" {
+			holder.From = letter.Source.ID()
 		}
 		switch {
 		case raw.Value == nil:

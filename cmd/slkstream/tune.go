@@ -25,11 +25,7 @@ var tuneCommand = command{
 }
 
 func tune(ctx context.Context, c *call) error {
-	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)
-	if err != nil {
-		return err
-	}
-	search, err := tuneSearch(ctx, c, sets)
+	search, err := tuneSearch(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -76,7 +72,11 @@ func tune(ctx context.Context, c *call) error {
 }
 
 // tuneSearch prepares the measurements.
-func tuneSearch(ctx context.Context, c *call, sets []*evaluate.Set) (*evaluate.Tune, error) {
+func tuneSearch(ctx context.Context, c *call) (*evaluate.Tune, error) {
+	trials, err := newTrials(c)
+	if err != nil {
+		return nil, err
+	}
 	e := c.Config.Evaluate
 	start, err := solverSettings(c.Config.Solver)
 	if err != nil {
@@ -95,17 +95,8 @@ func tuneSearch(ctx context.Context, c *call, sets []*evaluate.Set) (*evaluate.T
 		}
 		few.Candidates = []evaluate.Candidate{{Method: string(start.Method), Settings: start}}
 		search.Drawn, search.Units = 54, e.Tasks
-		search.Measure, err = few.TaskMeasure(ctx, sets, start)
+		search.Measure, err = few.TaskMeasure(ctx, trials.Sets, start)
 		return search, err
-	}
-	trials := evaluate.Trials{
-		Sets: sets, Shots: e.ShotCounts(), Seed: search.Seed,
-		Protocol: evaluate.StreamProtocol{
-			Order: e.Order, Episode: c.Config.Stage.EpisodeSize, SupportBy: "class", Teach: e.Teach, TeachBy: "random",
-		},
-	}
-	if err := trials.Protocol.Validate(); err != nil {
-		return nil, usageError{err}
 	}
 	if c.Config.Solver.For == "file" {
 		search.Measure = trials.Measure(fileAccuracy(c))

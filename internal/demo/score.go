@@ -36,18 +36,17 @@ func share(right, all int64) float64 {
 
 func (s *Score) count(right bool) {
 	s.All++
-	s.LateOf++
-	s.last = append(s.last, right)
-	if right {
+	if s.last = append(s.last, right); right {
 		s.Right++
 		s.Late++
 	}
-	if len(s.last) > recent {
-		if s.LateOf--; s.last[0] {
+	if n := len(s.last) - recent; n > 0 {
+		if s.last[0] {
 			s.Late--
 		}
-		s.last = s.last[1:]
+		s.last = s.last[n:]
 	}
+	s.LateOf = int64(len(s.last))
 }
 
 // Judge scores the stage and three rivals on the same episodes: the same settings with 3 % of the items
