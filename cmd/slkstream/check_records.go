@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // labels tests that every record of the labels topic can be read.
@@ -111,10 +110,22 @@ func (k *checker) decoder() (*record.Decoder, error) {
 
 // read reads the latest records of every partition of a topic, or all of them if latest is 0.
 func (k *checker) read(ctx context.Context, name string, latest int64, use func(*record.Raw)) error {
-	partitions, err := k.client.Partitions(ctx, name)
-	for p := 0; p < partitions && err == nil; p++ {
-		at := topic.TopicPartition{Topic: name, Partition: int32(p)}
-		err = within(ctx, func(ctx context.Context) error { return readLatest(ctx, k.client, at, latest, use) })
+	committed := k.config.Delivery.Isolation == "read-committed"
+	spans, err := k.client.Spans(ctx, committed, name)
+	for i := 0; i < len(spans) && err == nil; i++ {
+		s := spans[i]
+		if s.Uncommitted = !committed; latest > 0 {
+			s.From = max(s.From, s.To-latest)
+		}
+		err = within(ctx, func(ctx context.Context) error {
+			for raw, err := range k.client.Records(ctx, s) {
+				if err != nil {
+					return err
+				}
+				use(raw)
+			}
+			return nil
+		})
 	}
 	return err
 }

@@ -40,29 +40,30 @@ func (l *deadLetter) whole(ctx context.Context, reader recordReader) (record.Let
 
 // readLetters reads a topic of dead letters to its end and returns those that keep accepts.
 func readLetters(ctx context.Context, client *topic.Client, name string, keep func(*deadLetter) bool) ([]deadLetter, error) {
-	partitions, err := client.Partitions(ctx, name)
+	if _, err := client.Partitions(ctx, name); err != nil {
+		return nil, err
+	}
+	spans, err := client.Spans(ctx, true, name)
 	if err != nil {
 		return nil, err
 	}
 	var letters []deadLetter
 	replayed := map[string]bool{}
-	for p := range int32(partitions) {
-		at := topic.TopicPartition{Topic: name, Partition: p}
-		err := readLatest(ctx, client, at, 0, func(raw *record.Raw) {
-			if letter, ok := record.ReplayedLetter(raw); ok {
-				replayed[letter] = true
-			}
-			l, ok := record.ReadLetter(raw)
-			letter := deadLetter{
-				Position: l.Position(), ID: l.ID, Time: l.Time, Written: raw.Time, Stream: streamOf(raw),
-				Reason: l.Reason, Bytes: len(raw.Value), Cut: l.Truncated, at: at, offset: raw.Offset,
-			}
-			if ok && keep(&letter) {
-				letters = append(letters, letter)
-			}
-		})
+	for raw, err := range client.Records(ctx, spans...) {
 		if err != nil {
 			return nil, err
+		}
+		if letter, ok := record.ReplayedLetter(raw); ok {
+			replayed[letter] = true
+		}
+		l, ok := record.ReadLetter(raw)
+		letter := deadLetter{
+			Position: l.Position(), ID: l.ID, Time: l.Time, Written: raw.Time, Stream: streamOf(raw), Reason: l.Reason,
+			Bytes: len(raw.Value), Cut: l.Truncated, offset: raw.Offset,
+			at: topic.TopicPartition{Topic: name, Partition: raw.Partition},
+		}
+		if ok && keep(&letter) {
+			letters = append(letters, letter)
 		}
 	}
 	for i := range letters {

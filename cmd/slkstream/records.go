@@ -10,25 +10,6 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// readLatest passes the latest committed records of a partition to use, or all of them if latest is 0.
-func readLatest(ctx context.Context, client *topic.Client, at topic.TopicPartition, latest int64,
-	use func(*record.Raw),
-) error {
-	from, end, err := client.Bounds(ctx, at.Topic, at.Partition, true)
-	if err != nil {
-		return err
-	}
-	if latest > 0 {
-		from = max(from, end-latest)
-	}
-	return client.ReadRange(ctx, at, from, end, func(b *topic.Batch) error {
-		for i := range b.Records {
-			use(&b.Records[i])
-		}
-		return nil
-	})
-}
-
 // errGone is returned for a record that is not in its topic any more.
 var errGone = errors.New("compaction took it, or it is a transaction's mark")
 

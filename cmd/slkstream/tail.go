@@ -97,23 +97,15 @@ func follow(ctx context.Context, c *call, client *topic.Client, at topic.TopicPa
 			return fmt.Errorf("to: %w", err)
 		}
 	}
-	reader := client.NewReader(topic.ReaderSettings{
-		Topic: at.Topic, Partition: at.Partition, Offset: offset, Uncommitted: !committed,
-	})
-	for reader.Position() < end {
-		batch, err := reader.Read(ctx)
+	span := topic.Span{TopicPartition: at, From: offset, To: end, Uncommitted: !committed}
+	for raw, err := range client.Records(ctx, span) {
 		if err != nil {
 			return err
 		}
-		for i := range batch.Records {
-			if batch.Records[i].Offset >= end {
-				return nil
-			}
-			select {
-			case out <- &batch.Records[i]:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+		select {
+		case out <- raw:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 	return nil
