@@ -2,10 +2,13 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver"
 )
@@ -77,10 +80,7 @@ func measure[R result](c *call, heading string, sets []*evaluate.Set,
 		shown := newProgress(c)
 		list, err := run(set, shown)
 		shown.end()
-		for _, r := range list {
-			err = cmp.Or(err, p.row(r))
-		}
-		if err != nil {
+		if err = cmp.Or(err, printAll(p, list)); err != nil {
 			return err
 		}
 	}
@@ -90,50 +90,119 @@ func measure[R result](c *call, heading string, sets []*evaluate.Set,
 // results prints results: JSON, or a table with this heading.
 func results[R result](c *call, heading string, list []R) error {
 	p := newPrinter(c, heading)
+	return cmp.Or(printAll(p, list), p.close())
+}
+
+// printAll prints results up to the first error.
+func printAll[R result](p *printer, list []R) error {
 	for _, r := range list {
 		if err := p.row(r); err != nil {
 			return err
 		}
 	}
-	return p.close()
+	return nil
 }
 
 // row prints one result.
 func (p *printer) row(r result) error { return p.print(r, "%s", r.Row()) }
 
-// newTrials returns the trials of streams or files that the settings describe.
-func newTrials(c *call) (*evaluate.Trials, error) {
-	e := c.Config.Evaluate
-	sets, err := evaluate.ReadSets(e.Data)
-	if err != nil {
-		return nil, err
-	}
-	trials := &evaluate.Trials{
-		Sets: sets, Shots: e.ShotCounts(), Count: e.Trials, Seed: c.Config.Solver.Seed,
-		Protocol: evaluate.StreamProtocol{
-			Episode: cmp.Or(c.Config.Stage.EpisodeSize, 100), VectorRows: e.VectorRows, MinRows: e.MinRows,
-			Drift: e.Drift, Teach: e.Teach, TeachBy: cmp.Or(e.TeachBy, "random"),
-			UnlabelledClasses: e.UnlabelledClasses, Newcomers: e.Newcomers, Absent: e.Absent, Garbage: e.Garbage,
-			WrongSupports: e.WrongSupports, Nobody: e.Nobody,
-		},
-	}
-	if err := trials.Protocol.Read(e.Order, cmp.Or(e.SupportBy, "class"), e.Frame, e.Track); err != nil {
-		return nil, err
-	}
-	if err := trials.Protocol.Validate(); err != nil {
-		return nil, usageError{err}
-	}
-	return trials, nil
+var evalFewshotCommand = command{
+	name: "eval fewshot", args: "--data DIR,...",
+	short: "accuracy on few-shot tasks drawn from labelled data",
+	long: "Draw few-shot tasks from labelled data and solve them: N labelled rows of each of K classes, and queries. Every method\n" +
+		"and preset sees the same tasks, and is compared with the first one task by task. The mean and the metric come from\n" +
+		"classes that no task draws.",
+	example: "  slkstream eval fewshot --data ./features --shots 1,5 --mix balanced,dirichlet:2 --preset default,paper",
+	run:     evalFewShot,
 }
 
-// printMeans prints the means over trials.
-func printMeans(c *call, trials *evaluate.Trials) error {
-	fmt.Fprintln(c.Out)
-	p := newPrinter(c, evaluate.TrialMeanHeading)
-	for _, row := range trials.Means() {
-		if err := p.print(nil, "%s", row); err != nil {
+func evalFewShot(ctx context.Context, c *call) error {
+	few, err := fewShot(c)
+	if err != nil {
+		return err
+	}
+	if few.Candidates, err = candidates(c.Config); err != nil {
+		return err
+	}
+	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)
+	if err != nil {
+		return err
+	}
+	for _, set := range sets {
+		split, cells, err := few.Draw(set)
+		if err != nil {
 			return err
 		}
+		if folder := c.Config.Evaluate.Export; folder != "" {
+			if err := evaluate.ExportTasks(folder, set, split, cells); err != nil {
+				return err
+			}
+		}
 	}
-	return p.close()
+	summary := evaluate.NewSummary()
+	if err := measure(c, evaluate.FewShotHeading, sets,
+		func(set *evaluate.Set, shown *progress) ([]evaluate.FewShotResult, error) {
+			few.Progress = func(done, of int) { shown.at(set.Name+" tasks", int64(done), int64(of)) }
+			results, err := few.Run(ctx, set)
+			for _, r := range results {
+				summary.Add(r)
+			}
+			return results, err
+		}); err != nil || c.Config.Output.JSON {
+		return err
+	}
+	fmt.Fprintln(c.Out)
+	return results(c, evaluate.FewShotMeanHeading, summary.Means())
+}
+
+// fewShot builds the protocol from the settings, without its candidates.
+func fewShot(c *call) (*evaluate.FewShot, error) {
+	e := c.Config.Evaluate
+	f := &evaluate.FewShot{
+		Ways: e.Ways, Tasks: e.Tasks, Seed: c.Config.Solver.Seed, SplitSeed: e.SplitSeed,
+		MetricEpisodes: e.MetricEpisodes, Shots: e.ShotCounts(),
+	}
+	for _, name := range e.Mixes {
+		mix, err := evaluate.ParseMix(name)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		f.Mixes = append(f.Mixes, mix)
+	}
+	if len(f.Mixes) == 0 {
+		return nil, usagef("mix names nothing: give at least one of balanced, dirichlet:A, absent")
+	}
+	if e.Novel != "" {
+		novel, err := array.ReadIntegers(e.Novel)
+		if err != nil {
+			return nil, fmt.Errorf("novel: %w", err)
+		}
+		f.Novel = novel
+	}
+	return f, nil
+}
+
+var evalIndexCommand = command{
+	name: "eval index", args: "--data DIR",
+	short: "recall and time of the neighbour search",
+	long: "Find the neighbours of every row, and check a sample of rows against a search of all. Recall is counted by distance, so\n" +
+		"that ties are right. Query time is one search among all rows held in memory.",
+	example: "  slkstream eval index --data ./mnist --neighbours 5 --index auto",
+	run:     evalIndex,
+}
+
+func evalIndex(ctx context.Context, c *call) error {
+	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)
+	if err != nil {
+		return err
+	}
+	return measure(c, evaluate.NeighbourHeading, sets,
+		func(set *evaluate.Set, shown *progress) ([]evaluate.NeighbourResult, error) {
+			seed := c.Config.Solver.Seed
+			o := index.Options{
+				Method: c.Config.Index.Method, RecallFloor: c.Config.Index.RecallFloor, Seed: seed, Progress: shown.at,
+			}
+			r, err := evaluate.MeasureNeighbours(ctx, set, c.Config.Evaluate.Neighbours, o, seed)
+			return []evaluate.NeighbourResult{r}, err
+		})
 }

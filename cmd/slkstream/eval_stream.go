@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 var evalStreamCommand = command{
@@ -82,4 +85,79 @@ func streamRuns(c *call) ([]evaluate.Stream, error) {
 		runs = append(runs, evaluate.Stream{Settings: settings, Method: rival})
 	}
 	return runs, nil
+}
+
+var evalFileCommand = command{
+	name: "eval file", args: "--data DIR",
+	short: "accuracy of labelling a whole file from a few labels",
+	long: "Draw a few labelled rows of each class, label all other rows of the set as one file, as the label command does, and " +
+		"score them. --method names known methods on the same rows, and episodes, which is the stage over the file as a stream. " +
+		"--export writes the files for other tools.",
+	example: "  slkstream eval file --data ./features --shots 1,3,5 --order bursts --trials 3\n" +
+		"  slkstream eval file --data ./features --method default,episodes,poisson,laplace",
+	run: evalFile,
+}
+
+func evalFile(ctx context.Context, c *call) error {
+	trials, err := newTrials(c)
+	if err != nil {
+		return err
+	}
+	if err := trials.Draw(func(shots int) string {
+		if folder := c.Config.Evaluate.Export; folder != "" {
+			return fmt.Sprintf("%s/%d-shot", folder, shots)
+		}
+		return ""
+	}); err != nil {
+		return err
+	}
+	run := evaluate.File{Settings: fileSettings(c), Episodes: stream.Defaults()}
+	run.Settings.Check = true
+	p := newPrinter(c, evaluate.FileHeading)
+	trials.Progress = progressOf(c, "files")
+	if err := trials.Files(ctx, run, c.Config.Solver.Methods,
+		func(r evaluate.FileResult) error { return p.row(r) }); err != nil {
+		return err
+	}
+	if err := p.close(); err != nil || p.json {
+		return err
+	}
+	return printMeans(c, trials)
+}
+
+// newTrials returns the trials of streams or files that the settings describe.
+func newTrials(c *call) (*evaluate.Trials, error) {
+	e := c.Config.Evaluate
+	sets, err := evaluate.ReadSets(e.Data)
+	if err != nil {
+		return nil, err
+	}
+	trials := &evaluate.Trials{
+		Sets: sets, Shots: e.ShotCounts(), Count: e.Trials, Seed: c.Config.Solver.Seed,
+		Protocol: evaluate.StreamProtocol{
+			Episode: cmp.Or(c.Config.Stage.EpisodeSize, 100), VectorRows: e.VectorRows, MinRows: e.MinRows,
+			Drift: e.Drift, Teach: e.Teach, TeachBy: cmp.Or(e.TeachBy, "random"),
+			UnlabelledClasses: e.UnlabelledClasses, Newcomers: e.Newcomers, Absent: e.Absent, Garbage: e.Garbage,
+			WrongSupports: e.WrongSupports, Nobody: e.Nobody,
+		},
+	}
+	if err := trials.Protocol.Read(e.Order, cmp.Or(e.SupportBy, "class"), e.Frame, e.Track); err != nil {
+		return nil, err
+	}
+	if err := trials.Protocol.Validate(); err != nil {
+		return nil, usageError{err}
+	}
+	return trials, nil
+}
+
+// printMeans prints the means over trials.
+func printMeans(c *call, trials *evaluate.Trials) error {
+	fmt.Fprintln(c.Out)
+	p := newPrinter(c, evaluate.TrialMeanHeading)
+	for _, row := range trials.Means() {
+		if err := p.print(nil, "%s", row); err != nil {
+			return err
+		}
+	}
+	return p.close()
 }

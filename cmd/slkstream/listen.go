@@ -7,10 +7,15 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/internal/recent"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
 )
@@ -125,4 +130,62 @@ func healthEndpoints(mux *http.ServeMux, metrics *pipeline.Metrics) {
 			fmt.Fprintln(w, t.What, t.Cause)
 		}
 	})
+}
+
+// newPage makes the live page of a stage. What is taught on it goes through the labels topic, like any other
+// teaching.
+func newPage(c *call, client *topic.Client, title, note string, kept *recent.Store) *web.Page {
+	l := &c.Config.Listen
+	o := web.Options{
+		Title: title, Note: note, Recent: kept, ImageURL: l.ImageURL(), ImageHosts: l.Images,
+		UserHeader: l.UserHeader, MaxWrong: c.Config.Memory.MaxWrong, Log: c.Log,
+	}
+	if labels := c.Config.Topics.Labels; labels != "" {
+		o.Say, o.LabelsTopic = client.Write, labels
+		o.ForgetName = func(ctx context.Context, n record.Name) ([]record.Receipt, error) {
+			return forgetName(ctx, c, client, n)
+		}
+	}
+	return web.New(o)
+}
+
+// newRecent returns the store of recently answered items; nil if none are kept.
+func newRecent(c *call) *recent.Store {
+	if c.Config.Memory.Recent == 0 {
+		return nil
+	}
+	most := int64(c.Config.Memory.Recent)
+	if budget := int64(c.Config.Memory.Budget); budget > 0 {
+		most = min(most, budget/8)
+	}
+	return recent.New(most)
+}
+
+// advertised returns the URL at which others reach this process's listener: the one that is given, or its
+// host or, if it listens on all interfaces, the address from which this machine reaches the brokers; "" if
+// others cannot reach it.
+func advertised(l *config.Listen, brokers []string) string {
+	switch {
+	case strings.Contains(l.Advertise, "://"):
+		return l.Advertise
+	case l.Advertise != "":
+		return "http://" + l.Advertise
+	}
+	host, port, err := net.SplitHostPort(l.Address)
+	if err != nil || port == "0" || len(brokers) == 0 {
+		return ""
+	}
+	route, err := net.Dial("udp", brokers[0]) // sends nothing
+	if err != nil {
+		return ""
+	}
+	defer route.Close()
+	own, ok := route.LocalAddr().(*net.UDPAddr)
+	if !ok || l.IsLoopback() && !own.IP.IsLoopback() {
+		return ""
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = own.IP.String()
+	}
+	return "http://" + net.JoinHostPort(host, port)
 }

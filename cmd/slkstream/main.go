@@ -1,6 +1,7 @@
 // Command slkstream labels feeds of embeddings.
 //
-// A command is one file of this folder. It is a value in the list below, and takes its settings from config:
+// A command or a family of them is one file of this folder. It is a value in the list below, and takes its
+// settings from config:
 //
 //	var runCommand = command{name: "run", short: "label a live feed until stopped", run: run}
 //
