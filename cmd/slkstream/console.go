@@ -114,8 +114,8 @@ type figure struct {
 	text string // for the progress line; "" omits it
 }
 
-// report shows figures until stop is called: on a terminal in the progress line, else in the log, once a minute.
-// figures returns the present values.
+// report shows figures until stop is called: on a terminal in the progress line, else in the log, once a
+// minute. figures returns the present values.
 func (c *call) report(figures func() []figure) (stop func()) {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

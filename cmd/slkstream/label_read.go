@@ -42,7 +42,9 @@ func (f *labelledFile) rowOf(i int) int64 {
 // surveyFile reads the support, and counts the file's rows and finds the labelled ones.
 func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 	c := of.Config
-	f := &labelledFile{path: c.Files.Input, columns: columns(c), number: map[string]int32{}, skip: c.Files.SkipBad}
+	f := &labelledFile{
+		path: c.Files.Input, columns: columns(c), number: map[string]int32{}, skip: c.Files.SkipBad,
+	}
 	support, err := readSupport(c)
 	if err != nil {
 		return nil, err

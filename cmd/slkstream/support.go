@@ -92,7 +92,9 @@ func columns(c *config.Config) table.Columns {
 }
 
 // eachRow is eachRowOf the rows of a file.
-func eachRow(path string, names table.Columns, use func(table.Row) error, skip func(*table.BadRow) error) error {
+func eachRow(
+	path string, names table.Columns, use func(table.Row) error, skip func(*table.BadRow) error,
+) error {
 	source, err := table.Open(path, names)
 	if err != nil {
 		return err

@@ -122,10 +122,11 @@ func TestCreateRefuses(t *testing.T) {
 	if err := os.WriteFile(existing, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Create(existing, false); err == nil || !strings.Contains(err.Error(), "y.jsonl exists; --force overwrites it") {
+	_, err := Create(existing, false)
+	if err == nil || !strings.Contains(err.Error(), "y.jsonl exists; --force overwrites it") {
 		t.Error(err)
 	}
-	_, err := Create(filepath.Join(dir, "y.txt"), false)
+	_, err = Create(filepath.Join(dir, "y.txt"), false)
 	if err == nil || !strings.Contains(err.Error(), "y.txt: its name must end in") {
 		t.Error(err)
 	}
