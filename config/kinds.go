@@ -58,8 +58,8 @@ func (b Bytes) String() string {
 func parseBytes(text string) (Bytes, error) {
 	number, size := strings.TrimSpace(text), int64(1)
 	for _, u := range units {
-		if head, ok := cutSuffixFold(number, u.name); ok {
-			number, size = strings.TrimSpace(head), u.size
+		if cut := len(number) - len(u.name); cut >= 0 && strings.EqualFold(number[cut:], u.name) {
+			number, size = strings.TrimSpace(number[:cut]), u.size
 			break
 		}
 	}
@@ -95,14 +95,6 @@ func parseClusters(text string) (Clusters, error) {
 		return 0, fmt.Errorf("%d is less than none", n)
 	}
 	return Clusters(n), nil
-}
-
-func cutSuffixFold(s, suffix string) (string, bool) {
-	cut := len(s) - len(suffix)
-	if cut < 0 || !strings.EqualFold(s[cut:], suffix) {
-		return s, false
-	}
-	return s[:cut], true
 }
 
 // parse parses a value of any kind that settings have, into a pointer to it.

@@ -178,7 +178,7 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, er
 			continue
 		}
 		if err := s.set(values); err != nil {
-			faults = append(faults, c.located(Fault{Setting: s.Name, Problem: err.Error()}))
+			faults = append(faults, c.fault(s.Name, "%v", err))
 			unreadable = append(unreadable, s.Name)
 		}
 	}
@@ -262,13 +262,12 @@ func (c *Config) readSecrets() Faults {
 		}
 		content, err := os.ReadFile(s.file)
 		if err != nil {
-			faults = append(faults, c.located(Fault{Setting: s.setting, Problem: fmt.Sprintf("cannot be read: %v",
-				err)}))
+			faults = append(faults, c.fault(s.setting, "cannot be read: %v", err))
 			continue
 		}
 		*s.target = Secret(strings.TrimRight(string(content), "\r\n"))
 		if *s.target == "" {
-			faults = append(faults, c.located(Fault{Setting: s.setting, Problem: "is an empty file: " + s.file}))
+			faults = append(faults, c.fault(s.setting, "is an empty file: %s", s.file))
 		}
 	}
 	return faults

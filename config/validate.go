@@ -45,23 +45,22 @@ type report func(setting, format string, args ...any)
 
 // validate checks each of the command's settings against its bounds, and the settings against each other. It
 // skips settings that could not be parsed.
-func (c *Config) validate(unreadable []string) Faults {
-	var found Faults
-	add := func(f Fault) {
-		if c.takes(f.Setting) && !slices.Contains(unreadable, f.Setting) {
-			found = append(found, c.located(f))
+func (c *Config) validate(unreadable []string) (found Faults) {
+	fault := func(setting, format string, args ...any) {
+		if c.takes(setting) && !slices.Contains(unreadable, setting) {
+			found = append(found, c.fault(setting, format, args...))
 		}
 	}
 	for _, s := range c.Settings() {
-		switch problem := s.breach(); {
-		case s.Needed && s.Value() == "":
-			add(Fault{Setting: s.Name, Problem: "is not set: " + c.command + " needs it", Missing: true})
-		case problem != "":
-			add(Fault{Setting: s.Name, Problem: problem})
+		problem := s.breach()
+		switch missing := s.Needed && s.Value() == ""; {
+		case missing && !slices.Contains(unreadable, s.Name):
+			f := c.fault(s.Name, "is not set: %s needs it", c.command)
+			f.Missing = true
+			found = append(found, f)
+		case problem != "" && !missing:
+			fault(s.Name, "%s", problem)
 		}
-	}
-	fault := func(setting, format string, args ...any) {
-		add(Fault{Setting: setting, Problem: fmt.Sprintf(format, args...)})
 	}
 	for _, check := range c.checks() {
 		check(c, fault)
@@ -73,12 +72,10 @@ func (c *Config) takes(name string) bool {
 	return slices.ContainsFunc(c.Settings(), func(s Setting) bool { return s.Name == name })
 }
 
-// located adds the setting's names and the origin of its value to the fault.
-func (c *Config) located(f Fault) Fault {
-	for _, s := range c.Settings() {
-		if s.Name == f.Setting {
-			f.names, f.origin = s.names(), c.origins[s.Name]
-		}
+// fault returns a fault of a setting.
+func (c *Config) fault(setting, format string, args ...any) Fault {
+	return Fault{
+		Setting: setting, Problem: fmt.Sprintf(format, args...), names: Setting{Name: setting}.names(),
+		origin: c.origins[setting],
 	}
-	return f
 }

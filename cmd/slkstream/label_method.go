@@ -19,15 +19,13 @@ func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result,
 		return nil, usageError{errors.New("k is auto: only the method slk-means finds the number of clusters")}
 	}
 	settings, err := solverSettings(c.Config.Solver)
-	if k := c.Config.Files.K; err == nil && k != 0 {
-		if settings, err = solver.Clustering(settings.Method); err == nil {
-			giveNumbers(&settings, c.Config.Solver)
-		}
+	if c.Config.Files.K != 0 {
+		settings, err = clusterSettings(c, c.Config.Solver.Method())
 	}
 	if err != nil {
 		return nil, usageError{err}
 	}
-	settings.Seed, settings.Index, settings.RecallFloor = c.Config.Solver.Seed, c.Config.Index.Method, c.Config.Index.RecallFloor
+	settings.Index, settings.RecallFloor = c.Config.Index.Method, c.Config.Index.RecallFloor
 	engine, err := solver.New(settings)
 	if err != nil {
 		return nil, usageError{err}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net"
+	"os"
 	"slices"
 	"time"
 
@@ -141,4 +142,9 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 		o.Delivery = &producer.AtLeastOnce{Client: client, Log: o.Log, Compression: compression}
 	}
 	return o, nil
+}
+
+// tracesWanted reports whether OpenTelemetry's environment variables name a collector of traces.
+func tracesWanted() bool {
+	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }

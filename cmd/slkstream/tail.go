@@ -184,9 +184,9 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 		s.Time = raw.Time
 	}
 	at := s.Time.Local().Format("15:04:05.000")
-	letter, dead := record.ReadLetter(raw)
+	letter, _ := record.ReadLetter(raw) // of any program's: the error's header makes it one
 	switch {
-	case dead:
+	case letter.Reason != "":
 		return cells("TIME", -12, at, "FROM", -30, letter.Source.ID(), "ERROR", 0, letter.Reason)
 	case s.Guess != nil:
 		return cells("TIME", -12, at, "STREAM", -16, s.Stream, "ITEM TO REVIEW", -24, s.ID, "GUESS", -20,
@@ -232,9 +232,9 @@ func cells(of ...any) (heading, row string) {
 
 // json prints a record unchanged if it is a JSON object and not a dead letter; otherwise within an object.
 func (p *tailPrinter) json(raw *record.Raw, isJSON bool) error {
-	letter, dead := record.ReadLetter(raw)
+	letter, _ := record.ReadLetter(raw)
 	var line bytes.Buffer
-	if isJSON && !dead {
+	if isJSON && letter.Reason == "" {
 		value := raw.Value
 		if !p.full {
 			value = withoutLong(value)
@@ -252,7 +252,7 @@ func (p *tailPrinter) json(raw *record.Raw, isJSON bool) error {
 			From      string          `json:"from,omitempty"`
 			Value     json.RawMessage `json:"value"`
 		}{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset, Key: string(raw.Key), Error: letter.Reason}
-		if letter.Source.Topic != "" {
+		if letter.Reason != "" && letter.Source.Topic != "" {
 			holder.From = letter.Source.ID()
 		}
 		switch {
