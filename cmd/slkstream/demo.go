@@ -66,11 +66,12 @@ func runDemo(ctx context.Context, c *call) error {
 		return usageError{err}
 	}
 	return serveWhile(ctx, c, stage, page, func(ctx context.Context, at net.Addr) error {
+		heading, _ := score.line(&scored{}, score.judge.Scores())
 		if _, err := fmt.Fprintf(c.Out, "slkstream demo: a belt at a lost-property office, %g pictures a second of %d things, one labelled picture of each\n\n"+
 			"  page    %s\n  broker  %s, topics %s, %s, %s, %s\n"+
-			"  stop    Ctrl-C\n\nRight, of the last 500 pictures:\n%s",
+			"  stop    Ctrl-C\n\nRight, of the last 500 pictures:\n%s\n",
 			c.Config.Feed.Rate, things, visitAt(c, at), c.broker.Address(), demoIn, demoNow, demoOut, demoLabels,
-			score.head()); err != nil {
+			heading); err != nil {
 			return err
 		}
 		// Start the timer after startup.

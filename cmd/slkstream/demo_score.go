@@ -75,7 +75,8 @@ func (s *score) run(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("score: %w", err)
 			}
-			if _, err := fmt.Fprint(s.call.Out, s.line(&e, scores)); err != nil {
+			_, row := s.line(&e, scores)
+			if _, err := fmt.Fprintln(s.call.Out, row); err != nil {
 				return err
 			}
 			s.page.Score(scores)
@@ -84,31 +85,20 @@ func (s *score) run(ctx context.Context) error {
 	}
 }
 
-// head returns the line of column headings.
-func (s *score) head() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%7s  %7s", "episode", "right")
-	for _, name := range s.judge.Names() {
-		fmt.Fprintf(&b, "  %8s", name)
-	}
-	fmt.Fprintf(&b, "  %7s  %16s  %9s\n", "unknown", "objective", "solved in")
-	return b.String()
-}
-
-// line formats the scores of one episode.
-func (s *score) line(e *scored, scores []demo.Score) string {
+// line formats the scores of one episode, under their heading.
+func (s *score) line(e *scored, scores []demo.Score) (heading, row string) {
 	right := scores[0].Right
 	if s.last != nil {
 		right -= s.last[0].Right
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%7d  %7s", e.number, fmt.Sprintf("%d/%d", right, len(e.judged)))
+	of := []any{"episode", 7, e.number, "right", 7, fmt.Sprintf("%d/%d", right, len(e.judged))}
 	for i := range scores {
-		fmt.Fprintf(&b, "  %*.1f %%", max(8, len(scores[i].Name))-2, 100*scores[i].LateShare())
+		name, late := scores[i].Name, scores[i].LateShare()
+		of = append(of, name, max(8, len(name)), fmt.Sprintf("%.1f %%", 100*late))
 	}
-	fmt.Fprintf(&b, "  %7d  %16s  %6.1f ms\n", e.unknown, fmt.Sprintf("%.1f -> %.1f", e.before, e.after),
-		e.took.Seconds()*1000)
-	return b.String()
+	of = append(of, "unknown", 7, e.unknown, "objective", 16, fmt.Sprintf("%.1f -> %.1f", e.before, e.after),
+		"solved in", 9, fmt.Sprintf("%.1f ms", e.took.Seconds()*1000))
+	return cells(of...)
 }
 
 // foot formats the totals.

@@ -146,5 +146,6 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 
 // tracesWanted reports whether OpenTelemetry's environment variables name a collector of traces.
 func tracesWanted() bool {
-	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+	const name = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	return os.Getenv(name) != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }

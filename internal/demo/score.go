@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -88,14 +89,8 @@ func NewJudge(settings stream.Settings) *Judge {
 	return j
 }
 
-// Names lists the scored methods, the stage first.
-func (j *Judge) Names() []string {
-	var names []string
-	for i := range j.scores {
-		names = append(names, j.scores[i].Name)
-	}
-	return names
-}
+// Scores returns the scores so far, the stage's first.
+func (j *Judge) Scores() []Score { return slices.Clone(j.scores) }
 
 // Judged is one item of an episode with the stage's answer and the true label.
 type Judged struct {
@@ -125,7 +120,7 @@ func (j *Judge) Take(ctx context.Context, episode []Judged, labels *stream.Label
 			return nil, fmt.Errorf("%s: %w", j.scores[1+r].Name, err)
 		}
 	}
-	return append([]Score(nil), j.scores...), nil
+	return j.Scores(), nil
 }
 
 func (r *rival) take(ctx context.Context, episode []Judged, labels *stream.Labels, score *Score) error {
