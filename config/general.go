@@ -1,6 +1,7 @@
 package config
 
 import (
+	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -33,20 +34,18 @@ var (
 	logForms  = []string{"text", "json"}
 )
 
-// LogLevel returns the lowest level that is logged.
-func (g *General) LogLevel() string { return g.log(logLevels, "info") }
-
-// LogForm returns the form of a log line.
-func (g *General) LogForm() string { return g.log(logForms, "text") }
-
-func (g *General) log(of []string, otherwise string) string {
+// Level returns the lowest level that is logged.
+func (g *General) Level() (level slog.Level) {
 	for _, given := range g.Log {
-		if slices.Contains(of, given) {
-			return given
+		if level.UnmarshalText([]byte(given)) == nil {
+			return level
 		}
 	}
-	return otherwise
+	return slog.LevelInfo
 }
+
+// LogJSON says whether a log line is JSON.
+func (g *General) LogJSON() bool { return slices.Contains(g.Log, "json") }
 
 func (g *General) check(_ *Config, fault report) {
 	levels := 0

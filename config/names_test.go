@@ -81,7 +81,10 @@ func TestOldNamesOfSettings(t *testing.T) {
 			continue
 		}
 		_, command := c.Kafka.Token()
-		log := c.General.LogLevel() + " " + c.General.LogForm()
+		log := strings.ToLower(c.General.Level().String()) + " text"
+		if c.General.LogJSON() {
+			log = strings.Replace(log, "text", "json", 1)
+		}
 		if log != row.log || string(c.Listen.Token) != row.token ||
 			c.Listen.Advertise != row.advertise || command != row.command ||
 			(c.Listen.ViewToken != "") != row.viewable {

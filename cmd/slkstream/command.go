@@ -54,8 +54,8 @@ func (d command) build() *cobra.Command {
 		}
 		console := newConsole(cmd.ErrOrStderr())
 		of := &call{
-			Config: c, Args: args, Log: newLogger(console, c.General), In: cmd.InOrStdin(), Out: cmd.OutOrStdout(),
-			Err: console, console: console,
+			Config: c, Args: args, Log: newLogger(console, c.General.Level(), c.General.LogJSON()),
+			In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: console, console: console,
 		}
 		defer of.end()
 		ctx := cmd.Context()
@@ -178,13 +178,9 @@ func (c *call) end() {
 	}
 }
 
-func newLogger(w io.Writer, g config.General) *slog.Logger {
-	var level slog.Level
-	if level.UnmarshalText([]byte(g.LogLevel())) != nil {
-		level = slog.LevelInfo // not reached: config allows only the four names
-	}
+func newLogger(w io.Writer, level slog.Level, inJSON bool) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
-	if g.LogForm() == "json" {
+	if inJSON {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"sync"
@@ -36,10 +37,8 @@ var demoCommand = command{
 }
 
 func runDemo(ctx context.Context, c *call) error {
-	if c.Config.General.LogLevel() == "info" { // the episode lines suffice
-		quiet := c.Config.General
-		quiet.Log = []string{"warn", quiet.LogForm()}
-		c.Log = newLogger(c.Err, quiet)
+	if c.Config.General.Level() == slog.LevelInfo { // the episode lines suffice
+		c.Log = newLogger(c.Err, slog.LevelWarn, c.Config.General.LogJSON())
 	}
 	client, err := demoBroker(ctx, c)
 	if err != nil {
