@@ -38,38 +38,31 @@ type Config struct {
 type section struct {
 	title    string
 	settings []definition
+	check    func(*Config, report) // of settings that depend on each other; nil: none do
 }
 
 // sections lists every definition, in the order of the reference page.
 func (c *Config) sections() []section {
 	return []section{
-		{"Topics", c.Topics.settings()},
-		{"Records in", c.Stage.records()},
-		{"Episodes", c.Stage.episodes()},
-		{"Schema registry", c.Registry.settings()},
-		{"Answers and memory", c.Memory.settings()},
-		{"Files", c.Files.settings()},
-		{"Feed and demo", c.Feed.settings()},
-		{"Which records", c.Select.settings()},
-		{"What is changed", c.Change.settings()},
-		{"What is printed", c.Output.settings()},
-		{"Backfill", c.Backfill.settings()},
-		{"Check", c.Check.settings()},
-		{"Measurement", c.Evaluate.settings()},
-		{"Solver", c.Solver.settings()},
-		{"Neighbours", c.Index.settings()},
-		{"Delivery", c.Delivery.settings()},
-		{"Kafka", c.Kafka.settings()},
-		{"Page, metrics and health", c.Listen.settings()},
-		{"Every command", c.General.settings()},
-	}
-}
-
-// checks lists the tests of settings that depend on each other.
-func (c *Config) checks() []func(*Config, report) {
-	return []func(*Config, report){
-		c.Topics.check, c.Stage.check, c.Registry.check, c.Files.check, c.Feed.check, c.Select.check,
-		c.Backfill.check, c.Evaluate.check, c.Solver.check, c.Kafka.check, c.Listen.check, c.General.check,
+		{"Topics", c.Topics.settings(), c.Topics.check},
+		{"Records in", c.Stage.records(), nil},
+		{"Episodes", c.Stage.episodes(), c.Stage.check},
+		{"Schema registry", c.Registry.settings(), c.Registry.check},
+		{"Answers and memory", c.Memory.settings(), nil},
+		{"Files", c.Files.settings(), c.Files.check},
+		{"Feed and demo", c.Feed.settings(), c.Feed.check},
+		{"Which records", c.Select.settings(), c.Select.check},
+		{"What is changed", c.Change.settings(), nil},
+		{"What is printed", c.Output.settings(), nil},
+		{"Backfill", c.Backfill.settings(), c.Backfill.check},
+		{"Check", c.Check.settings(), nil},
+		{"Measurement", c.Evaluate.settings(), c.Evaluate.check},
+		{"Solver", c.Solver.settings(), c.Solver.check},
+		{"Neighbours", c.Index.settings(), nil},
+		{"Delivery", c.Delivery.settings(), nil},
+		{"Kafka", c.Kafka.settings(), c.Kafka.check},
+		{"Page, metrics and health", c.Listen.settings(), c.Listen.check},
+		{"Every command", c.General.settings(), c.General.check},
 	}
 }
 

@@ -62,8 +62,10 @@ func (c *Config) validate(unreadable []string) (found Faults) {
 			fault(s.Name, "%s", problem)
 		}
 	}
-	for _, check := range c.checks() {
-		check(c, fault)
+	for _, section := range c.sections() {
+		if section.check != nil {
+			section.check(c, fault)
+		}
 	}
 	return found
 }
