@@ -16,11 +16,13 @@ import (
 
 // batches reads an Arrow IPC file, or stream, batch by batch.
 type batches struct {
-	next    func() (arrow.RecordBatch, error) // returns io.EOF after the last batch
+	reader interface { // keeps a batch until the next one
+		Schema() *arrow.Schema
+		Read() (arrow.RecordBatch, error)
+	}
 	close   func() error
-	rows    int64
 	layout  layout
-	current arrow.RecordBatch
+	current arrow.RecordBatch // nil: none yet
 	row     int
 	numbers []float32
 }
@@ -35,46 +37,29 @@ func openArrow(file *os.File, names Columns) (Source, error) {
 		return nil, err
 	}
 	bounded := ipc.WithAllocator(boundedMemory{memory.DefaultAllocator, 1<<24 + 256*int(info.Size())})
-	b := &batches{rows: -1}
-	var schema *arrow.Schema
+	b := &batches{}
 	switch {
 	case string(magic) == "ARROW1":
 		reader, err := ipc.NewFileReader(file, bounded)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
-		schema, b.close = reader.Schema(), reader.Close
-		at := 0
-		b.next = func() (arrow.RecordBatch, error) {
-			if at == reader.NumRecords() {
-				return nil, io.EOF
-			}
-			at++
-			return reader.RecordBatchAt(at - 1)
-		}
+		b.reader, b.close = reader, reader.Close
 	case string(magic[:4]) == "\xff\xff\xff\xff":
 		reader, err := ipc.NewReader(file, bounded)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
-		schema, b.close = reader.Schema(), func() error { reader.Release(); return nil }
-		b.next = func() (arrow.RecordBatch, error) {
-			batch, err := reader.Read()
-			if err == nil {
-				batch.Retain() // the reader holds its own reference until its next batch
-			}
-			return batch, err
-		}
+		b.reader, b.close = reader, func() error { reader.Release(); return nil }
 	default:
 		return nil, fmt.Errorf("%w: starts with %q, neither an Arrow file nor an Arrow stream", ErrFormat, magic)
 	}
 	var has []string
-	for _, f := range schema.Fields() {
+	for _, f := range b.reader.Schema().Fields() {
 		has = append(has, f.Name)
 	}
-	var err2 error
-	if b.layout, err2 = names.lay(has); err2 != nil {
-		return nil, errors.Join(err2, b.close())
+	if b.layout, err = names.lay(has); err != nil {
+		return nil, errors.Join(err, b.close())
 	}
 	return b, nil
 }
@@ -102,30 +87,19 @@ func (m boundedMemory) check(size int) {
 	}
 }
 
-func (b *batches) Rows() int64 { return b.rows }
-
-func (b *batches) Close() error {
-	if b.current != nil {
-		b.current.Release()
-		b.current = nil
-	}
-	return b.close()
-}
+func (b *batches) Rows() int64  { return -1 }
+func (b *batches) Close() error { return b.close() }
 
 func (b *batches) Next() (Row, error) {
 	for b.current == nil || b.row == int(b.current.NumRows()) {
-		if b.current != nil {
-			b.current.Release()
-			b.current = nil
-		}
-		batch, err := b.next()
-		if err == io.EOF {
+		var err error
+		if b.current, err = b.reader.Read(); err == io.EOF {
 			return Row{}, io.EOF
 		}
 		if err != nil {
 			return Row{}, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
-		b.current, b.row = batch, 0
+		b.row = 0
 	}
 	row := Row{ID: textAt(b.current, b.layout.id, b.row), Label: textAt(b.current, b.layout.label, b.row)}
 	err := b.readVector()
