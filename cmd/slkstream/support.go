@@ -103,10 +103,18 @@ func eachRow(
 }
 
 // eachRowOf reads a source to its end and closes it. Bad rows go to skip. If skip is nil, the error counts
-// them, and use gets no row behind the first of them.
+// them, with the faults of the first few, and use gets no row behind the first of them.
 func eachRowOf(source table.Source, use func(table.Row) error, skip func(*table.BadRow) error) (err error) {
-	var bad badRows
-	defer func() { err = errors.Join(err, bad.err(), source.Close()) }()
+	const kept = 3
+	var first []error
+	bad := 0
+	defer func() {
+		faults := errors.Join(first...)
+		if bad > 1 {
+			faults = fmt.Errorf("%d rows are bad: %w", bad, faults)
+		}
+		err = errors.Join(err, faults, source.Close())
+	}()
 	for {
 		row, err := source.Next()
 		var fault *table.BadRow
@@ -116,34 +124,15 @@ func eachRowOf(source table.Source, use func(table.Row) error, skip func(*table.
 		case errors.As(err, &fault) && skip != nil:
 			err = skip(fault)
 		case errors.As(err, &fault):
-			bad.add(fault)
+			if bad++; bad <= kept {
+				first = append(first, fault)
+			}
 			err = nil
-		case err == nil && bad.count == 0:
+		case err == nil && bad == 0:
 			err = use(row)
 		}
 		if err != nil {
 			return err
 		}
 	}
-}
-
-// badRows counts bad rows, and keeps the faults of the first few.
-type badRows struct {
-	count int
-	first []error
-}
-
-func (b *badRows) add(row *table.BadRow) {
-	const kept = 3
-	if b.count++; len(b.first) < kept {
-		b.first = append(b.first, row)
-	}
-}
-
-// err reports the number of bad rows and the first faults.
-func (b *badRows) err() error {
-	if b.count < 2 {
-		return errors.Join(b.first...)
-	}
-	return fmt.Errorf("%d rows are bad: %w", b.count, errors.Join(b.first...))
 }
