@@ -196,32 +196,11 @@ func replayDead(ctx context.Context, c *call, client *topic.Client) error {
 	return nil
 }
 
-// chosenLetters returns the dead letters that the settings select, oldest first and without their records.
-func chosenLetters(ctx context.Context, c *call, client *topic.Client) ([]deadLetter, error) {
-	d, name := &c.Config.Select, c.Config.Topics.DeadTopic()
-	since := d.SinceTime(time.Now())
-	letters, err := readLetters(ctx, client, name, func(l *deadLetter) bool {
-		return !l.Written.Before(since) && strings.Contains(strings.ToLower(l.Reason), strings.ToLower(d.Reason)) &&
-			(c.Config.Select.Stream == "" || l.Stream == c.Config.Select.Stream)
-	})
-	if n := c.Config.Select.Count; n > 0 && len(letters) > n {
-		letters = letters[len(letters)-n:]
-	}
-	return letters, err
-}
-
-// whole returns a letter that readLetters has listed, with its record.
-func (l *deadLetter) whole(ctx context.Context, reader recordReader) (record.Letter, error) {
-	raw, err := reader.at(ctx, l.at, l.offset)
-	if err != nil {
-		return record.Letter{}, fmt.Errorf("dead letter %s: %w", l.Position, err)
-	}
-	letter, _ := record.ReadLetter(raw)
-	return letter, nil
-}
-
-// readLetters reads a topic of dead letters to its end and returns those that keep accepts.
-func readLetters(ctx context.Context, client *topic.Client, name string, keep func(*deadLetter) bool) ([]deadLetter, error) {
+// chosenLetters reads the topic of dead letters to its end, and returns those that the settings select, oldest
+// first and without their records.
+func chosenLetters(ctx context.Context, c *call, client *topic.Client) (letters []deadLetter, err error) {
+	chosen, name := &c.Config.Select, c.Config.Topics.DeadTopic()
+	since, wanted := chosen.SinceTime(time.Now()), strings.ToLower(chosen.Reason)
 	if _, err := client.Partitions(ctx, name); err != nil {
 		return nil, err
 	}
@@ -229,7 +208,6 @@ func readLetters(ctx context.Context, client *topic.Client, name string, keep fu
 	if err != nil {
 		return nil, err
 	}
-	var letters []deadLetter
 	replayed := map[string]bool{}
 	for raw, err := range client.Records(ctx, spans...) {
 		if err != nil {
@@ -244,7 +222,8 @@ func readLetters(ctx context.Context, client *topic.Client, name string, keep fu
 			Bytes: len(raw.Value), Cut: l.Truncated, offset: raw.Offset,
 			at: topic.TopicPartition{Topic: name, Partition: raw.Partition},
 		}
-		if ok && keep(&letter) {
+		if ok && !letter.Written.Before(since) && strings.Contains(strings.ToLower(letter.Reason), wanted) &&
+			(chosen.Stream == "" || letter.Stream == chosen.Stream) {
 			letters = append(letters, letter)
 		}
 	}
@@ -252,7 +231,20 @@ func readLetters(ctx context.Context, client *topic.Client, name string, keep fu
 		letters[i].Replayed = replayed[letters[i].Position]
 	}
 	slices.SortStableFunc(letters, func(a, b deadLetter) int { return a.Written.Compare(b.Written) })
+	if n := chosen.Count; n > 0 && len(letters) > n {
+		letters = letters[len(letters)-n:]
+	}
 	return letters, nil
+}
+
+// whole returns a chosen letter with its record.
+func (l *deadLetter) whole(ctx context.Context, reader recordReader) (record.Letter, error) {
+	raw, err := reader.at(ctx, l.at, l.offset)
+	if err != nil {
+		return record.Letter{}, fmt.Errorf("dead letter %s: %w", l.Position, err)
+	}
+	letter, _ := record.ReadLetter(raw)
+	return letter, nil
 }
 
 // streamOf returns the stream that a record names, else its key.
