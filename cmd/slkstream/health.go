@@ -17,11 +17,9 @@ var healthCommand = command{
 	name:  "health",
 	short: "ask a running stage whether it is alive; for containers without a shell",
 	long:  "health asks the stage that listens on --listen of this machine, and exits with 0 if it is alive.",
-	run:   askHealth,
-}
-
-func askHealth(ctx context.Context, c *call) error {
-	return askStage(ctx, c, c.Config.Listen.Address, "/livez", nil, nil)
+	run: func(ctx context.Context, c *call) error {
+		return askStage(ctx, c, c.Config.Listen.Address, "/livez", nil, nil)
+	},
 }
 
 // askStage asks the stage that listens at address: by a POST of the question as JSON, or a GET if it is

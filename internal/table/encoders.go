@@ -21,9 +21,7 @@ func (l linesEncoder) finish() error         { return nil }
 // without a label is -1 among numbers and empty among texts.
 type columnsEncoder struct {
 	to     io.Writer
-	finite func(*columnsEncoder) error
-
-	ids    []string // only for .npz
+	ids    []string // for .npz; nil: for .npy, which has labels only
 	scores []float32
 	number map[string]int32
 	names  []string
@@ -31,13 +29,11 @@ type columnsEncoder struct {
 }
 
 func (o *Output) beginNPY() (encoder, error) {
-	return &columnsEncoder{to: o.buffer, number: map[string]int32{}, finite: func(c *columnsEncoder) error {
-		return c.writeLabels(c.to)
-	}}, nil
+	return &columnsEncoder{to: o.buffer, number: map[string]int32{}}, nil
 }
 
 func (o *Output) beginNPZ() (encoder, error) {
-	return &columnsEncoder{to: o.buffer, number: map[string]int32{}, ids: []string{}, finite: (*columnsEncoder).archive}, nil
+	return &columnsEncoder{to: o.buffer, number: map[string]int32{}, ids: []string{}}, nil
 }
 
 func (c *columnsEncoder) write(a *Answer) error {
@@ -52,8 +48,6 @@ func (c *columnsEncoder) write(a *Answer) error {
 	}
 	return nil
 }
-
-func (c *columnsEncoder) finish() error { return c.finite(c) }
 
 func (c *columnsEncoder) writeLabels(to io.Writer) error {
 	numbers := make([]int32, len(c.names))
@@ -74,8 +68,11 @@ func (c *columnsEncoder) writeLabels(to io.Writer) error {
 	return array.WriteNPY(to, c.labels, len(c.labels))
 }
 
-// archive writes the arrays label, id and confidence.
-func (c *columnsEncoder) archive() error {
+// finish writes the labels, or for .npz the arrays label, id and confidence.
+func (c *columnsEncoder) finish() error {
+	if c.ids == nil {
+		return c.writeLabels(c.to)
+	}
 	out := zip.NewWriter(c.to)
 	for _, part := range []struct {
 		name  string
