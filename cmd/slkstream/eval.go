@@ -10,7 +10,6 @@ import (
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/evaluate"
-	"github.com/slkstream/slkstream/solver"
 )
 
 var evalCommand = command{
@@ -39,10 +38,7 @@ func candidates(c *config.Config) ([]evaluate.Candidate, error) {
 			}
 			s, err := solverSettings(given)
 			if err != nil {
-				return nil, usageError{err}
-			}
-			if _, err := solver.New(s); err != nil {
-				return nil, usagef("preset %s: %w", preset, err)
+				return nil, fmt.Errorf("preset %s: %w", preset, err)
 			}
 			if !update {
 				method = string(s.Method)

@@ -52,19 +52,11 @@ func evalCluster(ctx context.Context, c *call) error {
 // clusterSettings returns the solver's settings for clustering, with given values replaced.
 func clusterSettings(c *call, method string) (solver.Settings, error) {
 	s, err := solver.Clustering(solver.Method(method))
-	if err != nil {
-		return s, usageError{err}
-	}
 	if slices.Contains(c.Config.Solver.Presets, "paper") {
 		s.Start = solver.StartKMeans
 		s.Paper.HardStep, s.Paper.ResetAssignments = true, true
 	}
-	s.Seed = c.Config.Solver.Seed
-	giveNumbers(&s, c.Config.Solver)
-	if _, err := solver.New(s); err != nil {
-		return s, usageError{err}
-	}
-	return s, nil
+	return withGiven(s, c.Config.Solver, err)
 }
 
 var evalPaperCommand = command{

@@ -58,9 +58,9 @@ func streamRuns(c *call) ([]evaluate.Stream, error) {
 			of.Solver.Methods = append(of.Solver.Methods, method)
 		}
 	}
-	settings, err := memorySettings(c.Config)
+	settings, err := memorySettings(&of)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
 	var runs []evaluate.Stream
 	if len(of.Solver.Methods) > 0 || len(rivals) == 0 {

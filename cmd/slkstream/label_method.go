@@ -23,7 +23,7 @@ func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result,
 		settings, err = clusterSettings(c, c.Config.Solver.Method())
 	}
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
 	settings.Index, settings.RecallFloor = c.Config.Index.Method, c.Config.Index.RecallFloor
 	engine, err := solver.New(settings)

@@ -97,7 +97,7 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	t, d, e := &c.Config.Topics, &c.Config.Delivery, &c.Config.Stage
 	settings, err := memorySettings(c.Config)
 	if err != nil {
-		return pipeline.Options{}, usageError{err}
+		return pipeline.Options{}, err
 	}
 	if t.Review == "" && (c.Config.Listen.Address == "" || t.Labels == "") {
 		settings.ReviewRate = 0 // no topic and no page could bring back a label

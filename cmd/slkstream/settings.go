@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -11,17 +12,24 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// solverSettings returns the preset's settings, with given values replaced.
+// solverSettings returns the preset's settings, with given values replaced. Its error is a usageError.
 func solverSettings(c config.Solver) (solver.Settings, error) {
 	s, err := solver.Preset(c.Preset()).Settings()
+	s.Method = cmp.Or(solver.Method(c.Method()), s.Method)
+	return withGiven(s, c, err)
+}
+
+// withGiven replaces the numbers and the seed of s with those that were given. Its error is a usageError, and
+// err if that is not nil.
+func withGiven(s solver.Settings, c config.Solver, err error) (solver.Settings, error) {
+	if err == nil {
+		s.Seed = c.Seed
+		giveNumbers(&s, c)
+		_, err = solver.New(s)
+	}
 	if err != nil {
-		return s, err
+		return s, usageError{err}
 	}
-	if method := c.Method(); method != "" {
-		s.Method = solver.Method(method)
-	}
-	s.Seed = c.Seed
-	giveNumbers(&s, c)
 	return s, nil
 }
 

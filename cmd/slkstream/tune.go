@@ -80,10 +80,7 @@ func tuneSearch(ctx context.Context, c *call) (*evaluate.Tune, error) {
 	e := c.Config.Evaluate
 	start, err := solverSettings(c.Config.Solver)
 	if err != nil {
-		return nil, usageError{err}
-	}
-	if _, err := solver.New(start); err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
 	search := &evaluate.Tune{
 		Start: start, Drawn: 27, Units: e.Trials, Seed: c.Config.Solver.Seed, Progress: progressOf(c, "settings"),
