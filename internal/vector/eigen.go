@@ -32,7 +32,7 @@ func Principal(rows Matrix, rank int) (mean []float32, directions Matrix, err er
 // pairs, and errors in the lowest pairs hardly change the metric's scales. It starts at random, not from the
 // previous pairs: these hold back new directions and cost more rounds for the same precision.
 func TopEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
-	width := min(d, rank+16)
+	width := min(d, rank+8)
 	basis, next := make([]float32, width*d), make([]float32, width*d) // rows
 	state := uint64(1)
 	// Any start that is not orthogonal to the answer works; this one is the same each time.

@@ -128,8 +128,22 @@ func TestTopEigenpairs(t *testing.T) {
 // The eigenpairs for a metric are the exact ones for every kind of matrix: evenly falling, of few rows, with
 // one direction far above the others, and flat. In a flat tail any pairs will do, as their scales are alike.
 func TestTopEigenpairsAreExact(t *testing.T) {
-	const d, rank = 96, 12
-	random := rand.New(rand.NewPCG(3, 4))
+	for _, size := range []struct{ d, rank int }{{96, 12}, {512, 32}, {12, 12}, {15, 12}, {21, 12}} {
+		random := rand.New(rand.NewPCG(3, 4))
+		turn, reversed := make([]float32, size.d*size.d), make([]float32, size.d*size.d)
+		for i := range turn {
+			turn[i] = float32(random.NormFloat64())
+		}
+		for i := range size.d {
+			reversed[(i+1)*(size.d-1)] = 1
+		}
+		topEigenpairsAreExact(t, size.d, size.rank, turn)
+		topEigenpairsAreExact(t, size.d, size.rank, reversed)
+	}
+}
+
+// topEigenpairsAreExact checks matrices whose eigenvectors are the rows of turn made orthonormal.
+func topEigenpairsAreExact(t *testing.T, d, rank int, turn []float32) {
 	for name, variance := range map[string]func(i int) float64{
 		"even":     func(i int) float64 { return 1 / (1 + float64(i)) },
 		"few rows": func(i int) float64 { return max(0, 8-float64(i)) },
@@ -137,10 +151,6 @@ func TestTopEigenpairsAreExact(t *testing.T) {
 		"flat":     func(i int) float64 { return 1 + max(0, 4-float64(i)) },
 		"one only": func(i int) float64 { return max(0, 1-float64(i)) },
 	} {
-		turn := make([]float32, d*d)
-		for i := range turn {
-			turn[i] = float32(random.NormFloat64())
-		}
 		axes := make([]float32, d*d)
 		vector.Orthonormal(axes, turn, d, 2)
 		var full Residuals
@@ -154,7 +164,7 @@ func TestTopEigenpairsAreExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		mean := full.Trace / d
+		mean := full.Trace / float64(d)
 		scale := func(w float64) float64 { return math.Sqrt(.85*mean/(.15*max(0, w)+.85*mean)) - 1 }
 		found, exact := make([]float32, d*d), make([]float32, d*d)
 		for i, w := range values {
@@ -173,7 +183,7 @@ func TestTopEigenpairsAreExact(t *testing.T) {
 		}
 		kernel.Axpy(-1, exact, found)
 		if apart := math.Sqrt(float64(kernel.Dot(found, found) / kernel.Dot(exact, exact))); apart > .02 {
-			t.Errorf("%s: apart by %g of the exact metric", name, apart)
+			t.Errorf("%s, %d of %d: apart by %g of the exact metric", name, rank, d, apart)
 		}
 	}
 }
