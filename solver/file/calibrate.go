@@ -11,7 +11,8 @@ import (
 )
 
 // A calibration needs at least enoughHeldOut labelled rows that are solved without their labels, from at most
-// mostFolds folds. A fold is one such solve, of at most mostHeldOut rows or one a class.
+// mostFolds folds: the default unknown rate leaves one in twenty above the limit, less than one of fewer. A
+// fold is one such solve, of at most mostHeldOut rows or one a class.
 const (
 	enoughHeldOut = 20
 	mostFolds     = 4

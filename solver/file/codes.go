@@ -35,7 +35,6 @@ func keptFloor(manifold bool) float64 {
 const (
 	sampleRows = 20000 // at most, spread over the file
 	probeRows  = 500   // of the sample, whose neighbours in the sample are compared
-	probed     = 10    // neighbours of each
 	codeStep   = 8     // the number of directions is a multiple of it
 )
 
@@ -119,7 +118,7 @@ func probe(rows vector.Matrix) [][]int32 {
 		var found nearest
 		for i, v := range products {
 			if i != n*every {
-				found.offer(candidate{int32(i), float64(square[i] - 2*v)}, probed)
+				found.offer(candidate{int32(i), float64(square[i] - 2*v)}, listed)
 			}
 		}
 		for _, v := range found {

@@ -39,8 +39,9 @@ type similarity struct {
 	order []int32
 }
 
-// similarities builds the graph of the nearest of each row, weighted exp(-4 d2 / d2_k), d2_k the squared
-// distance of the last of them, and makes it symmetric, (A + A')/2.
+// similarities builds the graph that Poisson learning was published with (Calder et al. 2020): the nearest of
+// each row, weighted exp(-4 d2 / d2_k), d2_k the squared distance of the last of them, made symmetric,
+// (A + A')/2.
 func similarities(lists *index.Neighbours, order []int32) similarity {
 	width := lists.Rho
 	position := make([]int32, len(order))

@@ -7,13 +7,8 @@ import "github.com/slkstream/slkstream/solver/metric"
 // means.
 const manyRows = 300
 
-// manifold says whether n rows in k classes are that many.
-func manifold(n, k int) bool {
-	if k == 0 {
-		k = unknownClusters
-	}
-	return n >= manyRows*k
-}
+// manifold says whether n rows in k classes are that many. With k unknown, 0, they are not.
+func manifold(n, k int) bool { return k > 0 && n >= manyRows*k }
 
 // learnMetric maps the points to a space in which the directions along which the rows of one class spread
 // count less. It learns from an answer for all rows, stretch by stretch, because adjacent rows share the

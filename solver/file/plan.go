@@ -49,7 +49,7 @@ const (
 // sketchedFrom is the dimension from which on the search sketches rows.
 const sketchedFrom = 256
 
-// unknownClusters is the number of clusters assumed until the graph decides it.
+// unknownClusters is the number of clusters for which memory is planned until the graph decides it.
 const unknownClusters = 50
 
 // size fills in the bytes of a plan.

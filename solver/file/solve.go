@@ -10,7 +10,8 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// listed is the number of neighbours searched for each row, over which labels are spread.
+// listed is the number of neighbours searched for each row, over which labels are spread: as many as Poisson
+// learning was published with.
 const listed = 10
 
 // Solve labels every row of the file: by the classes of its labelled rows and its support, or, without any,
