@@ -13,8 +13,9 @@ var tens = [23]float64{
 	1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// number reads the JSON number at b[i:] as the nearest float32 and returns the index after it. ok is false if
-// there is no JSON number or if it overflows float32. A number that is too small is zero, as in strconv.
+// number reads the JSON number at b[i:] as the nearest float32 and returns the index after it. A number that is
+// too small is zero, as in strconv. ok is false if it overflows float32, and then value is infinite; or if there
+// is no JSON number, and then value is zero, and a digit is missing at next.
 func number(b []byte, i int) (value float32, next int, ok bool) {
 	from := i
 	negative := false
@@ -29,8 +30,11 @@ func number(b []byte, i int) (value float32, next int, ok bool) {
 		i++
 	}
 	whole := i - digits
-	if whole == 0 || whole > 1 && b[digits] == '0' {
+	switch {
+	case whole == 0:
 		return 0, i, false
+	case whole > 1 && b[digits] == '0': // ends the number
+		return 0, digits + 1, true
 	}
 	exponent, fraction := 0, 0
 	if i < len(b) && b[i] == '.' {
@@ -105,10 +109,7 @@ func number(b []byte, i int) (value float32, next int, ok bool) {
 	}
 	text := b[from:i]
 	exact, err := strconv.ParseFloat(unsafe.String(&text[0], len(text)), 32) // string used only in the call
-	if err != nil {
-		return 0, i, false
-	}
-	return float32(exact), i, true
+	return float32(exact), i, err == nil
 }
 
 // eightDigits returns the value of eight ASCII digits, the first in the lowest byte; false if not all of them

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -269,44 +270,15 @@ func (s *scanner) null() bool {
 // digits skips a number of any size.
 func (s *scanner) digits() bool {
 	start := s.i
-	one := func() bool { return s.i < len(s.b) && s.b[s.i]-'0' <= 9 }
-	run := func() bool {
-		if !one() {
-			return s.unexpected("a digit")
-		}
-		for one() {
-			s.i++
-		}
+	x, next, ok := number(s.b, start)
+	s.i = next
+	switch {
+	case ok || x != 0:
 		return true
+	case next == start:
+		return s.unexpected("a value")
 	}
-	if s.i < len(s.b) && s.b[s.i] == '-' {
-		s.i++
-	}
-	if !one() {
-		if s.i == start {
-			return s.unexpected("a value")
-		}
-		return s.unexpected("a digit")
-	}
-	if s.b[s.i] == '0' {
-		s.i++
-	} else {
-		run()
-	}
-	if s.i < len(s.b) && s.b[s.i] == '.' {
-		s.i++
-		if !run() {
-			return false
-		}
-	}
-	if s.i < len(s.b) && s.b[s.i]|0x20 == 'e' {
-		s.i++
-		if s.i < len(s.b) && (s.b[s.i] == '+' || s.b[s.i] == '-') {
-			s.i++
-		}
-		return run()
-	}
-	return true
+	return s.unexpected("a digit")
 }
 
 // name reads a name: a string, a number by its digits, or null, which is the empty name.
@@ -344,15 +316,7 @@ func (s *scanner) floats(v []float32) ([]float32, bool) {
 		s.space()
 		x, i, ok := number(b, s.i)
 		if !ok {
-			if s.i < len(b) && b[s.i] == '[' {
-				s.bad = reject(BadValue, "vector[%d] is a list: a vector is a flat list of numbers; where each inner list is one, let --vector-field end in []", len(v))
-				return v, false
-			}
-			if token := s.token(); token != "" {
-				s.bad = reject(BadValue, "vector[%d] is %s: not a finite number", len(v), token)
-				return v, false
-			}
-			return v, s.unexpected("a number")
+			return v, s.noNumber(len(v), x, i)
 		}
 		v = append(v, x)
 		if i < len(b) && b[i] == ',' {
@@ -369,24 +333,22 @@ func (s *scanner) floats(v []float32) ([]float32, bool) {
 	}
 }
 
-// token returns the text at the cursor that is not a finite float32, for an error message: NaN, infinity and
-// the like, which some writers use though JSON has no such numbers, or a number beyond float32. "": neither.
-func (s *scanner) token() string {
-	end := s.i
-	for end < len(s.b) && end-s.i < 32 {
-		if c := s.b[end]; c-'0' > 9 && (c|0x20)-'a' > 25 && c != '-' && c != '+' && c != '.' {
-			break
-		}
-		end++
+// notNumber is what some writers have instead of a number, though JSON has no such numbers.
+var notNumber = regexp.MustCompile(`^(?:-?(?:NaN|nan|Inf|inf|Infinity)|null|true|false)\b`)
+
+// noNumber fails with the value at the cursor, element i of a vector, for which number returned x and next.
+func (s *scanner) noNumber(i int, x float32, next int) bool {
+	token := notNumber.Find(s.b[s.i:])
+	if x != 0 {
+		token = short(s.b[s.i:next])
 	}
-	text := string(s.b[s.i:end])
-	switch text {
-	case "NaN", "nan", "-NaN", "Infinity", "-Infinity", "Inf", "-Inf", "inf", "-inf", "null", "true", "false":
-		return text
+	switch {
+	case token != nil:
+		s.bad = reject(BadValue, "vector[%d] is %s: not a finite number", i, token)
+	case s.i < len(s.b) && s.b[s.i] == '[':
+		s.bad = reject(BadValue, "vector[%d] is a list: a vector is a flat list of numbers; where each inner list is one, let --vector-field end in []", i)
+	default:
+		s.unexpected("a number")
 	}
-	probe := scanner{b: s.b[s.i:end]}
-	if probe.digits() && probe.i == len(text) {
-		return text
-	}
-	return ""
+	return false
 }
