@@ -1,10 +1,13 @@
 package record
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -70,24 +73,15 @@ func appendScore(dst []byte, x float64) []byte {
 	if x < 0 || x >= 1000 {
 		return strconv.AppendFloat(dst, x, 'g', 6, 64)
 	}
-	const decimals, scale = 6, 1000000
+	const scale = 1000000
 	n := uint64(x*scale + .5)
 	dst = strconv.AppendUint(dst, n/scale, 10)
-	rest := n % scale
-	if rest == 0 {
-		return dst
+	if rest := n % scale; rest != 0 {
+		point := len(dst)
+		dst = bytes.TrimRight(strconv.AppendUint(dst, scale+rest, 10), "0")
+		dst[point] = '.' // over the 1 of scale, which kept the zeros in front of rest
 	}
-	dst = append(dst, '.')
-	var digits [decimals]byte
-	for i := decimals - 1; i >= 0; i-- {
-		digits[i] = '0' + byte(rest%10)
-		rest /= 10
-	}
-	end := decimals
-	for digits[end-1] == '0' {
-		end--
-	}
-	return append(dst, digits[:end]...)
+	return dst
 }
 
 // appendTime appends a time as a JSON string.
@@ -114,42 +108,34 @@ func nearest(t time.Time) time.Time {
 // appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				dst = append(append(dst, s[start:i]...), `\ufffd`...)
-				i++
-				start = i
-				continue
-			}
-			i += size
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			const hexadecimal = "0123456789abcdef"
-			dst = append(dst, '\\', 'u', '0', '0', hexadecimal[c>>4], hexadecimal[c&15])
-		}
-		i++
-		start = i
+	if plain(s) {
+		return append(append(dst, s...), '"')
 	}
-	return append(append(dst, s[start:]...), '"')
+	for _, r := range s {
+		switch at := strings.IndexRune("\n\r\t", r); {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r == utf8.RuneError:
+			dst = append(dst, `\ufffd`...)
+		case r >= ' ':
+			dst = utf8.AppendRune(dst, r)
+		case at >= 0:
+			dst = append(dst, '\\', "nrt"[at])
+		default:
+			dst = fmt.Appendf(dst, `\u%04x`, r)
+		}
+	}
+	return append(dst, '"')
+}
+
+// plain says whether the bytes of s are those of its JSON string.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
 }
 
 // Example is an input record as a sender writes it, or an example for the labels topic.

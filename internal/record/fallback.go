@@ -3,6 +3,7 @@ package record
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 )
 
@@ -55,20 +56,11 @@ func (letter) Instead(rejected Out, _ error, limit int) (Out, bool) {
 		cut.Key = shortKey(cut.Key)
 		cut.Headers = shortHeaders(cut.Headers)
 	}
-	mark(&cut)
+	if _, marked := (&Raw{Headers: cut.Headers}).Header(TruncatedHeader); !marked {
+		cut.Headers = append(slices.Clip(cut.Headers), Header{TruncatedHeader, []byte("true")})
+	}
 	cut.Value = cut.Value[:max(0, min(len(cut.Value), limit-(cut.Size()-len(cut.Value))))]
 	return cut, cut.Size() < size
-}
-
-// mark adds TruncatedHeader. It copies the headers, because those of rejected records may be shared.
-func mark(out *Out) {
-	for _, h := range out.Headers {
-		if h.Key == TruncatedHeader {
-			return
-		}
-	}
-	out.Headers = append(out.Headers[:len(out.Headers):len(out.Headers)],
-		Header{TruncatedHeader, []byte("true")})
 }
 
 // shortKey returns the key, cut to longestKey bytes with a hash at its end that keeps it unique.
@@ -126,52 +118,46 @@ func (f *ResultFallback) Instead(rejected Out, why error, limit int) (Out, bool)
 
 // less removes the largest removable part; false: none is left.
 func (f *ResultFallback) less(rejected Out) (Out, bool) {
-	left := ""
+	var left []string
+	var own []Header
 	headers := 0
 	for _, h := range rejected.Headers {
-		if h.Key == LeftOutHeader {
-			left = string(h.Value)
-		} else if h.Key != TruncatedHeader {
+		switch h.Key {
+		case LeftOutHeader:
+			left = strings.Split(string(h.Value), ",")
+		case TruncatedHeader:
+		default:
+			own = append(own, h)
 			headers += len(h.Key) + len(h.Value)
 		}
 	}
 	bare := *f.Result
-	if strings.Contains(left, "attributes") {
-		bare.Attributes = nil
+	parts := []struct {
+		name   string
+		size   int
+		remove func()
+	}{
+		{"attributes", len(bare.Attributes), func() { bare.Attributes = nil }},
+		{"vector", len(bare.Vector), func() { bare.Vector = nil }},
+		{"key", len(rejected.Key) - longestKey, func() { rejected.Key = shortKey(rejected.Key) }},
+		{"headers", headers, func() { own = nil }},
 	}
-	if strings.Contains(left, "vector") {
-		bare.Vector = nil
-	}
-	attributes, vector, key := len(bare.Attributes), len(bare.Vector), max(len(rejected.Key)-longestKey, 0)
-	part := ""
-	switch most := max(attributes, vector, key, headers); most {
-	case 0:
-		return rejected, false
-	case attributes:
-		part = "attributes"
-		bare.Attributes = nil
-		rejected.Value = f.Encode(nil, &bare)
-	case vector:
-		part = "vector"
-		bare.Vector = nil
-		rejected.Value = f.Encode(nil, &bare)
-	case key:
-		part = "key"
-		rejected.Key = shortKey(rejected.Key)
-	default:
-		part = "headers"
-		rejected.Headers = nil
-	}
-	if left != "" {
-		part = left + "," + part
-	}
-	var kept []Header
-	for _, h := range rejected.Headers {
-		if h.Key != LeftOutHeader && h.Key != TruncatedHeader {
-			kept = append(kept, h)
+	largest := -1
+	for i, part := range parts {
+		if slices.Contains(left, part.name) {
+			part.remove()
+		} else if part.size > 0 && (largest < 0 || part.size > parts[largest].size) {
+			largest = i
 		}
 	}
-	rejected.Headers = append(kept, Header{TruncatedHeader, []byte("true")}, Header{LeftOutHeader, []byte(part)})
+	if largest < 0 {
+		return rejected, false
+	}
+	parts[largest].remove()
+	rejected.Value = f.Encode(nil, &bare)
+	left = append(left, parts[largest].name)
+	rejected.Headers = append(own, Header{TruncatedHeader, []byte("true")},
+		Header{LeftOutHeader, []byte(strings.Join(left, ","))})
 	return rejected, true
 }
 
