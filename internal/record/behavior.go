@@ -7,61 +7,63 @@ import "google.golang.org/protobuf/encoding/protowire"
 // the item's id and its track.
 
 // behavior says whether the fields are those of an nv.Behavior.
-func (f *fields) behavior() bool { return f.sensor != nil && (f.object != nil || f.embeddings != nil) }
+func (f *fields) behavior() bool {
+	return f.values[sensorField] != nil && (f.values[objectField] != nil || f.values[embeddingsField] != nil)
+}
 
 // jsonBehavior decodes nv.Behavior in JSON.
-func (d *Decoder) jsonBehavior(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
-	sensor, bad := memberName(f.sensor, "id", "sensor.id")
+func (d *Decoder) jsonBehavior(f *fields) *Rejection {
+	e := &d.envelope
+	sensor, bad := memberName(f.values[sensorField], "id", "sensor.id")
 	if bad != nil {
-		return items, bad
+		return bad
 	}
 	if len(sensor) > 0 {
 		e.texts[streamField] = sensor
 	}
-	if len(f.end) > 0 {
-		s := scanner{b: f.end}
+	if end := f.values[endField]; len(end) > 0 {
+		s := scanner{b: end}
 		text, ok := s.name("end")
 		if !ok {
-			return items, s.bad
+			return s.bad
 		}
 		if e.time, bad = parseTime(text); bad != nil {
-			return items, bad.within("end")
+			return bad.within("end")
 		}
 	}
 	var o fields
-	if object(f.object) {
-		bad = o.read(f.object, "", d.scratch)
-		d.scratch = o.vector[:0]
-		if bad != nil {
-			return items, bad.within("object")
+	if value := f.values[objectField]; isObject(value) {
+		if bad = d.read(&o, value, ""); bad != nil {
+			return bad.within("object")
 		}
 	}
 	o.vector = clone(o.vector)
-	if len(o.vector) == 0 && f.embeddings != nil {
-		s := scanner{b: f.embeddings}
+	if list := f.values[embeddingsField]; len(o.vector) == 0 && list != nil {
+		s := scanner{b: list}
 		if !s.array(func(int) bool { return o.readVector(&s, true) }) {
-			return items, s.bad.within("embeddings")
+			return s.bad.within("embeddings")
 		}
 	}
 	if bad = o.labelOfInfo(); bad != nil && len(o.vector) > 0 {
-		return items, bad
+		return bad
 	}
-	return d.behaviorItem(raw, e, items, &o)
+	return d.behaviorItem(&o)
 }
 
 // behaviorItem adds the item of a behavior's object, whose vector may be missing.
-func (d *Decoder) behaviorItem(raw *Raw, e *envelope, items []Item, o *fields) ([]Item, *Rejection) {
+func (d *Decoder) behaviorItem(o *fields) *Rejection {
+	e := &d.envelope
 	if len(o.vector) == 0 {
 		d.empty = NoEmbeddings
-		return items, nil
+		return nil
 	}
-	if label := o.texts[labelField]; len(label) > 0 {
+	if label := o.values[labelField]; len(label) > 0 {
 		e.texts[labelField] = label
 	}
 	if len(e.texts[trackField]) == 0 {
 		e.texts[trackField] = e.texts[idField]
 	}
-	return d.append(raw, e, items, o.vector, -1, o.description("object", o.texts[idField]))
+	return d.append(e, o.vector, -1, o.description("object", o.values[idField]))
 }
 
 // Field numbers of nv.Behavior, from the order in NVIDIA's documentation. Object and embeddings have numbers
@@ -86,7 +88,8 @@ func isBehavior(value []byte) bool {
 }
 
 // behavior decodes nv.Behavior in protobuf.
-func (d *Decoder) behavior(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
+func (d *Decoder) behavior(value []byte) *Rejection {
+	e := &d.envelope
 	has, bad := parts(value, behaviorID, behaviorTimestamp, behaviorEnd, behaviorSensor, behaviorObject,
 		behaviorEmbeddings)
 	if has[0] != nil {
@@ -112,7 +115,7 @@ func (d *Decoder) behavior(raw *Raw, value []byte, e *envelope, items []Item) ([
 		bad = o.addEmbedding(has[5])
 	}
 	if bad != nil {
-		return items, bad
+		return bad
 	}
-	return d.behaviorItem(raw, e, items, &o)
+	return d.behaviorItem(&o)
 }

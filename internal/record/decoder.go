@@ -44,6 +44,9 @@ type Decoder struct {
 	fields     fields
 	mapping    *mapping
 	// State of the record that is being decoded:
+	raw      *Raw
+	items    []Item
+	before   int // items of earlier records
 	envelope envelope
 	empty    string // why it has no items
 	ctx      context.Context
@@ -130,8 +133,9 @@ func (d *Decoder) Decode(ctx context.Context, raw *Raw, items []Item) ([]Item, e
 		return items, bad
 	}
 	before := len(items)
-	d.empty, d.ctx, d.failed = "", ctx, nil
-	items, rejection := d.decode(raw, items)
+	d.raw, d.items, d.before, d.empty, d.ctx, d.failed = raw, items, before, "", ctx, nil
+	rejection := d.record()
+	items, d.items = d.items, nil
 	if cap(d.scratch) > keptScratch {
 		d.scratch = nil
 	}
@@ -158,23 +162,29 @@ func (d *Decoder) Stream(raw *Raw) string {
 	return d.intern(name)
 }
 
+// none drops the record's items, for a fault of all of it.
+func (d *Decoder) none(bad *Rejection) *Rejection {
+	d.items = d.items[:d.before]
+	return bad
+}
+
 // envelope holds the fields from headers and surrounding events, which the value's own fields override.
 type envelope struct {
 	texts
 	contentType string
-	field       []byte // value of the field that names the stream
+	stream      []byte // the field that names the stream, by the setting
 	time        time.Time
 	within      bool // the value is a CloudEvent's data, so it must not be another CloudEvent
 	bytes       bool // the vector came as bytes, not as JSON numbers
 }
 
-func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
+// record decodes the record.
+func (d *Decoder) record() *Rejection {
 	d.envelope = envelope{}
 	e := &d.envelope
-	var bad *Rejection
-	event, first := false, ""
-	for i := range raw.Headers {
-		h := &raw.Headers[i]
+	first := ""
+	for i := range d.raw.Headers {
+		h := &d.raw.Headers[i]
 		switch {
 		case strings.EqualFold(h.Key, "content-type"):
 			e.contentType = mediaType(h.Value)
@@ -183,81 +193,78 @@ func (d *Decoder) decode(raw *Raw, items []Item) ([]Item, *Rejection) {
 		case h.Key == "tracestate":
 			e.texts[stateField] = h.Value
 		case h.Key == IDHeader:
-			first = firstID(raw, h.Value)
+			first = firstID(d.raw, h.Value)
 		case strings.EqualFold(h.Key, "ce_specversion"):
-			event = true
+			e.within = true
 		}
 	}
-	if event {
-		e.within = true
-		if bad = e.headers(raw, eventPrefix); bad != nil {
-			return items, bad
+	if e.within {
+		if bad := d.headers(eventPrefix); bad != nil {
+			return bad
 		}
 	}
-	from := len(items)
-	items, bad = d.value(raw, raw.Value, e, items)
+	bad := d.value(d.raw.Value)
 	if first != "" {
-		for i := range items[from:] {
-			item := &items[from+i]
+		for i := range d.items[d.before:] {
+			item := &d.items[d.before+i]
 			if item.ReplayOf = first; item.Source.Object >= 0 {
 				item.ReplayOf = first + "/" + strconv.Itoa(int(item.Source.Object))
 			}
 		}
 	}
-	return items, bad
+	return bad
 }
 
 // value decodes bytes in the format of their content type, else of the setting, else in the detected one.
-func (d *Decoder) value(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
-	form := d.form(value, e)
+func (d *Decoder) value(value []byte) *Rejection {
+	e, form := &d.envelope, d.form(value)
 	if form != "f32" && form != "f16" && form != "bf16" {
 		if schema, payload, ok := framed(value); ok {
-			return d.framedValue(raw, schema, payload, e, items)
+			return d.framedValue(schema, payload)
 		}
 	}
 	switch form {
 	case "json":
-		return d.json(raw, value, e, items)
+		return d.json(value)
 	case "cloudevents":
-		return d.cloudEvent(raw, value, e, items)
+		return d.cloudEvent(value)
 	case "nv":
-		return d.frame(raw, value, e, items)
+		return d.protobufFrame(value)
 	case "":
-		return items, reject(Unreadable, "%d bytes that are neither JSON nor nv.Frame: raw numbers need a content-type header or --format f32, f16 or bf16", len(value))
+		return reject(Unreadable, "%d bytes that are neither JSON nor nv.Frame: raw numbers need a content-type header or --format f32, f16 or bf16", len(value))
 	}
 	e.bytes = true
 	if !e.within {
-		if bad := e.headers(raw, ""); bad != nil {
-			return items, bad
+		if bad := d.headers(""); bad != nil {
+			return bad
 		}
 	}
 	vector, bad := rawVector(nil, value, element(form))
 	if bad != nil {
-		return items, bad
+		return bad
 	}
-	attributes, bad := headerAttributes(raw)
+	attributes, bad := headerAttributes(d.raw)
 	if bad != nil {
-		return items, bad
+		return bad
 	}
 	if d.field != "" {
-		e.field, _ = memberName(attributes, d.field, d.field)
+		e.stream, _ = memberName(attributes, d.field, d.field)
 	}
-	return d.append(raw, e, items, vector, -1, attributes)
+	return d.append(e, vector, -1, attributes)
 }
 
 // append adds one item if its vector is valid. The item's fields are in the envelope; object is its index in
 // the record, -1 if the record is the embedding.
-func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, object int32,
-	attributes json.RawMessage,
-) ([]Item, *Rejection) {
-	stream := d.stream(raw, e.texts[streamField], e.field)
+func (d *Decoder) append(e *envelope, vector []float32, object int32, attributes json.RawMessage) *Rejection {
+	raw := d.raw
+	stream := d.stream(raw, e.texts[streamField], e.stream)
 	for field, text := range e.texts[:parentField] {
-		if bad := tooLong(fieldNames[field], len(text)); bad != nil {
-			return items, bad
+		if bad := tooLong(textNames[field], len(text)); bad != nil {
+			return bad
 		}
 	}
-	if bad := tooLong("stream's name", max(len(stream), len(e.field))); bad != nil {
-		return items, bad
+	if bad := tooLong("stream's name", max(len(stream), len(e.stream))); bad != nil {
+		return bad
 	}
 	model := d.options.Model
 	if len(e.texts[modelField]) > 0 {
@@ -265,7 +272,7 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 	}
 	source := Source{raw.Topic, raw.Partition, raw.Offset, object}
 	if len(vector) > mostDimension {
-		return items, reject(TooLarge, "the vector has dimension %d, more than %d", len(vector), mostDimension)
+		return reject(TooLarge, "the vector has dimension %d, more than %d", len(vector), mostDimension)
 	}
 	// An invalid vector is no evidence for the dimension.
 	bad := CheckVector(vector)
@@ -278,7 +285,7 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 		}
 	}
 	if bad != nil {
-		return items, bad
+		return bad
 	}
 	item := Item{
 		Source: source, Key: raw.Key, ItemID: clean(e.texts[idField]),
@@ -294,7 +301,8 @@ func (d *Decoder) append(raw *Raw, e *envelope, items []Item, vector []float32, 
 		item.Time = raw.Time
 	}
 	item.Time = nearest(item.Time) // encoding/json refuses others, as in a review or a dead letter
-	return append(items, item), nil
+	d.items = append(d.items, item)
+	return nil
 }
 
 // stream returns the name of an item's stream by the setting StreamBy. own is the stream named by the record.

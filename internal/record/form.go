@@ -8,8 +8,8 @@ import (
 
 // form returns the format of a value: that of its content type, else of the setting, else the detected one.
 // "" is an unknown format: raw numbers must be declared, because any bytes could be numbers.
-func (d *Decoder) form(value []byte, e *envelope) string {
-	switch t := e.contentType; {
+func (d *Decoder) form(value []byte) string {
+	switch t := d.envelope.contentType; {
 	case t == "application/cloudevents+json":
 		return "cloudevents"
 	case t == "application/json", t == "text/json", strings.HasSuffix(t, "+json"):
@@ -26,12 +26,12 @@ func (d *Decoder) form(value []byte, e *envelope) string {
 	}
 	switch d.format {
 	case "nv":
-		if object(value) {
+		if isObject(value) {
 			return "json"
 		}
 		return "nv"
 	case "cloudevents": // events in binary mode, found by their headers, may have any format
-		if !e.within {
+		if !d.envelope.within {
 			return "cloudevents"
 		}
 	case "auto":
@@ -39,7 +39,7 @@ func (d *Decoder) form(value []byte, e *envelope) string {
 		return d.format
 	}
 	switch {
-	case object(value), printable(value): // so that other text is rejected as invalid JSON
+	case isObject(value), printable(value): // so that other text is rejected as invalid JSON
 		return "json"
 	case isFrame(value), isBehavior(value):
 		return "nv"
@@ -58,8 +58,8 @@ func printable(value []byte) bool {
 	return utf8.Valid(value)
 }
 
-// object says whether the value looks like a JSON object.
-func object(value []byte) bool {
+// isObject says whether the value looks like a JSON object.
+func isObject(value []byte) bool {
 	value = bytes.TrimSpace(value)
 	return len(value) >= 2 && value[0] == '{' && value[len(value)-1] == '}'
 }

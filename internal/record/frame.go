@@ -14,13 +14,10 @@ import (
 
 // frame collects the items of an nv.Frame.
 type frame struct {
-	d        *Decoder
-	raw      *Raw
-	envelope *envelope // which its objects share; its stream is the sensor
-	id       []byte
-	items    []Item
-	count    int // objects
-	faults   faults
+	d      *Decoder // its envelope has what the objects share; its stream is the sensor
+	id     []byte
+	count  int // objects
+	faults faults
 }
 
 // name sets the frame's name: the frame's id, else the name in the envelope, else the record's position.
@@ -28,12 +25,12 @@ func (f *frame) name() *Rejection {
 	if bad := tooLong("the frame's id", len(f.id)); bad != nil {
 		return bad
 	}
-	name := &f.envelope.texts[frameField]
+	name := &f.d.envelope.texts[frameField]
 	switch {
 	case len(f.id) > 0:
 		*name = f.id
 	case len(*name) == 0:
-		*name = Source{f.raw.Topic, f.raw.Partition, f.raw.Offset, -1}.AppendID(nil)
+		*name = Source{f.d.raw.Topic, f.d.raw.Partition, f.d.raw.Offset, -1}.AppendID(nil)
 	}
 	return nil
 }
@@ -41,12 +38,12 @@ func (f *frame) name() *Rejection {
 // add adds the item of the next object, if it has an embedding, or else the object's rejection.
 func (f *frame) add(o *fields, bad *Rejection) {
 	if bad == nil && o.hasVector {
-		e := *f.envelope
-		for _, field := range [...]int{idField, labelField, trackField} {
-			e.texts[field] = o.texts[field]
+		e := f.d.envelope
+		for _, field := range [...]field{idField, labelField, trackField} {
+			e.texts[field] = o.values[field]
 		}
 		if f.d.options.TrackBy == "object" {
-			e.texts[trackField] = o.texts[idField]
+			e.texts[trackField] = o.values[idField]
 		}
 		if len(o.network) > 0 {
 			e.texts[modelField] = o.network
@@ -54,30 +51,63 @@ func (f *frame) add(o *fields, bad *Rejection) {
 		if o.about == nil {
 			o.about = o.description("frame", f.id)
 		}
-		f.items, bad = f.d.append(f.raw, &e, f.items, o.vector, int32(f.count), o.about)
+		bad = f.d.append(&e, o.vector, int32(f.count), o.about)
 	}
 	f.faults.add(f.count, bad)
 	f.count++
 }
 
-// end returns the items, and the rejection of objects.
-func (f *frame) end() ([]Item, *Rejection) {
+// end returns the rejection of objects.
+func (f *frame) end() *Rejection {
 	f.d.empty = NoEmbeddings
 	if f.count == 0 {
 		f.d.empty = NoObjects
 	}
-	return f.items, f.faults.rejection()
+	return f.faults.rejection()
+}
+
+// jsonFrame decodes nv.Frame in JSON. Each object with an embedding becomes an item.
+func (d *Decoder) jsonFrame(f *fields) *Rejection {
+	frame := frame{d: d, id: f.values[idField]}
+	if bad := frame.name(); bad != nil {
+		return bad
+	}
+	s := scanner{b: f.values[objectsField]}
+	if !s.array(func(int) bool {
+		if s.refuse(checkObjects(frame.count + 1)) {
+			return false
+		}
+		b, ok := s.skip()
+		if !ok {
+			return false
+		}
+		var o fields
+		bad := d.read(&o, b, "")
+		switch {
+		case bad != nil:
+		case o.values[tensorsField] != nil:
+			bad = o.tensor(d.options.Model, f.values[timeField])
+		case o.hasVector:
+			o.vector = clone(o.vector)
+			bad = o.labelOfInfo()
+		}
+		frame.add(&o, bad)
+		return true
+	}) {
+		return d.none(s.bad.within("objects"))
+	}
+	return frame.end()
 }
 
 // description returns what a frame says of an object besides its embedding, with the id of the frame or the
 // object, if any, as name.
 func (f *fields) description(name string, id []byte) json.RawMessage {
-	var about members
+	var about object
 	about.text(name, clean(id))
-	about.add("type", f.kind)
-	about.add("confidence", f.confidence)
-	about.add("bbox", f.box)
-	about.add("info", f.info)
+	about.add("type", f.values[kindField])
+	about.add("confidence", f.values[confidenceField])
+	about.add("bbox", f.values[boxField])
+	about.add("info", f.values[infoField])
 	return text(about.json())
 }
 
@@ -180,13 +210,14 @@ func isFrame(value []byte) bool {
 	return bad == nil && embedded
 }
 
-// frame decodes the protobuf nv.Frame: version 1, id 2, timestamp 3, sensorId 4, objects 5.
-func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]Item, *Rejection) {
+// protobufFrame decodes the protobuf nv.Frame: version 1, id 2, timestamp 3, sensorId 4, objects 5.
+func (d *Decoder) protobufFrame(value []byte) *Rejection {
 	if isBehavior(value) {
-		return d.behavior(raw, value, e, items)
+		return d.behavior(value)
 	}
+	e := &d.envelope
 	has, bad := parts(value, 2, 3, 4)
-	f := frame{d: d, raw: raw, envelope: e, id: has[0], items: items}
+	f := frame{d: d, id: has[0]}
 	if bad == nil && has[1] != nil {
 		e.time, bad = timestamp(has[1])
 	}
@@ -197,27 +228,26 @@ func (d *Decoder) frame(raw *Raw, value []byte, e *envelope, items []Item) ([]It
 		bad = f.name()
 	}
 	if bad != nil {
-		return items, bad
+		return bad
 	}
 	switch d.field {
 	case "id":
-		e.field = f.id
+		e.stream = f.id
 	case "sensorId":
-		e.field = e.texts[streamField]
+		e.stream = e.texts[streamField]
 	}
-	bad = protobuf(value, func(number int, wire protowire.Type, b []byte, _ uint64) *Rejection {
+	if bad = protobuf(value, func(number int, wire protowire.Type, b []byte, _ uint64) *Rejection {
 		if number != 5 || wire != protowire.BytesType {
 			return nil
 		}
-		if bad := checkObjects(f.count + 1); bad != nil {
-			return bad
-		}
 		var o fields
-		f.add(&o, o.readObject(b))
-		return nil
-	})
-	if bad != nil {
-		return items, bad
+		bad := checkObjects(f.count + 1)
+		if bad == nil {
+			f.add(&o, o.readObject(b))
+		}
+		return bad
+	}); bad != nil {
+		return d.none(bad)
 	}
 	return f.end()
 }
@@ -255,12 +285,12 @@ func (f *fields) readObject(b []byte) *Rejection {
 	bad := protobuf(b, func(number int, wire protowire.Type, b []byte, value uint64) *Rejection {
 		switch {
 		case number == 1 && wire == protowire.BytesType:
-			f.texts[idField] = b
+			f.values[idField] = b
 		case number == 3 && wire == protowire.BytesType:
-			f.kind = appendString(nil, clean(b))
+			f.values[kindField] = appendString(nil, clean(b))
 		case number == 4 && wire == protowire.Fixed32Type:
 			if x := math.Float32frombits(uint32(value)); x-x == 0 {
-				f.confidence = strconv.AppendFloat(nil, float64(x), 'g', -1, 32)
+				f.values[confidenceField] = strconv.AppendFloat(nil, float64(x), 'g', -1, 32)
 			}
 		case number == 5 && wire == protowire.BytesType:
 			if len(entries) == mostInfo {
@@ -288,18 +318,18 @@ func (f *fields) keepInfo(entries []infoEntry) {
 	for i, e := range entries {
 		last[clean(e.name)] = i
 	}
-	var info members
+	var info object
 	for i, e := range entries {
 		name := clean(e.name)
 		if last[name] != i {
 			continue
 		}
 		if string(e.name) == "label" {
-			f.texts[labelField] = e.text
+			f.values[labelField] = e.text
 		}
 		info.add(name, appendString(nil, clean(e.text)))
 	}
-	f.info = info.json()
+	f.values[infoField] = info.json()
 }
 
 // addEmbedding appends the numbers of field 1, packed or not, to the vector.

@@ -56,28 +56,25 @@ func MessageIndex(payload []byte) []byte {
 
 // framedValue decodes a value with Confluent's framing: by its schema, or without a registry if it is JSON,
 // nv.Frame or nv.Behavior.
-func (d *Decoder) framedValue(raw *Raw, schema int, payload []byte, e *envelope,
-	items []Item,
-) ([]Item, *Rejection) {
+func (d *Decoder) framedValue(schema int, payload []byte) *Rejection {
 	if d.options.Schemas == nil {
-		if object(payload) {
-			return d.json(raw, payload, e, items)
+		if isObject(payload) {
+			return d.json(payload)
 		}
 		if message := MessageIndex(payload); message != nil && (isFrame(message) || isBehavior(message)) {
-			return d.frame(raw, message, e, items)
+			return d.protobufFrame(message)
 		}
-		return items, reject(Unreadable, "neither JSON nor nv.Frame: if schema %d of a registry is meant, set --schema-registry; raw numbers need a content-type header or --format f32, f16 or bf16", schema)
+		return reject(Unreadable, "neither JSON nor nv.Frame: if schema %d of a registry is meant, set --schema-registry; raw numbers need a content-type header or --format f32, f16 or bf16", schema)
 	}
 	value, protobuf, err := d.options.Schemas.Decode(d.ctx, schema, payload)
-	if err != nil {
-		if bad, ok := err.(*Rejection); ok {
-			return items, bad
-		}
+	switch bad, ok := err.(*Rejection); {
+	case ok:
+		return bad
+	case err != nil:
 		d.failed = err
-		return items, nil
+		return nil
+	case protobuf:
+		return d.protobufFrame(value)
 	}
-	if protobuf {
-		return d.frame(raw, value, e, items)
-	}
-	return d.json(raw, value, e, items)
+	return d.json(value)
 }

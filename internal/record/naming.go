@@ -60,7 +60,7 @@ type statement struct{ by, at, name, into, stream, label, not, vector []byte }
 
 // read reads them. A value that is no JSON object has none.
 func (x *statement) read(value []byte) *Rejection {
-	if !object(value) {
+	if !isObject(value) {
 		return nil
 	}
 	s := scanner{b: value}

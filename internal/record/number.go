@@ -13,9 +13,9 @@ var tens = [23]float64{
 	1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// number reads the JSON number at b[i:] as the nearest float32 and returns the index after it. A number that is
-// too small is zero, as in strconv. ok is false if it overflows float32, and then value is infinite; or if there
-// is no JSON number, and then value is zero, and a digit is missing at next.
+// number reads the JSON number at b[i:] as the nearest float32 and returns the index after it. A number that
+// is too small is zero, as in strconv. ok is false if it overflows float32, and then value is infinite; or if
+// there is no JSON number, and then value is zero, and a digit is missing at next.
 func number(b []byte, i int) (value float32, next int, ok bool) {
 	from := i
 	negative := false

@@ -10,21 +10,22 @@ import (
 // only tensors.
 
 // streamer says whether the fields are those of a DL Streamer frame.
-func (f *fields) streamer() bool { return f.tensors != nil || f.objects != nil && f.source != nil }
+func (f *fields) streamer() bool {
+	return f.values[tensorsField] != nil || f.values[objectsField] != nil && f.values[sourceField] != nil
+}
 
 // streamerFrame sets the common fields from DL Streamer's: source is the stream. timestamp is the position in
 // the video in nanoseconds; only one from the year 2000 on is taken as a time.
 func (f *fields) streamerFrame() {
 	const century = 946684800 * int64(time.Second) // 2000
-	if n, err := strconv.ParseInt(string(f.timeText), 10, 64); err == nil {
+	if n, err := strconv.ParseInt(string(f.values[timeField]), 10, 64); err == nil {
 		f.time = time.Time{}
 		if n >= century {
 			f.time = time.Unix(0, n).UTC()
 		}
 	}
-	s := scanner{b: f.source}
-	if stream := &f.texts[streamField]; len(*stream) == 0 && s.next() == '"' {
-		*stream, _ = s.text()
+	if stream := &f.values[streamField]; len(*stream) == 0 {
+		*stream = textOf(f.values[sourceField])
 	}
 }
 
@@ -77,17 +78,17 @@ func pick(tensors []byte, model string) (best tensor, ok bool, bad *Rejection) {
 // tensor makes the embedding among the tensors of an object or a frame its vector, if there is one, and what
 // DL Streamer says of it its attributes. model is the embedder asked for; timestamp the frame's.
 func (f *fields) tensor(model string, timestamp []byte) *Rejection {
-	t, ok, bad := pick(f.tensors, model)
+	t, ok, bad := pick(f.values[tensorsField], model)
 	if bad != nil {
 		return bad.within("tensors")
 	}
-	f.vector, f.hasVector, f.network, f.texts[labelField] = t.vector, ok, t.model, nil
+	f.vector, f.hasVector, f.network, f.values[labelField] = t.vector, ok, t.model, nil
 	if !ok {
 		return nil
 	}
-	var about, box members
-	about.add("roi_type", f.roiType)
-	if s := (scanner{b: f.detection}); s.next() == '{' {
+	var about, box object
+	about.add("roi_type", f.values[roiField])
+	if s := (scanner{b: f.values[detectionField]}); s.next() == '{' {
 		s.object(func(name []byte) bool {
 			part, ok := s.skip()
 			if ok && (string(name) == "label" || string(name) == "confidence") {
@@ -96,10 +97,9 @@ func (f *fields) tensor(model string, timestamp []byte) *Rejection {
 			return ok
 		})
 	}
-	box.add("x", f.x)
-	box.add("y", f.y)
-	box.add("w", f.w)
-	box.add("h", f.h)
+	for i, name := range [...]string{"x", "y", "w", "h"} {
+		box.add(name, f.values[xField+field(i)])
+	}
 	about.add("bbox", box.json())
 	about.text("timestamp", string(timestamp))
 	f.about = text(about.json())
@@ -107,17 +107,14 @@ func (f *fields) tensor(model string, timestamp []byte) *Rejection {
 }
 
 // streamerTensors adds the item of a whole frame.
-func (d *Decoder) streamerTensors(raw *Raw, f *fields, e *envelope, items []Item) ([]Item, *Rejection) {
-	bad := f.tensor(d.options.Model, f.timeText)
-	switch {
-	case bad != nil:
-		return items, bad
-	case !f.hasVector:
+func (d *Decoder) streamerTensors(f *fields) *Rejection {
+	bad := f.tensor(d.options.Model, f.values[timeField])
+	if bad != nil || !f.hasVector {
 		d.empty = NoEmbeddings
-		return items, nil
+		return bad
 	}
 	if len(f.network) > 0 {
-		e.texts[modelField] = f.network
+		d.envelope.texts[modelField] = f.network
 	}
-	return d.append(raw, e, items, f.vector, -1, f.about)
+	return d.append(&d.envelope, f.vector, -1, f.about)
 }

@@ -2,11 +2,11 @@ package record
 
 import "encoding/json"
 
-// members builds a JSON object. Empty values are left out.
-type members []byte
+// object builds a JSON object. Empty values are left out.
+type object []byte
 
 // add appends a value that is JSON.
-func (m *members) add(name string, value []byte) {
+func (m *object) add(name string, value []byte) {
 	if len(value) == 0 {
 		return
 	}
@@ -17,14 +17,14 @@ func (m *members) add(name string, value []byte) {
 	*m = append(append(appendString(append(*m, opening), name), ':'), value...)
 }
 
-func (m *members) text(name, value string) {
+func (m *object) text(name, value string) {
 	if value != "" {
 		m.add(name, appendString(nil, value))
 	}
 }
 
 // json returns the object, nil if nothing was added.
-func (m members) json() json.RawMessage {
+func (m object) json() json.RawMessage {
 	if m == nil {
 		return nil
 	}
