@@ -257,6 +257,13 @@ func TestEmbeddedListen(t *testing.T) {
 	}
 }
 
+func TestNegativeDuration(t *testing.T) {
+	_, err := load(t, "run", "", nil, "--in=a", "--out=b", "--episode-idle=-1s")
+	if err == nil || !strings.Contains(err.Error(), "episode-idle is -1s: must be off or above 0") {
+		t.Error(err)
+	}
+}
+
 func TestSizes(t *testing.T) {
 	for text, want := range map[string]config.Bytes{
 		"64MiB": 64 << 20, "1gib": 1 << 30, "1.5 KB": 1500,

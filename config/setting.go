@@ -190,7 +190,11 @@ type ordered interface {
 }
 
 func atLeast[T ordered](low T) bound {
-	return limit("at least "+format(low), func(v T) bool { return v >= low })
+	text := "at least " + format(low)
+	if format(low) == "off" {
+		text = "off or above 0"
+	}
+	return limit(text, func(v T) bool { return v >= low })
 }
 
 func above[T ordered](low T) bound {

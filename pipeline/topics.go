@@ -70,7 +70,7 @@ func (s *Stage) step(ctx context.Context, what string, do func() error) error {
 // largest returns the largest number of partitions among the inputs that exist; an error if none does. Other
 // inputs may appear later, while the stage works.
 func (s *Stage) largest(ctx context.Context) (partitions int, err error) {
-	err = kafka.UnknownTopicOrPartition
+	err = fmt.Errorf("%w; slkstream check --create makes the topics of --in", kafka.UnknownTopicOrPartition)
 	for _, in := range s.options.In {
 		n, failed := s.client.Partitions(ctx, in)
 		if failed != nil && !topic.IsMissing(failed) {

@@ -117,6 +117,7 @@ type figure struct {
 // report shows figures until stop is called: on a terminal in the progress line, else in the log, once a
 // minute. figures returns the present values.
 func (c *call) report(figures func() []figure) (stop func()) {
+	figures() // speeds are measured from here, so that the first report has one
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)

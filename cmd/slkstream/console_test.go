@@ -16,6 +16,17 @@ func TestThousands(t *testing.T) {
 	}
 }
 
+// The first report of a speed needs an earlier count: a minute of work was logged as per_second=0.
+func TestReportMeasuresSpeedFromTheStart(t *testing.T) {
+	asked := 0
+	c := &call{console: &console{}}
+	stop := c.report(func() []figure { asked++; return nil })
+	if asked == 0 {
+		t.Error("work began before the figures were asked for")
+	}
+	stop()
+}
+
 // A message is printed above the progress line, which is drawn again below it.
 func TestMessagesStandAboveTheLine(t *testing.T) {
 	var out bytes.Buffer

@@ -17,7 +17,7 @@ import (
 )
 
 var deadCommand = command{
-	name: "dead", short: "list, explain or replay dead letters",
+	name: "dead", short: "list, show or replay dead letters",
 	of: []command{
 		{
 			name:  "dead list",

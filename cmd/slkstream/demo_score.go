@@ -87,11 +87,11 @@ func (s *score) run(ctx context.Context) error {
 
 // line formats the scores of one episode, under their heading.
 func (s *score) line(e *scored, scores []demo.Score) (heading, row string) {
-	right := scores[0].Right
+	right, all := scores[0].Right, scores[0].All // of the items that are no strangers
 	if s.last != nil {
-		right -= s.last[0].Right
+		right, all = right-s.last[0].Right, all-s.last[0].All
 	}
-	of := []any{"episode", 7, e.number, "right", 7, fmt.Sprintf("%d/%d", right, len(e.judged))}
+	of := []any{"episode", 7, e.number, "right", 7, fmt.Sprintf("%d/%d", right, all)}
 	for i := range scores {
 		name, late := scores[i].Name, scores[i].LateShare()
 		of = append(of, name, max(8, len(name)), fmt.Sprintf("%.1f %%", 100*late))

@@ -95,10 +95,14 @@ func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, e
 		defer debug.SetMemoryLimit(allowed)
 		settings.Plan = func(p file.Plan) {
 			if p.Recall > 0 { // called again: this is what is new, and the rows may be shorter
-				c.Log.Info("rows are kept short", "numbers", max(p.Code, p.Directions),
+				kept := "rows as principal directions"
+				if p.Code > 0 {
+					kept = "rows are kept short"
+				}
+				c.Log.Info(kept, "numbers", max(p.Code, p.Directions),
 					"neighbours_kept", fmt.Sprintf("%.0f %%", 100*p.Recall))
 			} else {
-				c.Log.Info("plan", "how", p.String(), "limit", fmt.Sprintf("%d MiB", p.Limit>>20))
+				c.Log.Info("plan", "how", p.String(), "limit", file.Size(p.Limit))
 			}
 			debug.SetMemoryLimit(min(max(p.Peak, p.Limit-ofProgram-p.Limit/overshot), allowed))
 			if p.Code > 0 { // memory is short: collect garbage more often

@@ -38,6 +38,48 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// Records behind an open transaction are reported after the limit, with what ends it and, once it is known,
+// who began it; not while other transactions end, and not once this one has ended.
+func TestOpenTransactionIsReported(t *testing.T) {
+	begin := time.Now()
+	at := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second) }
+	var p Partitions
+	a := p.Assign(topic.TopicPartition{Topic: "in", Partition: 3}, begin)
+	reported := func(s int) string {
+		t.Helper()
+		list := p.Transactions(at(s), 10*time.Second)
+		if len(list) == 0 {
+			return ""
+		}
+		if len(list) > 1 || list[0].Of != OfTransaction {
+			t.Errorf("%+v", list)
+		}
+		return list[0].What + ": " + list[0].Cause + "; " + list[0].Do
+	}
+	a.Ends(40, 2, at(0))
+	a.Ends(42, 5, at(8)) // the first one has ended, another is open
+	if why := reported(17); why != "" {
+		t.Errorf("before its time: %s", why)
+	}
+	a.Ends(42, 7, at(18))
+	for _, want := range []string{
+		"7 records of in/3 have waited for 10s behind a transaction that has not ended",
+		"begins at offset 42;", "--topic in --partition 3 --start-offset 42",
+	} {
+		if why := reported(18); !strings.Contains(why, want) {
+			t.Errorf("no %q in: %s", want, why)
+		}
+	}
+	a.Producer(42, 9000)
+	if why := reported(19); !strings.Contains(why, "begins at offset 42, producer id 9000;") {
+		t.Error(why)
+	}
+	a.Ends(49, 0, at(20))
+	if why := reported(60); why != "" {
+		t.Errorf("after its end: %s", why)
+	}
+}
+
 // Missing inputs are reported after they have been missing for the limit, and only while they are missing.
 func TestMissingInputsAreTold(t *testing.T) {
 	b := Brokers{Limit: 2 * time.Second}

@@ -26,10 +26,16 @@ func (p Plan) String() string {
 		recall = fmt.Sprintf(", which keep %.0f %% of the neighbours of a row,", 100*p.Recall)
 	}
 	return fmt.Sprintf("%d rows of dimension %d%s%s in one solve: about %s, and %s at its height", p.Rows, p.Dimension, kept,
-		recall, megabytes(p.Bytes), megabytes(p.Peak))
+		recall, Size(p.Bytes), Size(p.Peak))
 }
 
-func megabytes(bytes int64) string { return fmt.Sprintf("%d MiB", (bytes+1<<20-1)>>20) }
+// Size formats a number of bytes for people, rounded up: in MiB from 10 MiB on, else in KiB.
+func Size(bytes int64) string {
+	if bytes < 10<<20 {
+		return fmt.Sprintf("%d KiB", (bytes+1<<10-1)>>10)
+	}
+	return fmt.Sprintf("%d MiB", (bytes+1<<20-1)>>20)
+}
 
 // Least and largest number of directions in a code.
 const (
@@ -94,5 +100,5 @@ func (p *Problem) plan(limit int64) (Plan, error) {
 	out.Code = least
 	out.size(n, p.K)
 	return out, fmt.Errorf("memory: %d rows and %d classes need %s even as codes of %d bytes, and %s may be used (max-memory)",
-		p.N, p.K, megabytes(out.Bytes), out.Code, megabytes(limit))
+		p.N, p.K, Size(out.Bytes), out.Code, Size(limit))
 }

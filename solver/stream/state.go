@@ -177,7 +177,8 @@ func Restore(s Settings, pieces []Piece) (*Stream, error) {
 		return nil, err
 	}
 	if head.fingerprint != s.filled().fingerprint() {
-		out.restart("settings that change what the state means are not those it was learned with")
+		out.restart("the state was learned with other settings of those that define it: " +
+			"discover, warm, or of the solver file power, metric-rank, metric-shrink")
 	}
 	if now := kernel.Name(); head.kernel != "" && head.kernel != now {
 		out.note("the state was learned with the vector unit %s, and %s goes on: answers may differ in their last bits", head.kernel, now)
