@@ -54,14 +54,13 @@ func (a *allowance) take(now time.Time) bool {
 }
 
 // limited refuses requests beyond a number a second.
-func (p *Page) limited(serve http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func (p *Page) limited(serve handler) handler {
+	return func(r *http.Request) (any, error) {
 		if !p.asked.take(time.Now()) {
-			answer(w, nil, refuse(http.StatusTooManyRequests,
-				"more than %d questions a second: ask for several vectors at once", askedEach).with("Retry-After", "1"))
-			return
+			return nil, refuse(http.StatusTooManyRequests,
+				"more than %d questions a second: ask for several vectors at once", askedEach).with("Retry-After", "1")
 		}
-		serve(w, r)
+		return serve(r)
 	}
 }
 

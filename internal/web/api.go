@@ -31,27 +31,27 @@ const (
 
 // routes are the API that a labelling tool needs: the items that the stage asks about, teaching, forgetting,
 // and the stage's status.
-func (p *Page) routes() map[string]http.HandlerFunc {
-	return map[string]http.HandlerFunc{
+func (p *Page) routes() map[string]handler {
+	return map[string]handler{
 		"POST /api/review":       asked(p.apiReview),
 		"POST /api/review/skip":  asked(p.apiSkip),
 		"POST /api/teach":        said(p, p.apiTeach),
 		"POST /api/forget":       said(p, p.apiForget),
 		"POST /api/reject":       said(p, p.apiReject),
-		"GET /api/names":         served(p.apiNames),
-		"GET /api/examples":      served(p.apiExamples),
+		"GET /api/names":         p.apiNames,
+		"GET /api/examples":      p.apiExamples,
 		"POST /api/names":        said(p, p.apiName),
 		"POST /api/names/undo":   said(p, p.apiUnname),
 		"POST /api/names/forget": said(p, p.apiForgetName),
 		"POST /api/split":        said(p, p.apiSplit),
 		"POST /api/preview":      said(p, p.apiPreview),
-		"GET /api/unknown":       served(p.apiUnknown),
-		"GET /api/why":           served(p.apiWhy),
+		"GET /api/unknown":       p.apiUnknown,
+		"GET /api/why":           p.apiWhy,
 		"POST /api/similar":      asked(p.apiSimilar),
 		"POST /api/answer":       p.limited(asked(p.apiAnswer)),
-		"GET /api/state":         served(p.apiState),
-		"GET /api/streams":       served(p.apiStreams),
-		"GET /api/openapi.json":  served(func(*http.Request) (any, error) { return json.RawMessage(openAPI), nil }),
+		"GET /api/state":         p.apiState,
+		"GET /api/streams":       p.apiStreams,
+		"GET /api/openapi.json":  func(*http.Request) (any, error) { return json.RawMessage(openAPI), nil },
 	}
 }
 
@@ -80,8 +80,8 @@ func (p *Page) failed(status int, what string, err error, about ...any) refusal 
 	return refuse(status, "%s; the log says why", what)
 }
 
-// answer replies with a value as JSON, without content if it is nil, or with the refusal.
-func answer(w http.ResponseWriter, value any, err error) {
+// send sends a reply in JSON, no content if it is nil, or the refusal.
+func send(w http.ResponseWriter, reply []byte, err error) {
 	var r refusal
 	switch {
 	case errors.As(err, &r):
@@ -91,48 +91,41 @@ func answer(w http.ResponseWriter, value any, err error) {
 		http.Error(w, r.why, r.status)
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusInternalServerError)
-	case value == nil:
+	case reply == nil:
 		w.WriteHeader(http.StatusNoContent)
 	default:
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(value)
+		_, _ = w.Write(reply)
 	}
 }
 
-// served serves a path without a body.
-func served(serve func(*http.Request) (any, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		value, err := serve(r)
-		answer(w, value, err)
-	}
-}
+// handler serves a path of the API. It returns the reply as a value for JSON, nil if there is none, or an
+// error, which may be a refusal.
+type handler func(*http.Request) (any, error)
 
 // asked serves a path with a JSON body. It requires the type application/json, because forms of other sites
 // cannot send it without a preflight request, which is never granted.
-func asked[Body any](serve func(*http.Request, *Body) (any, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func asked[Body any](serve func(*http.Request, *Body) (any, error)) handler {
+	return func(r *http.Request) (any, error) {
 		if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
-			answer(w, nil, refuse(http.StatusUnsupportedMediaType, "send application/json"))
-			return
+			return nil, refuse(http.StatusUnsupportedMediaType, "send application/json")
 		}
 		var body Body
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-			answer(w, nil, wrong("not the JSON of this path: %v", err))
-			return
+			return nil, wrong("not the JSON of this path: %v", err)
 		}
-		value, err := serve(r, &body)
-		answer(w, value, err)
+		return serve(r, &body)
 	}
 }
 
 // said is asked for paths that write to the labels topic.
-func said[Body any](p *Page, serve func(*http.Request, *Body) (any, error)) http.HandlerFunc {
+func said[Body any](p *Page, serve func(*http.Request, *Body) (any, error)) handler {
 	if p.options.Say != nil {
 		return asked(serve)
 	}
-	return served(func(*http.Request) (any, error) {
+	return func(*http.Request) (any, error) {
 		return nil, refuse(http.StatusConflict, "no labels topic: start the stage with --labels TOPIC to teach")
-	})
+	}
 }
 
 // reviewView is an item that waits for a label, as the API shows it. Its label is the stage's guess.

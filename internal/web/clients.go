@@ -36,10 +36,7 @@ func (c *clients) add() chan []byte {
 func (c *clients) remove(messages chan []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.open[messages] {
-		delete(c.open, messages)
-		close(messages)
-	}
+	delete(c.open, messages)
 }
 
 // any says whether a stream is open.
@@ -69,16 +66,16 @@ func (c *clients) close() {
 	defer c.mu.Unlock()
 	c.closed = true
 	for messages := range c.open {
-		delete(c.open, messages)
 		close(messages)
 	}
+	c.open = nil
 }
 
 // events serves the page's event stream.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	messages := p.clients.add()
 	if messages == nil {
-		answer(w, nil, refuse(http.StatusServiceUnavailable, "too many pages are open; close one and reload"))
+		send(w, nil, refuse(http.StatusServiceUnavailable, "too many pages are open; close one and reload"))
 		return
 	}
 	defer p.clients.remove(messages)
@@ -99,10 +96,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 		}
 		return control.Flush() == nil
 	}
-	if !write([]byte("retry: 1000\n\n")) {
-		return
-	}
-	for _, m := range p.welcome() {
+	for _, m := range append([][]byte{[]byte("retry: 1000\n\n")}, p.welcome()...) {
 		if !write(m) {
 			return
 		}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -10,23 +11,23 @@ import (
 // crowd bounds what all requests of the API take together, however many visitors there are and however slowly
 // they send and read.
 type crowd struct {
-	large   chan struct{} // one for each request with a large body or answer
+	large   chan struct{} // one for each request with a large body or reply
 	looking chan struct{} // one for each request that is being served and changes nothing
 }
 
 const (
 	mostLarge   = 8
 	mostLooking = 8
-	small       = 64 << 10 // bytes of a body, or of an answer, of which any number is taken
+	small       = 64 << 10 // bytes of a body, or of a reply, of which any number is taken
 )
 
 func newCrowd() crowd {
 	return crowd{large: make(chan struct{}, mostLarge), looking: make(chan struct{}, mostLooking)}
 }
 
-// admit reads a request's body, has it served, and then writes the answer. A visitor who sends or reads slowly
+// admit reads a request's body, has it served, and then sends the reply. A visitor who sends or reads slowly
 // holds up other large requests at most, which are refused meanwhile.
-func (c *crowd) admit(serve http.HandlerFunc) http.HandlerFunc {
+func (c *crowd) admit(serve handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		held := false
 		enter := func() bool {
@@ -44,37 +45,34 @@ func (c *crowd) admit(serve http.HandlerFunc) http.HandlerFunc {
 				<-c.large
 			}
 		}()
+		var reply []byte
 		body, err := bodyOf(w, r, enter)
-		if err != nil {
-			answer(w, nil, err)
-			return
+		if err == nil {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			reply, err = c.reply(serve, r)
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		reply := &reply{header: w.Header(), status: http.StatusOK}
-		if r.Method == http.MethodPost { // it may wait for brokers, and holds up nobody
-			serve(reply, r)
-		} else if !c.serveInTurn(func() { serve(reply, r) }, r) {
-			return
+		if len(reply) > small && !enter() {
+			err = errCrowded
 		}
-		if reply.body.Len() > small && !enter() {
-			answer(w, nil, errCrowded)
-			return
-		}
-		w.WriteHeader(reply.status)
-		_, _ = w.Write(reply.body.Bytes())
+		send(w, reply, err)
 	}
 }
 
-// serveInTurn serves a request in its turn; false: the visitor has gone.
-func (c *crowd) serveInTurn(serve func(), r *http.Request) bool {
-	select {
-	case c.looking <- struct{}{}:
-	case <-r.Context().Done():
-		return false
+// reply serves a request that changes nothing in its turn, others at once.
+func (c *crowd) reply(serve handler, r *http.Request) ([]byte, error) {
+	if r.Method != http.MethodPost { // those wait for brokers, and hold up nobody
+		select {
+		case c.looking <- struct{}{}:
+			defer func() { <-c.looking }()
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
 	}
-	defer func() { <-c.looking }()
-	serve()
-	return true
+	value, err := serve(r)
+	if err != nil || value == nil {
+		return nil, err
+	}
+	return json.Marshal(value)
 }
 
 var errCrowded = refuse(http.StatusServiceUnavailable, "too many large requests at once: try again")
@@ -97,14 +95,3 @@ func bodyOf(w http.ResponseWriter, r *http.Request, enter func() bool) ([]byte, 
 	}
 	return body, nil
 }
-
-// reply holds an answer until it is written.
-type reply struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (r *reply) Header() http.Header         { return r.header }
-func (r *reply) WriteHeader(status int)      { r.status = status }
-func (r *reply) Write(b []byte) (int, error) { return r.body.Write(b) }

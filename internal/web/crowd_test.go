@@ -67,9 +67,10 @@ func TestSlowLargeRequestsAreBounded(t *testing.T) {
 func TestLookingOnTakesTurns(t *testing.T) {
 	c := newCrowd()
 	open, inside := make(chan struct{}), make(chan struct{}, 100)
-	handler := c.admit(func(http.ResponseWriter, *http.Request) {
+	handler := c.admit(func(*http.Request) (any, error) {
 		inside <- struct{}{}
 		<-open
+		return nil, nil
 	})
 	var visitors sync.WaitGroup
 	for range 3 * mostLooking {
@@ -91,8 +92,8 @@ func TestLookingOnTakesTurns(t *testing.T) {
 	}
 	for bytes, want := range map[int]int{small: http.StatusOK, small + 1: http.StatusServiceUnavailable} {
 		answer := httptest.NewRecorder()
-		c.admit(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = w.Write(make([]byte, bytes)) // it cannot fail
+		c.admit(func(*http.Request) (any, error) {
+			return strings.Repeat("x", bytes-2), nil // and its quotes
 		})(answer, httptest.NewRequest(http.MethodGet, "/", nil))
 		if answer.Code != want {
 			t.Errorf("an answer of %d bytes: %d, not %d", bytes, answer.Code, want)

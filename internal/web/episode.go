@@ -18,6 +18,9 @@ type item struct {
 	was     *wasView // the first answer, if its episode changed it
 }
 
+// settled says whether the item has its result, not only a first answer.
+func (i *item) settled() bool { return i.Result.Settled == nil || *i.Result.Settled }
+
 // itemOf copies what the page keeps of an item, as the stage goes on with its own: vectors and attributes
 // share the memory of a whole batch of records.
 func itemOf(of *record.Item, result record.Result) item {

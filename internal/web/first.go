@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	firstEach  = 10  // first answers that are shown a second
-	firstBurst = 5   // beyond that, at once
-	mostOpen   = 256 // items shown with a first answer that wait for their result
+	firstEach  = 10 // first answers that are shown a second
+	firstBurst = 5  // beyond that, at once
 )
 
 // AnsweredFirst shows first answers, as many as an eye can follow.
@@ -30,10 +29,6 @@ func (p *Page) wantsFirst() bool { return p.clients.any() && p.pace.take(time.No
 func (p *Page) first(of *item) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.shown.open) >= mostOpen {
-		clear(p.shown.open) // their results come with their episodes
-	}
-	p.shown.open[of.Result.ID] = wasView{of.Result.Label, of.Result.Unknown}
 	p.shown.add(of)
 	p.clients.send(message("first", []itemView{p.itemView(of)}))
 }
@@ -43,7 +38,7 @@ func (p *Page) settle(results []record.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var settled []itemView
-	for i := 0; i < len(results) && len(p.shown.open) > 0; i++ {
+	for i := range results {
 		if of := p.shown.settle(&results[i]); of != nil {
 			settled = append(settled, p.itemView(of))
 		}

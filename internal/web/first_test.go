@@ -82,8 +82,8 @@ func TestFirstAnswers(t *testing.T) {
 	results[2].Unknown = true
 	p.told(results, nil, false)
 	next("settled", &settled)
-	if len(settled) != 3 || len(p.shown.open) != 0 {
-		t.Fatalf("settled: %+v, %d open", settled, len(p.shown.open))
+	if len(settled) != 3 {
+		t.Fatalf("settled: %+v", settled)
 	}
 	for i, v := range settled {
 		switch {
@@ -119,14 +119,8 @@ func TestFirstAnswersAreBounded(t *testing.T) {
 			p.first(&item{Result: record.Result{ID: "again", Settled: new(bool)}})
 		}
 	}
-	if wanted < firstBurst || len(p.shown.open) != 1 {
-		t.Errorf("%d of 1,000 shown, %d of one item open", wanted, len(p.shown.open))
-	}
-	for i := range 2*mostOpen + 1 {
-		p.first(&item{Result: record.Result{ID: fmt.Sprint(i), Settled: new(bool)}})
-		if len(p.shown.open) > mostOpen {
-			t.Fatalf("%d open", len(p.shown.open))
-		}
+	if wanted < firstBurst || wanted > 100 || len(p.shown.items) != 1 {
+		t.Errorf("%d of 1,000 shown, %d of one item kept", wanted, len(p.shown.items))
 	}
 	p.told([]record.Result{{ID: "gone", Label: "hat"}}, nil, false) // it was never shown
 }

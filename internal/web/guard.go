@@ -33,7 +33,7 @@ func (a Access) Guard(next http.Handler) http.Handler {
 			return
 		}
 		if err := a.checkSite(r); err != nil {
-			answer(w, nil, err)
+			send(w, nil, err)
 			return
 		}
 		if given := r.URL.Query().Get("token"); a.known(given) && r.Method == http.MethodGet {
@@ -47,12 +47,16 @@ func (a Access) Guard(next http.Handler) http.Handler {
 			return
 		}
 		if err := a.checkToken(r); err != nil {
-			answer(w, nil, err)
+			send(w, nil, err)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
+
+// origins knows by their headers requests that pages of other sites sent. Clients other than browsers send no
+// such header, and pass.
+var origins http.CrossOriginProtection
 
 // checkSite refuses what another site may have sent. A loopback listener without a token answers to loopback
 // names only, so that no site can reach it under its own name. A request that changes something must have the
@@ -64,7 +68,7 @@ func (a Access) checkSite(r *http.Request) error {
 	case changes(r) && a.Token == "" && !ownHost(r.Host):
 		return refuse(http.StatusMisdirectedRequest, "without --listen-token-file nothing is changed under this "+
 			"name, which any site may point here: use the machine's address or name")
-	case changes(r) && !sameOrigin(r):
+	case changes(r) && origins.Check(r) != nil:
 		return refuse(http.StatusForbidden, "another site may not do this")
 	}
 	return nil
@@ -139,22 +143,4 @@ func hostOf(hostPort string) string {
 		host = hostPort
 	}
 	return strings.Trim(host, "[]")
-}
-
-// sameOrigin says whether a page of the same origin sent the request. Clients other than browsers send
-// no origin, and pass.
-func sameOrigin(r *http.Request) bool {
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "same-origin", "none":
-	case "":
-		origin := r.Header.Get("Origin")
-		if origin == "" {
-			return true
-		}
-		u, err := url.Parse(origin)
-		return err == nil && u.Host == r.Host
-	default:
-		return false
-	}
-	return true
 }

@@ -45,18 +45,15 @@ func (p *Page) apiReject(r *http.Request, body *struct {
 
 // nameView is a name in force, as the API shows it.
 type nameView struct {
-	Name   string    `json:"name"`
-	Into   string    `json:"into,omitempty"` // empty: the name is forgotten
-	Stream string    `json:"stream,omitempty"`
-	By     string    `json:"by,omitempty"`
-	At     time.Time `json:"at,omitzero"`
+	record.Name
+	Into string `json:"into,omitempty"` // empty: the name is forgotten
 }
 
 // apiNames lists the labels that a person can choose from, the names in force, and the classes.
 func (p *Page) apiNames(*http.Request) (any, error) {
 	names := []nameView{}
 	for _, n := range p.stage.Names() {
-		names = append(names, nameView{Name: n.Name, Into: n.Into, Stream: n.Stream, By: n.By, At: n.At})
+		names = append(names, nameView{n, n.Into})
 	}
 	return map[string]any{"labels": p.labels(), "names": names, "classes": p.classes()}, nil
 }

@@ -106,7 +106,7 @@ func New(o Options) *Page {
 		pace:    allowance{each: firstEach, burst: firstBurst},
 		streams: streams{now: time.Now, by: map[string]*streamCounts{}},
 		speed:   telemetry.Rate{Within: speedWithin},
-		shown:   shown{items: map[string]*item{}, open: map[string]wasView{}},
+		shown:   shown{items: map[string]*item{}},
 	}
 }
 

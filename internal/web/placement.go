@@ -2,15 +2,16 @@ package web
 
 import (
 	"math"
+	"math/cmplx"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// project maps the items' vectors to the plane by their two principal components, within -1 to 1. The
+// project maps the items' vectors to the complex plane by their two principal components, within -1 to 1. The
 // components come from the Gram matrix, because an episode has far fewer items than dimensions.
-func project(items []item) [][2]float32 {
-	n, none := len(items), make([][2]float32, len(items))
+func project(items []item) []complex128 {
+	n, none := len(items), make([]complex128, len(items))
 	if n < 2 {
 		return none
 	}
@@ -32,20 +33,17 @@ func project(items []item) [][2]float32 {
 	if err != nil {
 		return none
 	}
-	points, largest := make([][2]float32, n), float32(0)
-	for axis, value := range values {
-		length := float32(math.Sqrt(max(value, 0)))
-		for i := range points {
-			points[i][axis] = axes[axis*n+i] * length
-			largest = max(largest, points[i][axis], -points[i][axis])
-		}
+	points, largest := make([]complex128, n), 0.
+	for i := range points {
+		x := float64(axes[i]) * math.Sqrt(max(values[0], 0))
+		y := float64(axes[n+i]) * math.Sqrt(max(values[1], 0))
+		points[i], largest = complex(x, y), max(largest, math.Abs(x), math.Abs(y))
 	}
 	if !(largest > 0 && largest <= math.MaxFloat32) {
 		return none
 	}
 	for i := range points {
-		points[i][0] /= largest
-		points[i][1] /= largest
+		points[i] /= complex(largest, 0)
 	}
 	return points
 }
@@ -53,55 +51,44 @@ func project(items []item) [][2]float32 {
 // placement remembers where labels were on the map, so that it does not jump between episodes: principal
 // components have no fixed direction.
 type placement struct {
-	centres map[string][2]float64
+	centres map[string]complex128
 }
 
 // align rotates the points, and mirrors them if that fits better, so that labels stay where they were.
-func (p *placement) align(points [][2]float32, items []item) {
-	sums, counts := map[string][2]float64{}, map[string]float64{}
-	for i := range points {
+func (p *placement) align(points []complex128, items []item) {
+	sums, counts := map[string]complex128{}, map[string]float64{}
+	for i, at := range points {
 		label := items[i].Result.Label
-		s := sums[label]
-		sums[label] = [2]float64{s[0] + float64(points[i][0]), s[1] + float64(points[i][1])}
+		sums[label] += at
 		counts[label]++
 	}
-	// The best rotation maximises the sum of products of old and new centres, which has a closed
-	// form in the plane.
-	var same, cross, mirroredSame, mirroredCross float64
-	for label, s := range sums {
-		old, known := p.centres[label]
-		if !known {
-			continue
+	// The best rotation turns by the angle of the products of the old centres and the conjugates of the new
+	// ones. Mirrored points are conjugates, so that theirs are products of the old and the new centres.
+	var turned, mirrored complex128
+	for label, sum := range sums { // sums, so weighted by the count
+		old := p.centres[label]
+		turned += old * cmplx.Conj(sum)
+		mirrored += old * sum
+	}
+	mirror := cmplx.Abs(mirrored) > cmplx.Abs(turned)
+	if mirror {
+		turned = mirrored
+	}
+	turn := cmplx.Rect(1, cmplx.Phase(turned))
+	onMap := func(at complex128) complex128 {
+		if mirror {
+			at = cmplx.Conj(at)
 		}
-		x, y := s[0], s[1] // sums, so weighted by the count
-		same += old[0]*x + old[1]*y
-		cross += old[1]*x - old[0]*y
-		mirroredSame += old[0]*x - old[1]*y
-		mirroredCross += old[1]*x + old[0]*y
-	}
-	mirror := 1.
-	if math.Hypot(mirroredSame, mirroredCross) > math.Hypot(same, cross) {
-		mirror, same, cross = -1, mirroredSame, mirroredCross
-	}
-	angle := math.Atan2(cross, same)
-	sin, cos := math.Sincos(angle)
-	turn := func(x, y float64) (float64, float64) {
-		y *= mirror
-		return cos*x - sin*y, sin*x + cos*y
+		return turn * at
 	}
 	for i := range points {
-		x, y := turn(float64(points[i][0]), float64(points[i][1]))
-		points[i] = [2]float32{float32(x), float32(y)}
-	}
-	if p.centres == nil {
-		p.centres = map[string][2]float64{}
+		points[i] = onMap(points[i])
 	}
 	const most = 1000
-	if len(p.centres) > most {
-		clear(p.centres)
+	if len(p.centres) > most || p.centres == nil {
+		p.centres = map[string]complex128{}
 	}
-	for label, s := range sums {
-		x, y := turn(s[0]/counts[label], s[1]/counts[label])
-		p.centres[label] = [2]float64{x, y}
+	for label, sum := range sums {
+		p.centres[label] = onMap(sum / complex(counts[label], 0))
 	}
 }

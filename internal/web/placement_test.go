@@ -2,7 +2,9 @@ package web
 
 import (
 	"math"
+	"math/cmplx"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/slkstream/slkstream/internal/demo"
@@ -27,7 +29,7 @@ func TestProjectionKeepsAPlane(t *testing.T) {
 	scale := 0.
 	for i := 1; i < n; i++ {
 		truth := math.Hypot(plane[i][0]-plane[0][0], plane[i][1]-plane[0][1])
-		got := math.Hypot(float64(points[i][0]-points[0][0]), float64(points[i][1]-points[0][1]))
+		got := cmplx.Abs(points[i] - points[0])
 		if scale == 0 {
 			scale = got / truth
 		}
@@ -41,7 +43,7 @@ func TestProjectionOfLittle(t *testing.T) {
 	one, short := item{Vector: []float32{1, 2}}, item{Vector: []float32{1}}
 	for _, items := range [][]item{nil, {one}, {one, one}, {one, short}} {
 		for _, p := range project(items) {
-			if p != [2]float32{} {
+			if p != 0 {
 				t.Errorf("%v: %v", items, p)
 			}
 		}
@@ -50,25 +52,26 @@ func TestProjectionOfLittle(t *testing.T) {
 
 // Labels stay where they were, whatever the directions of the axes.
 func TestPlacementStays(t *testing.T) {
-	centres := map[string][2]float64{"a": {.8, .1}, "b": {-.5, .6}, "c": {-.2, -.7}}
-	items, first := []item{}, [][2]float32{}
-	for label, c := range centres {
+	centres := map[string]complex128{"a": .8 + .1i, "b": -.5 + .6i, "c": -.2 - .7i}
+	items, first := []item{}, []complex128{}
+	for label, at := range centres {
 		items = append(items, item{Result: record.Result{Label: label}})
-		first = append(first, [2]float32{float32(c[0]), float32(c[1])})
+		first = append(first, at)
 	}
 	var p placement
-	p.align(append([][2]float32{}, first...), items)
-	for _, mirror := range []float64{1, -1} {
-		turned := make([][2]float32, len(first))
-		sin, cos := math.Sincos(2.2)
-		for i, q := range first {
-			x, y := float64(q[0]), mirror*float64(q[1])
-			turned[i] = [2]float32{float32(cos*x - sin*y), float32(sin*x + cos*y)}
+	p.align(slices.Clone(first), items)
+	for _, mirror := range []bool{false, true} {
+		turned := slices.Clone(first)
+		for i := range turned {
+			if mirror {
+				turned[i] = cmplx.Conj(turned[i])
+			}
+			turned[i] *= cmplx.Rect(1, 2.2)
 		}
 		p.align(turned, items)
 		for i := range first {
-			if math.Hypot(float64(turned[i][0]-first[i][0]), float64(turned[i][1]-first[i][1])) > 1e-5 {
-				t.Errorf("mirror %g: %v moved to %v", mirror, first[i], turned[i])
+			if cmplx.Abs(turned[i]-first[i]) > 1e-5 {
+				t.Errorf("mirror %t: %v moved to %v", mirror, first[i], turned[i])
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/demo"
@@ -13,7 +12,6 @@ type shown struct {
 	items map[string]*item // by the result's id
 	order []string         // ids, the one shown longest ago first
 	bytes int
-	open  map[string]wasView // first answers of items whose result is not shown yet
 }
 
 const keptBytes = 48 << 20 // of items that can still be taught: minutes of what is shown
@@ -40,15 +38,14 @@ func (r *shown) add(of *item) {
 	}
 }
 
-// settle replaces the first answer of an item by its result, and returns the item; nil if it was not shown.
+// settle replaces the first answer of an item by its result, and returns the item; nil if it was not shown
+// with one.
 func (r *shown) settle(result *record.Result) *item {
-	first, open := r.open[result.ID]
-	delete(r.open, result.ID)
 	of := r.items[result.ID]
-	if !open || of == nil {
+	if of == nil || of.settled() {
 		return nil
 	}
-	attributes := of.Result.Attributes
+	first, attributes := wasView{of.Result.Label, of.Result.Unknown}, of.Result.Attributes
 	of.Result = *result
 	of.Result.Attributes = attributes // a copy already
 	if first != (wasView{result.Label, result.Unknown}) {
@@ -59,7 +56,6 @@ func (r *shown) settle(result *record.Result) *item {
 
 // forget drops the items with these labels, and the labels from what is known of others.
 func (r *shown) forget(labels map[string]bool) {
-	maps.DeleteFunc(r.open, func(_ string, first wasView) bool { return labels[first.Label] })
 	r.order = slices.DeleteFunc(r.order, func(id string) bool {
 		of := r.items[id]
 		if of.was != nil && labels[of.was.Label] {

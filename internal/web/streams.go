@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -27,15 +28,15 @@ type minute struct {
 // lastHour is a ring of minutes.
 type lastHour [minutes]minute
 
-func (h *lastHour) add(now time.Time, items, unknown, unsure int32) {
+func (h *lastHour) add(now time.Time, counts minute) {
 	n := now.Unix() / 60
 	m := &h[n%minutes]
 	if m.at != n {
 		*m = minute{at: n}
 	}
-	m.Answered += items
-	m.Unknown += unknown
-	m.Unsure += unsure
+	m.Answered += counts.Answered
+	m.Unknown += counts.Unknown
+	m.Unsure += counts.Unsure
 }
 
 // list returns the last hour, minute by minute, the oldest first.
@@ -70,14 +71,14 @@ func (s *streams) add(results []record.Result, doubtful bool) {
 	if len(results) == 0 {
 		return
 	}
-	var unknown, unsure int32
+	counts := minute{Answered: int32(len(results))}
 	var event time.Time
 	for i := range results {
 		r := &results[i]
 		if r.Unknown {
-			unknown++
+			counts.Unknown++
 		} else if r.Confidence < unsureBelow {
-			unsure++
+			counts.Unsure++
 		}
 		if r.Time.After(event) {
 			event = r.Time
@@ -86,7 +87,7 @@ func (s *streams) add(results []record.Result, doubtful bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	now := s.now()
-	s.all.add(now, int32(len(results)), unknown, unsure)
+	s.all.add(now, counts)
 	c := s.by[results[0].Stream]
 	if c == nil {
 		if len(s.by) >= mostStreams {
@@ -95,17 +96,14 @@ func (s *streams) add(results []record.Result, doubtful bool) {
 		c = &streamCounts{}
 		s.by[results[0].Stream] = c
 	}
-	c.add(now, int32(len(results)), unknown, unsure)
+	c.add(now, counts)
 	c.seen, c.event, c.doubtful = now, event, doubtful
 }
 
 // dropSilent evicts the tenth of the streams that have been idle longest.
 func (s *streams) dropSilent() {
-	names := make([]string, 0, len(s.by))
-	for name := range s.by {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int { return s.by[a].seen.Compare(s.by[b].seen) })
+	idle := func(a, b string) int { return s.by[a].seen.Compare(s.by[b].seen) }
+	names := slices.SortedFunc(maps.Keys(s.by), idle)
 	for _, name := range names[:mostStreams/10] {
 		delete(s.by, name)
 	}

@@ -61,13 +61,13 @@ type wasView struct {
 	Unknown bool   `json:"unknown"`
 }
 
-func (p *Page) view(e *episode, points [][2]float32) *episodeView {
+func (p *Page) view(e *episode, points []complex128) *episodeView {
 	v := &episodeView{
 		episode: *e, Items: make([]itemView, len(e.items)), Scores: p.scores, MaxWrong: p.options.MaxWrong,
 	}
 	for i := range e.items {
 		v.Items[i] = p.itemView(&e.items[i])
-		v.Items[i].X, v.Items[i].Y = points[i][0], points[i][1]
+		v.Items[i].X, v.Items[i].Y = float32(real(points[i])), float32(imag(points[i]))
 	}
 	return v
 }
@@ -79,7 +79,7 @@ func (p *Page) itemView(of *item) itemView {
 		Calibrated: r.Calibrated, Unknown: r.Unknown, Sure: r.Sure, SureFrom: zeroIfNot(r.SureFrom),
 		Score: zeroIfNot(r.UnknownScore), Taught: of.Taught, Image: p.image(of.Example, r.Attributes),
 		Alternatives: shownOf(r.Alternatives), Truth: demo.About(r.Attributes).Truth,
-		Time: r.Time, Settled: r.Settled == nil || *r.Settled, Was: of.was,
+		Time: r.Time, Settled: of.settled(), Was: of.was,
 	}
 }
 
