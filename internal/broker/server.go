@@ -35,7 +35,7 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 		kfake.ClusterID("slkstream-embedded"),
 		kfake.DefaultNumPartitions(4),
 		kfake.GroupMinSessionTimeout(time.Second),
-		// A delayed request (see maker) is then watched by its own goroutine. In order, one goroutine watches a
+		// A delayed request (see makeTopics) is then watched by its own goroutine. In order, one goroutine watches a
 		// whole connection, and if it is delayed between two requests a second one starts beside it: both wake the
 		// same request, and the broker waits for ever for its second end. A connection has one request at a time
 		// here in any case.
@@ -74,7 +74,7 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 		}
 		startRoom(cluster, func() (int64, bool) { return freeBytes(dir) }, log)
 	}
-	startMaker(cluster, client.Kafka(), log)
+	makeTopics(cluster, log)
 	s.sweeper = startSweeper(cluster, client.Kafka())
 	return s, nil
 }

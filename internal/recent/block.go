@@ -53,40 +53,23 @@ func NewBlock(items []Item, vector func(i int) []float32) *Block {
 	return b
 }
 
-// encode quantises the direction of x to whole numbers up to 127 and returns the length of the code.
+// encode quantises the direction of x, as solver/stream does with earlier items: 127 stands for its largest
+// number. It returns the length of the code.
 func encode(code []int8, x []float32) float32 {
-	const steps = 21 // of a number that is as large as those of x are in the mean
-	scale := steps * math.Sqrt(float64(len(x))/float64(kernel.Dot(x, x)))
-	if scale > 1e-18 && scale < 1e18 {
-		if length, ok := quantise(code, x, float32(scale)); ok {
-			return length
-		}
-	}
-	largest := float64(vector.Largest(x)) // some are far above the mean, or all are huge, tiny or zero
-	if largest == 0 {
-		return 1
-	}
-	scaled := make([]float32, len(x))
-	for i, v := range x {
-		scaled[i] = float32(float64(v) * (127 / largest)) // in float64, as a tiny largest overflows a float32
-	}
-	length, _ := quantise(code, scaled, 1)
-	return length
-}
-
-// quantise rounds the scaled numbers of x, and returns the length of the code; false if one is beyond 127.
-func quantise(code []int8, x []float32, scale float32) (length float32, ok bool) {
+	// Two factors, as one would overflow for the smallest numbers.
+	scale := 127 / float64(vector.Largest(x))
+	first := float32(min(scale, 1<<100))
+	rest := float32(min(scale/float64(first), 1<<100))
 	code = code[:len(x)]
 	// A sum with so large a number keeps whole numbers only, in its last bits.
 	const large, bits = 3 << 22, 0x4b400000
-	sum, beyond := int32(0), uint32(0)
+	sum := int32(0)
 	for i, v := range x {
-		c := int32(math.Float32bits(float32(v*scale)+large) - bits)
-		beyond |= uint32(c + 128)
+		c := int32(math.Float32bits(float32(v*first*rest)+large) - bits)
 		sum += c * c
 		code[i] = int8(c)
 	}
-	return float32(math.Sqrt(float64(sum))), beyond < 256
+	return float32(math.Sqrt(float64(max(sum, 1))))
 }
 
 // decode writes the unit vector of item i to out.
