@@ -94,8 +94,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	}
 	restored := loaded.Restore()
 	if restored.Blocked != nil {
-		tp := topic.TopicPartition{Topic: o.State, Partition: a.Partition}
-		return nil, &blocked{state: tp, end: stateEnd, err: restored.Blocked}
+		return nil, fmt.Errorf("state %s/%d: %w", o.State, a.Partition, restored.Blocked)
 	}
 	for _, fault := range restored.Faults {
 		log.Error("state set aside: it stays for a version that can read it", "error", fault)

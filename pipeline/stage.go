@@ -17,6 +17,7 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/health"
@@ -336,11 +337,11 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 			continue
 		}
 		progress.Failed("taking over", err)
-		if b := (*blocked)(nil); errors.As(err, &b) {
+		if errors.Is(err, state.ErrBlocked) {
 			s.warned.Once("blocked "+tp.String(), func(int) {
 				s.log.Error("partition not taken over", "topic", a.Topic, "partition", a.Partition, "error", err, "do", health.Remedy(err))
 			})
-			s.untilChanged(ctx, b)
+			_ = topic.Pause(ctx, 5*time.Second) // each try reads the state again
 			continue
 		}
 		if claimed || !topic.Temporary(err) { // otherwise the coordinator is not ready or a leader moves

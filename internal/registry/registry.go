@@ -37,14 +37,12 @@ type Settings struct {
 type Registry struct {
 	client *sr.Client
 	log    *slog.Logger
-	pause  time.Duration // between requests to a registry that does not answer
 
 	mutex   sync.Mutex
 	schemas map[int]*schema
 	unknown map[int]*schema       // ids without a usable schema; kept apart, as any sender may write any id
 	asking  map[int]chan struct{} // requests in flight, one per id; closed at the end
 	waiting map[int]error         // the last error of each request that waits
-	said    time.Time             // when waiting was last logged
 }
 
 // schema is a cached schema, or, in unknown, the rejection of records with an id that has no usable schema.
@@ -83,7 +81,7 @@ func New(s Settings) (*Registry, error) {
 		return nil, fmt.Errorf("schema registry %s: %w", s.URL, err)
 	}
 	r := &Registry{
-		client: client, log: s.Log, pause: time.Second,
+		client: client, log: s.Log,
 		schemas: map[int]*schema{}, unknown: map[int]*schema{},
 		asking: map[int]chan struct{}{}, waiting: map[int]error{},
 	}
@@ -238,7 +236,7 @@ func (r *Registry) schema(ctx context.Context, id int) (s *schema, err error) {
 	over := make(chan struct{})
 	r.asking[id] = over
 	r.mutex.Unlock()
-	err = r.patiently(ctx, fmt.Sprintf("schema %d", id), func() (err error) {
+	err = r.patiently(ctx, fmt.Sprintf("for schema %d", id), func() (err error) {
 		if s, err = r.ask(ctx, id); err != nil {
 			r.mutex.Lock()
 			defer r.mutex.Unlock()
@@ -265,37 +263,14 @@ func (r *Registry) schema(ctx context.Context, id int) (s *schema, err error) {
 	return s, nil
 }
 
-// patiently retries ask until it succeeds or ctx ends. Failures are logged at most once a minute.
+// patiently retries ask until it succeeds or ctx ends: records wait, nothing is lost.
 func (r *Registry) patiently(ctx context.Context, what string, ask func() error) error {
-	told := false
-	for {
-		err := ask()
-		switch {
-		case err == nil:
-			if told {
-				r.log.Info("the schema registry answers again", "asked", what)
-			}
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		}
-		r.mutex.Lock()
-		due := time.Since(r.said) > time.Minute
-		if due {
-			r.said = time.Now()
-		}
-		r.mutex.Unlock()
-		if due {
-			told = true
-			r.log.Error("the schema registry does not answer: records wait, nothing is lost", "asked", what, "error",
-				err)
-		}
-		select {
-		case <-time.After(r.pause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	always := func(error) bool { return ctx.Err() == nil }
+	err := topic.NewOutage(r.log, "asking the schema registry "+what).Retry(ctx, always, ask)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
 	}
+	return err
 }
 
 // ask fetches a schema without retrying. An error is temporary; a permanent refusal is a schema with

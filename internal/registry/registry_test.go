@@ -54,7 +54,6 @@ func open(t *testing.T, s Settings) *Registry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.pause = 5 * time.Millisecond
 	return r
 }
 
@@ -171,7 +170,7 @@ func TestWaits(t *testing.T) {
 	defer fake.Close()
 	fake.SeedSchema("in-value", 1, 1, sr.Schema{Schema: `{"type":"object"}`, Type: sr.TypeJSON})
 	var asked, away atomic.Int64
-	away.Store(3)
+	away.Store(4)
 	fake.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
 		asked.Add(1)
 		if away.Add(-1) >= 0 {
@@ -196,11 +195,11 @@ func TestWaits(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := asked.Load(); n < 4 || n > 12 {
+	if n := asked.Load(); n < 5 || n > 13 {
 		t.Errorf("asked %d times", n)
 	}
-	if told := strings.Count(log.String(), "does not answer"); told != 1 ||
-		!strings.Contains(log.String(), "answers again") {
+	if told := strings.Count(log.String(), "fails, trying again"); told != 1 ||
+		!strings.Contains(log.String(), "works again") {
 		t.Errorf("told:\n%s", log.String())
 	}
 	before := asked.Load()

@@ -49,7 +49,7 @@ func (r *Registry) Results(ctx context.Context, topic string) (record.ResultForm
 	}
 	id, subject := 0, topic+"-value"
 	var refused error
-	err = r.patiently(ctx, "register "+subject, func() error {
+	err = r.patiently(ctx, "to register "+subject, func() error {
 		id, err = r.client.RegisterSchema(ctx, subject, sr.Schema{Schema: ResultSchema, Type: sr.TypeAvro}, -1, -1)
 		if incompatible(err) {
 			refused = fmt.Errorf("the schema registry refuses the schema of results as %s: %w", subject, err)

@@ -30,6 +30,11 @@ func (c *Client) Outage(log *slog.Logger, what string) *Outage {
 	return &Outage{failures: &c.failures, log: log, what: what}
 }
 
+// NewOutage returns an Outage for an operation that is not a client's.
+func NewOutage(log *slog.Logger, what string) *Outage {
+	return &Outage{failures: &failures{}, log: log, what: what}
+}
+
 // Wait must be called after a failure, before the next try. The first wait is short, because most failures
 // are a broken connection or a moved leader; the longest is two seconds. It returns ctx's error if ctx
 // ends first.
