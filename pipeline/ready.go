@@ -26,7 +26,7 @@ func (s *Stage) troubles(now time.Time) (list []health.Trouble) {
 	list = append(list, s.partitions.Transactions(now, s.options.StallAfter)...)
 	list = append(list, s.memory.troubles()...)
 	list = append(list, s.streams.Troubles(now)...)
-	if err := s.labels.Failing(); err != nil {
+	if err := s.labelsUnread(now); err != nil {
 		t := health.Trouble{
 			Of:    health.OfLabels,
 			What:  "the labels topic " + s.options.Labels + " cannot be read on",
@@ -45,6 +45,16 @@ func (s *Stage) troubles(now time.Time) (list []health.Trouble) {
 	return append(list, s.records.Troubles(now, s.options.StallAfter)...)
 }
 
+// labelsUnread returns why the labels topic cannot be read now; nil: it can be, or soon may be, or no topic can.
+func (s *Stage) labelsUnread(now time.Time) error {
+	f := s.client.Failing(topic.TopicPartition{}, s.options.Labels)
+	lasting, _ := s.brokers.CutOff(now)
+	if lasting > 0 || topic.CauseOf(f.Err) != topic.Denied && now.Sub(f.Since) < s.options.StallAfter {
+		return nil
+	}
+	return f.Err
+}
+
 // failing returns the operation that a stuck partition waits for, and the error that blocks it;
 // nil: none known.
 func (s *Stage) failing(one health.Stuck) (doing string, cause error) {
@@ -53,14 +63,11 @@ func (s *Stage) failing(one health.Stuck) (doing string, cause error) {
 			return "waiting for the schema registry", err
 		}
 	}
-	doing, cause = s.client.Failing(one.TopicPartition, s.options.Out, s.options.Dead, s.options.State)
-	if cause == nil {
-		cause = one.Cause
+	f := s.client.Failing(one.TopicPartition, s.options.Out, s.options.Dead, s.options.State)
+	if f.Err == nil {
+		return one.Doing, one.Cause
 	}
-	if doing == "" {
-		doing = one.Doing
-	}
-	return doing, cause
+	return f.What, f.Err
 }
 
 // Troubles lists the faults that stop the stage's work now.

@@ -210,7 +210,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	s.brokers.Group, s.brokers.Limit = o.Group, o.group().Longest()
 	s.labels = labels.New(labels.Options{
 		Client: client, Topic: o.Labels, Dead: o.Dead, Decode: o.Decode, Support: o.Support, Most: mostLabels,
-		Shown: s.metrics.labelled, Watch: o.Watch, Patience: o.StallAfter, Log: o.Log,
+		Shown: s.metrics.labelled, Watch: o.Watch, Log: o.Log,
 	})
 	return s, nil
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// makeTopics creates missing topics that clients request, as Kafka does if its settings allow it. The broker's
-// own automatic creation loses these topics, with all their records, when its process is killed; only topics
-// that are created by request are on disk at once.
+// makeTopics creates missing topics that clients request, as Kafka does if its settings allow it. The
+// broker's own automatic creation loses these topics, with all their records, when its process is killed;
+// only topics that are created by request are on disk at once.
 func makeTopics(cluster *kfake.Cluster, log *slog.Logger) {
 	cluster.ControlKey(int16(kmsg.Metadata), func(request kmsg.Request) (kmsg.Response, error, bool) {
 		r := request.(*kmsg.MetadataRequest)
@@ -26,7 +26,8 @@ func makeTopics(cluster *kfake.Cluster, log *slog.Logger) {
 				}
 				err := cluster.CreateTopic(*t.Topic, 0, TopicSettings())
 				if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
-					log.Warn("embedded broker: cannot make a topic a client asked for", "topic", *t.Topic, "error", err)
+					log.Warn("embedded broker: cannot make a topic a client asked for", "topic", *t.Topic,
+						"error", err)
 				}
 			}
 		})

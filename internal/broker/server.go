@@ -35,10 +35,10 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 		kfake.ClusterID("slkstream-embedded"),
 		kfake.DefaultNumPartitions(4),
 		kfake.GroupMinSessionTimeout(time.Second),
-		// A delayed request (see makeTopics) is then watched by its own goroutine. In order, one goroutine watches a
-		// whole connection, and if it is delayed between two requests a second one starts beside it: both wake the
-		// same request, and the broker waits for ever for its second end. A connection has one request at a time
-		// here in any case.
+		// A delayed request (see makeTopics) is then watched by its own goroutine. In order, one goroutine
+		// watches a whole connection, and if it is delayed between two requests a second one starts beside it:
+		// both wake the same request, and the broker waits for ever for its second end. A connection has one
+		// request at a time here in any case.
 		kfake.SleepOutOfOrder(),
 		kfake.WithLogger(kafkaLog{log}),
 		kfake.MaxVersions(served()),

@@ -88,7 +88,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 // Note registers err for Client.Failing until the next Over. It is for an operation that succeeds but makes
 // no progress.
 func (o *Outage) Note(err error) {
-	o.noted = true
+	o.noted, o.tries = true, 0
 	o.failures.set(o.what, err)
 }
 
@@ -119,12 +119,15 @@ func (o *Outage) Lasting() time.Duration {
 // failures holds the operations of a client that fail now, for status reports.
 type failures struct {
 	mutex sync.Mutex
-	list  map[string]failure // by Outage.what
+	list  map[string]Failure // by Outage.what
 }
 
-type failure struct {
-	err error
-	at  time.Time // of the last try
+// Failure is an operation that fails now.
+type Failure struct {
+	What  string // such as "reading in/0"; "": none fails
+	Err   error  // of the last try
+	Since time.Time
+	at    time.Time // of the last try
 }
 
 // set stores the last error of an operation; nil: it works again.
@@ -136,14 +139,18 @@ func (f *failures) set(what string, err error) {
 		return
 	}
 	if f.list == nil {
-		f.list = map[string]failure{}
+		f.list = map[string]Failure{}
 	}
-	f.list[what] = failure{err, time.Now()}
+	now := time.Now()
+	one := Failure{What: what, Err: err, Since: now, at: now}
+	if before, known := f.list[what]; known {
+		one.Since = before.Since
+	}
+	f.list[what] = one
 }
 
-// Failing returns an operation that fails now, and its error: one on the partition, or else one on any of the
-// topics. "" and nil: none fails.
-func (c *Client) Failing(tp TopicPartition, topics ...string) (what string, err error) {
+// Failing returns an operation that fails now: one on the partition, or else one on any of the topics.
+func (c *Client) Failing(tp TopicPartition, topics ...string) (found Failure) {
 	const longest = 10 * time.Second // between two tries
 	f := &c.failures
 	f.mutex.Lock()
@@ -156,13 +163,13 @@ func (c *Client) Failing(tp TopicPartition, topics ...string) (what string, err 
 		}
 		for word := range strings.FieldsSeq(w) {
 			if word == own || strings.HasSuffix(word, "/"+own) { // or of its transactional id
-				return w, one.err
+				return one
 			}
 			name, _, _ := strings.Cut(word, "/")
 			if slices.Contains(topics, name) {
-				what, err = w, one.err
+				found = one
 			}
 		}
 	}
-	return what, err
+	return found
 }

@@ -23,9 +23,9 @@ func TestFailingNamesTheRightTopic(t *testing.T) {
 	} {
 		var client Client
 		client.failures.set(c.what, errors.New("away"))
-		what, err := client.Failing(TopicPartition{"in", 1}, c.topics...)
-		if is := what == c.what && err != nil; is != c.is {
-			t.Errorf("%q with topics %q: %q, %v", c.what, c.topics, what, err)
+		found := client.Failing(TopicPartition{"in", 1}, c.topics...)
+		if is := found.What == c.what && found.Err != nil; is != c.is {
+			t.Errorf("%q with topics %q: %+v", c.what, c.topics, found)
 		}
 	}
 }

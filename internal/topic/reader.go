@@ -106,8 +106,9 @@ func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 		b, err := r.read(ctx)
 		switch {
 		case err == nil:
-			r.outage.Over()
-			if !r.settings.Uncommitted && b.Undecided() { // for Client.Failing
+			if r.settings.Uncommitted || !b.Undecided() {
+				r.outage.Over()
+			} else {
 				r.outage.Note(&Undecided{Topic: r.settings.Topic, Partition: r.settings.Partition, Offset: b.LastStable})
 			}
 			return b, nil

@@ -34,9 +34,7 @@ type Options struct {
 	Most    int                        // most examples of the topic in force, the latest; 0: no bound
 	Shown   func(inForce, leftOut int) // called with each current version; nil: not called
 	Watch   time.Duration              // how often to check for new partitions and a recreated topic; default 5 s
-	// Patience is how long a transaction may hold back the topic before that is reported; default 45 s.
-	Patience time.Duration
-	Log      *slog.Logger
+	Log     *slog.Logger
 }
 
 // Topic follows the labels topic for the whole process. The topic is read once; all streams and replays use
@@ -53,7 +51,6 @@ type Topic struct {
 
 	mutex   sync.Mutex
 	records *history // nil: the topic is not read yet
-	trouble error    // why the topic cannot be read now; nil: it can be
 }
 
 // Version is an immutable version of the labels: the topic's contents at given offsets.
@@ -95,7 +92,7 @@ func (v *Version) Reset(memory *stream.Stream, name string, position Position) {
 
 func New(o Options) *Topic {
 	o.Decode.StreamBy = ""
-	o.Watch, o.Patience = cmp.Or(o.Watch, 5*time.Second), cmp.Or(o.Patience, 45*time.Second)
+	o.Watch = cmp.Or(o.Watch, 5*time.Second)
 	l := &Topic{options: o}
 	l.agreed.changed = make(chan struct{}, 1)
 	l.current.Store(newHistory(0, o.Support, o.Most).root)
@@ -116,8 +113,8 @@ func (l *Topic) begin(partitions int) (h *history, err error) {
 // read.
 var errRemade = errors.New("the labels topic was made again, or has more partitions")
 
-// Follow reads the topic to its end, calls ready, and keeps reading until ctx ends. Errors are reported, and
-// the topic is read again until it can be; streams continue with the labels in memory meanwhile. Follow
+// Follow reads the topic to its end, calls ready, and keeps reading until ctx ends. Errors are registered for
+// Client.Failing, and the topic is read again until it can be; streams continue with the labels in memory meanwhile. Follow
 // returns an error only if the options are wrong.
 func (l *Topic) Follow(ctx context.Context, ready func()) error {
 	if l.options.Topic == "" || l.fixed {
@@ -130,11 +127,7 @@ func (l *Topic) Follow(ctx context.Context, ready func()) error {
 	}
 	outage := l.options.Client.Outage(l.options.Log, "following the labels topic "+l.options.Topic)
 	for {
-		err := l.read(ctx, func() {
-			outage.Over()
-			l.setFailing(nil)
-			ready()
-		})
+		err := l.read(ctx, outage, ready)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -145,30 +138,15 @@ func (l *Topic) Follow(ctx context.Context, ready func()) error {
 			l.options.Log.Warn("the labels topic is read again from its start", "topic", l.options.Topic, "reason", err)
 			continue
 		}
-		l.setFailing(err)
 		if outage.Wait(ctx, err) != nil {
 			return nil
 		}
 	}
 }
 
-// setFailing stores why the topic cannot be read; nil: it can be.
-func (l *Topic) setFailing(err error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.trouble = err
-}
-
-// Failing returns why the topic cannot be read now; nil: it can be. The labels read before stay in force.
-func (l *Topic) Failing() error {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.trouble
-}
-
 // read loads the topic, calls ready, and follows it. It returns on a permanent error, and when the topic has
-// more partitions or was created again.
-func (l *Topic) read(ctx context.Context, ready func()) error {
+// more partitions or was created again. What it can read ends the outage.
+func (l *Topic) read(ctx context.Context, outage *topic.Outage, ready func()) error {
 	o := &l.options
 	what := "looking for the labels topic " + o.Topic
 	id, err := topic.Await(ctx, o.Client, o.Log, what, func() (topic.ID, error) { return o.Client.ID(ctx, o.Topic) })
@@ -219,7 +197,6 @@ func (l *Topic) read(ctx context.Context, ready func()) error {
 			}
 		}()
 	}
-	waiting := waiting{since: make([]time.Time, n)}
 	publish := time.NewTimer(time.Hour)
 	defer publish.Stop()
 	watch := time.NewTicker(o.Watch)
@@ -247,15 +224,13 @@ func (l *Topic) read(ctx context.Context, ready func()) error {
 			if part.err != nil {
 				return part.err
 			}
+			outage.Over()
 			for i := range part.batch.Records {
 				if _, _, err := l.take(ctx, records, &part.batch.Records[i], l.lettered); err != nil {
 					return err
 				}
 			}
 			records.next[part.partition] = part.batch.Next
-			if open, changed := waiting.add(l.options, part.partition, part.batch); changed {
-				l.setFailing(open)
-			}
 			if len(part.batch.Records) > 0 && !changed {
 				changed = true
 				publish.Reset(pause)
