@@ -16,7 +16,8 @@ import (
 )
 
 // Comparison makes a backfill compare. It writes no results: only corrections, for items whose label differs
-// from the one in results and corrections. It keeps those labels in memory, 8 bytes a record.
+// from the one in results and corrections. It keeps those labels in memory, 8 bytes an item where records
+// hold about as many each.
 type Comparison struct {
 	DryRun bool // count differences without writing them
 
@@ -30,7 +31,6 @@ type Comparison struct {
 	labels  []string
 	numbers map[string]uint32 // of labels, from 1
 	pages   map[pageAt]*[pageSize]calledBefore
-	objects map[record.Source]calledBefore // of records with several items
 	bytes   int64
 	ends    map[topic.TopicPartition]int64 // end offsets of what was read
 	changes map[Relabelled]int64
@@ -47,20 +47,19 @@ type calledBefore struct {
 }
 
 const (
-	pageSize     = 4096
+	pageSize     = 512
+	pageBytes    = 8*pageSize + 100 // approximate
 	inChanges    = 1 << 31
-	objectBytes  = 64        // approximate bytes of an entry of objects
 	comparedMost = 1 << 30   // bytes
 	clocksApart  = time.Hour // how far senders' clocks may be ahead of the brokers'
 )
 
-type pageAt struct {
-	topic.TopicPartition
-	page int64
-}
+// pageAt is where a page begins: it holds the items of one number in their records.
+type pageAt record.Source
 
 func pageOf(at record.Source) pageAt {
-	return pageAt{topic.TopicPartition{Topic: at.Topic, Partition: at.Partition}, at.Offset / pageSize}
+	at.Offset -= at.Offset % pageSize
+	return pageAt(at)
 }
 
 // ErrTooLong is returned if a range has more results than fit in memory for the comparison.
@@ -83,8 +82,7 @@ func (c *Comparison) load(ctx context.Context, s *Stage, plan *Plan) error {
 		c.since = since.Add(-clocksApart).Format(time.RFC3339)
 	}
 	c.ranges, c.numbers, c.pages = s.ranges, map[string]uint32{}, map[pageAt]*[pageSize]calledBefore{}
-	c.objects, c.changes = map[record.Source]calledBefore{}, map[Relabelled]int64{}
-	c.ends = map[topic.TopicPartition]int64{}
+	c.changes, c.ends = map[Relabelled]int64{}, map[topic.TopicPartition]int64{}
 	take := func(r *record.Raw) error { return c.result(s.resultOf(r)) }
 	if err := c.readAll(ctx, s, s.options.Out, take); err != nil {
 		return err
@@ -184,7 +182,7 @@ func (c *Comparison) put(id, label string, confidence float64) error {
 		c.labels = append(c.labels, label)
 		number = uint32(len(c.labels))
 		c.numbers[label] = number
-		c.bytes += int64(2*len(label) + objectBytes)
+		c.bytes += int64(2*len(label) + 64)
 	}
 	c.set(at, calledBefore{number | c.get(at).label&inChanges, float32(confidence)})
 	if c.bytes > comparedMost {
@@ -195,26 +193,15 @@ func (c *Comparison) put(id, label string, confidence float64) error {
 
 // set and get are called with the lock held.
 func (c *Comparison) set(at record.Source, entry calledBefore) {
-	if at.Object >= 0 {
-		before := len(c.objects)
-		c.objects[at] = entry
-		c.bytes += int64(objectBytes * (len(c.objects) - before))
-	} else {
-		key := pageOf(at)
-		page := c.pages[key]
-		if page == nil {
-			page = new([pageSize]calledBefore)
-			c.pages[key] = page
-			c.bytes += 8 * pageSize
-		}
-		page[at.Offset%pageSize] = entry
+	key := pageOf(at)
+	if c.pages[key] == nil {
+		c.pages[key] = new([pageSize]calledBefore)
+		c.bytes += pageBytes
 	}
+	c.pages[key][at.Offset%pageSize] = entry
 }
 
 func (c *Comparison) get(at record.Source) calledBefore {
-	if at.Object >= 0 {
-		return c.objects[at]
-	}
 	if page := c.pages[pageOf(at)]; page != nil {
 		return page[at.Offset%pageSize]
 	}

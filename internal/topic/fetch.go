@@ -2,8 +2,8 @@ package topic
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -24,12 +24,6 @@ type fetched struct {
 	*kmsg.FetchResponseTopicPartition
 	body []byte
 }
-
-// The supported versions of fetch: transactions came with 4, another encoding comes with 12.
-const (
-	oldestFetch = 4
-	newestFetch = 11
-)
 
 // fetchSlack is how much longer than wait a broker may take before its connection counts as dead.
 const fetchSlack = 8 * time.Second
@@ -80,16 +74,23 @@ func (r *fetching) Broker(cluster protocol.Cluster) (protocol.Broker, error) {
 	return like.Broker(cluster)
 }
 
-// Required always returns true, so that RawExchange is used, and sets the version agreed with this broker.
+// Required always returns true, so that RawExchange is used, and sets the version that kafka-go would use
+// with this broker: 4 or later, as brokers have transactions, and before 12, which is encoded differently.
 func (r *fetching) Required(versions map[protocol.ApiKey]int16) bool {
 	r.SetVersion(versions[protocol.Fetch])
 	return true
 }
 
-// RawExchange sends the request and reads the answer. If ctx ends first, the connection is closed at once.
-func (r *fetching) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
-	if v := r.GetVersion(); v < oldestFetch || v > newestFetch {
-		return nil, fmt.Errorf("the broker speaks version %d of fetch, not %d to %d", v, oldestFetch, newestFetch)
+// ProducerAt returns the id of the producer that wrote the batch at an offset, whether its transaction has
+// ended or not; -1 if the producer has no id.
+func (c *Client) ProducerAt(ctx context.Context, at TopicPartition, offset int64) (int64, error) {
+	a, err := c.fetch(ctx, at, offset, batchHead, 500*time.Millisecond, false, nil)
+	if err != nil {
+		return -1, err
 	}
-	return r.asking.RawExchange(rw)
+	b := a.RecordBatches
+	if len(b) < batchHead || b[atMagic] != 2 {
+		return -1, fmt.Errorf("read %s/%d at %d: no batch", at.Topic, at.Partition, offset)
+	}
+	return int64(binary.BigEndian.Uint64(b[atProducer:])), nil
 }

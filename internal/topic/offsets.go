@@ -23,9 +23,10 @@ const (
 func (c *Client) Offset(ctx context.Context, name string, partition int32, at int64,
 	committed bool,
 ) (int64, error) {
-	offset, err := c.listOffset(ctx, name, partition, at, committed)
+	in := TopicPartition{name, partition}
+	offset, err := c.listOffset(ctx, in, at, committed)
 	if err == nil && offset < 0 && at >= 0 {
-		offset, err = c.listOffset(ctx, name, partition, Latest, committed)
+		offset, err = c.listOffset(ctx, in, Latest, committed)
 	}
 	if err == nil && offset < 0 {
 		err = &Refused{"find an offset in", name, partition, fmt.Errorf("the broker's answer is %d", offset)}
@@ -72,30 +73,33 @@ func (c *Client) OffsetNamed(ctx context.Context, name string, partition int32, 
 	return max(first, min(offset, last)), nil
 }
 
-func (c *Client) listOffset(ctx context.Context, name string, partition int32, at int64,
-	committed bool,
-) (int64, error) {
-	answer, err := c.listOffsets(ctx, []TopicPartition{{name, partition}}, at, committed)
-	if err != nil {
-		return -1, fmt.Errorf("find an offset in %s/%d: %w", name, partition, err)
+func (c *Client) listOffset(ctx context.Context, in TopicPartition, at int64, committed bool) (int64, error) {
+	found, err := c.listOffsets(ctx, []TopicPartition{in}, at, committed)
+	offset, known := found[in]
+	if err == nil && !known {
+		err = &Refused{"find an offset in", in.Topic, in.Partition, kafka.UnknownTopicOrPartition}
 	}
-	for _, t := range answer.Topics {
-		if len(t.Partitions) == 0 {
-			continue
-		}
-		p := t.Partitions[0]
-		if p.ErrorCode != 0 {
-			return -1, &Refused{"find an offset in", name, partition, kafka.Error(p.ErrorCode)}
-		}
-		return p.Offset, nil
-	}
-	return -1, &Refused{"find an offset in", name, partition, kafka.UnknownTopicOrPartition}
+	return offset, err
 }
 
-// listOffsets asks for one offset of each partition. The answer has an error for each, or may lack one.
+// Ends returns the ends of partitions: the high watermarks, or with committed the last stable offsets. A
+// partition without an answer, because its leader moves or it does not exist, is left out. An error means
+// that none was answered.
+func (c *Client) Ends(ctx context.Context, partitions []TopicPartition,
+	committed bool,
+) (map[TopicPartition]int64, error) {
+	ends, err := c.listOffsets(ctx, partitions, Latest, committed)
+	if refused := (*Refused)(nil); errors.As(err, &refused) {
+		return ends, nil
+	}
+	return ends, err
+}
+
+// listOffsets asks for one offset of each partition. Those that are refused are left out, and a *Refused of
+// one of them is returned.
 func (c *Client) listOffsets(ctx context.Context, partitions []TopicPartition, at int64,
 	committed bool,
-) (*listoffsets.Response, error) {
+) (map[TopicPartition]int64, error) {
 	request := &listoffsets.Request{ReplicaID: -1, IsolationLevel: int8(kafka.ReadUncommitted)}
 	if committed {
 		request.IsolationLevel = int8(kafka.ReadCommitted)
@@ -112,9 +116,19 @@ func (c *Client) listOffsets(ctx context.Context, partitions []TopicPartition, a
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, request)
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("find offsets in %v: %w", partitions, err)
 	}
-	return answer.(*listoffsets.Response), nil
+	found := map[TopicPartition]int64{}
+	for _, t := range answer.(*listoffsets.Response).Topics {
+		for _, p := range t.Partitions {
+			if p.ErrorCode != 0 {
+				err = &Refused{"find an offset in", t.Topic, p.Partition, kafka.Error(p.ErrorCode)}
+				continue
+			}
+			found[TopicPartition{t.Topic, p.Partition}] = p.Offset
+		}
+	}
+	return found, err
 }
 
 // Committed returns the offset that a group has committed for a partition, -1 if it has none.

@@ -87,19 +87,11 @@ var byKey = kafka.Murmur2Balancer{Consistent: true}
 // most BatchLimit, or the topic's lower limit. The batches of a partition must be sent one after the other.
 // origin is the partition of records without a key; see Partition.
 func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32) (Queue, error) {
-	type part struct {
-		TopicPartition
-		records     []record.Out
-		count, most int // records, and bytes of a batch
-	}
-	var parts []part
-	numbers, counts := map[TopicPartition]int{}, map[string]int{}
-	of := make([]int, len(records)) // the number of each record's part
+	parts, counts := map[TopicPartition][]record.Out{}, map[string]int{}
+	from := 0
 	for i := range records {
 		r := &records[i]
-		if i > 0 && together(&records[i-1], r) {
-			of[i] = of[i-1]
-			parts[of[i]].count++
+		if i+1 < len(records) && together(r, &records[i+1]) {
 			continue
 		}
 		tp := TopicPartition{r.Topic, r.Partition}
@@ -117,38 +109,26 @@ func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32)
 			}
 			tp.Partition = Partition(r.Key, origin, n)
 		}
-		at, ok := numbers[tp]
-		if !ok {
-			at = len(parts)
-			numbers[tp] = at
-			parts = append(parts, part{TopicPartition: tp, most: c.batchLimit(r.Topic) - batchHead})
+		if len(parts) == 0 || len(parts) == 1 && parts[tp] != nil {
+			parts[tp] = records[: i+1 : i+1] // usual: all go to one partition
+		} else {
+			parts[tp] = append(parts[tp], records[from:i+1]...)
 		}
-		of[i] = at
-		parts[at].count++
-	}
-	if len(parts) == 1 {
-		parts[0].records = records // usual
-	} else {
-		memory := make([]record.Out, 0, len(records))
-		for i, p := range parts {
-			parts[i].records, memory = memory[:0:p.count], memory[p.count:p.count]
-		}
-		for i, at := range of {
-			parts[at].records = append(parts[at].records, records[i])
-		}
+		from = i + 1
 	}
 	spread := make(Queue, len(parts))
-	for _, p := range parts {
+	for tp, part := range parts {
+		most := c.batchLimit(tp.Topic) - batchHead
 		from, size := 0, 0
-		for i := range p.records {
-			more := sizeAtMost(&p.records[i])
-			if i > from && size+more > p.most {
-				spread[p.TopicPartition] = append(spread[p.TopicPartition], p.records[from:i:i])
+		for i := range part {
+			more := sizeAtMost(&part[i])
+			if i > from && size+more > most {
+				spread[tp] = append(spread[tp], part[from:i:i])
 				from, size = i, 0
 			}
 			size += more
 		}
-		spread[p.TopicPartition] = append(spread[p.TopicPartition], p.records[from:len(p.records):len(p.records)])
+		spread[tp] = append(spread[tp], part[from:len(part):len(part)])
 	}
 	return spread, nil
 }
