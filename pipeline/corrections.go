@@ -154,7 +154,7 @@ func (p *partition) tellCorrections(
 			ID: item.ID, Old: record.Called{Label: item.Was, Confidence: item.WasConfidence},
 			New:      record.Called{Label: item.Label, Confidence: item.Confidence},
 			Cause:    record.Cause{Kind: kind, ID: cause.Key, By: cause.By},
-			Revision: to.Next.Revision(), Time: cause.At,
+			Revision: to.Next.Revision(), Time: cause.Written,
 		}
 		out := correction.Out(p.stage.options.Corrections, item.Key)
 		p.commits.next.records = append(p.commits.next.records, out)

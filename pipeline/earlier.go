@@ -239,7 +239,7 @@ func (p *partition) settle(
 		return "", nil
 	}
 	for called := range to.Called(it.Stream, it.Class) {
-		if f := to.Forgotten()[called]; f != nil && (!alive[called] || it.Written.Before(f.At)) {
+		if f := to.Forgotten()[called]; f != nil && (!alive[called] || it.Written.Before(f.Written)) {
 			it.Class, it.Label, it.Confidence = "", "", 0
 			return "forgotten", f
 		}

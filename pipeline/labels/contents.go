@@ -42,11 +42,10 @@ func (l *Topic) Example(id string) (record.Example, bool) {
 	if e == nil {
 		return record.Example{}, false
 	}
-	out := record.Example{ID: id, Stream: found.Stream, Label: e.Label, Model: e.Model, Vector: e.Vector}
 	if r := l.records.holds(id, l.Current().Next); r != nil {
-		out.Attributes, out.By, out.At = r.attributes, r.By, r.At
+		return r.taught(), true
 	}
-	return out, true
+	return record.Example{ID: id, Label: e.Label, Model: e.Model, Vector: e.Vector}, true
 }
 
 // Examples yields the examples in force: first those of the support, then those of the labels topic, the
@@ -64,10 +63,7 @@ func (l *Topic) Examples() iter.Seq[record.Example] {
 			inForce = ordered.From(v.standing, v.oldest, (*Record).precedes)
 		}
 		for r := range inForce {
-			if !yield(record.Example{
-				ID: r.Key, Stream: r.stream, Label: r.teach.Label, Model: r.teach.Model, Vector: r.teach.Vector,
-				Attributes: r.attributes, By: r.By, At: r.At,
-			}) {
+			if !yield(r.taught()) {
 				return
 			}
 		}
@@ -93,7 +89,7 @@ func (l *Topic) Rejections() (list []record.NotThis) {
 	for r := range l.Current().said.All() {
 		if r.Not != nil {
 			not := *r.Not
-			not.ID, not.Stream, not.By, not.At = r.Key, r.stream, r.By, r.At
+			not.ID, not.By, not.At = r.Key, r.By, r.Written
 			list = append(list, not)
 		}
 	}

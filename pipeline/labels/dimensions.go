@@ -41,10 +41,10 @@ func (l *Topic) misfit(r *Record) (letter record.Out, bad bool) {
 	var what, model string
 	var dimension int
 	switch {
-	case r == nil || r.told:
+	case r.told:
 		return letter, false
-	case r.teach != nil:
-		what, model, dimension = "example", r.teach.Model, len(r.teach.Vector)
+	case r.Teach != nil:
+		what, model, dimension = "example", r.Teach.Model, len(r.Teach.Vector)
 	case r.Not != nil:
 		what, model, dimension = "rejection", r.Not.Model, len(r.Not.Vector)
 	default:
@@ -61,8 +61,8 @@ func (l *Topic) misfit(r *Record) (letter record.Out, bad bool) {
 // letter makes the dead letter of a record that cannot be in force, and marks the record as reported.
 func (l *Topic) letter(r *Record, reason string) record.Out {
 	r.told = true
-	l.options.Log.Warn("a record of the labels topic is not in force", "topic", l.options.Topic, "partition", r.partition,
-		"offset", r.offset, "id", r.Key, "reason", reason)
+	l.options.Log.Warn("a record of the labels topic is not in force", "topic", l.options.Topic,
+		"partition", r.Partition, "offset", r.Offset, "id", r.Key, "reason", reason)
 	var out record.Out
 	switch {
 	case r.Not != nil:
@@ -70,13 +70,12 @@ func (l *Topic) letter(r *Record, reason string) record.Out {
 	case r.Name != nil:
 		out = record.NameRecord(l.options.Topic, r.Name)
 	default:
-		out = record.Teach(l.options.Topic, &record.Example{
-			ID: r.Key, Stream: r.stream, Label: r.teach.Label, Model: r.teach.Model, Vector: r.teach.Vector, By: r.By,
-		})
+		example := r.taught()
+		out = record.Teach(l.options.Topic, &example)
 	}
 	raw := record.Raw{
-		Topic: l.options.Topic, Partition: int32(r.partition), Offset: r.offset, Key: out.Key, Value: out.Value,
-		Headers: out.Headers, Time: r.At,
+		Topic: l.options.Topic, Partition: int32(r.Partition), Offset: r.Offset, Key: out.Key, Value: out.Value,
+		Headers: out.Headers, Time: r.Written,
 	}
 	return record.DeadLetter(l.options.Dead, &raw, reason, 0)
 }

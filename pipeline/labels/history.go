@@ -10,27 +10,61 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// Record is a record of the labels topic: an example, a rejection, a name, or the tombstone of
-// any of these.
+// Record is a record of the labels topic. Its Key is the id of an example or a rejection. Of the item of an
+// example it has what the example needs, and attributes, to show its picture, unless they are long, or too
+// many examples have some.
 type Record struct {
-	Key       string
-	partition int
-	offset    int64
-	At        time.Time // the record's timestamp
-	stream    string    // the stream that it applies to; "": all
-	teach     *stream.Example
-	Not       *record.NotThis
-	Name      *record.Name
-	By        string // its author
-	// attributes of an example, to show its picture; nil if they are long, or too many examples have some
-	attributes []byte
-	told       bool // reported as one that cannot be in force
+	record.Label
+	Partition int
+	Offset    int64
+	Written   time.Time       // the record's timestamp
+	example   *stream.Example // of Teach
+	told      bool            // reported as one that cannot be in force
+}
+
+// taught is the example that the record teaches, with the record's timestamp.
+func (r *Record) taught() record.Example {
+	return record.Example{
+		ID: r.Key, Stream: r.Teach.Stream, Label: r.Teach.Label, Model: r.Teach.Model, Vector: r.Teach.Vector,
+		Attributes: r.Teach.Attributes, By: r.By, At: r.Written,
+	}
+}
+
+// Class is the record's label, name or reset class; "" for rejections and orders.
+func (r *Record) Class() string {
+	switch {
+	case r.Teach != nil:
+		return r.Teach.Label
+	case r.Name != nil:
+		return r.Name.Name
+	case r.Reset != nil:
+		return r.Reset.Class
+	}
+	return ""
+}
+
+// Stream is the stream that the record applies to; "": all.
+func (r *Record) Stream() string {
+	switch {
+	case r.Teach != nil:
+		return r.Teach.Stream
+	case r.Not != nil:
+		return r.Not.Stream
+	case r.Name != nil:
+		return r.Name.Stream
+	case r.Reset != nil:
+		return r.Reset.Stream
+	case r.Order != nil:
+		return r.Order.Stream
+	}
+	return ""
 }
 
 // before orders records by timestamp, then by partition and offset, so that the order does not depend on
 // which partition is read first.
 func (r *Record) before(x *Record) int {
-	return cmp.Or(r.At.Compare(x.At), cmp.Compare(r.partition, x.partition), cmp.Compare(r.offset, x.offset))
+	return cmp.Or(r.Written.Compare(x.Written), cmp.Compare(r.Partition, x.Partition),
+		cmp.Compare(r.Offset, x.Offset))
 }
 
 // precedes orders examples by which leave first when there are too many: those without an author (machines'
@@ -48,7 +82,7 @@ func (r *Record) precedes(x *Record) int {
 // speaks says whether the record is a name or a rejection.
 func (r *Record) speaks() bool { return r != nil && (r.Not != nil || r.Name != nil) }
 
-func (r *Record) atOffset(offset int64) int { return cmp.Compare(r.offset, offset) }
+func (r *Record) atOffset(offset int64) int { return cmp.Compare(r.Offset, offset) }
 
 // history holds the records of the labels topic that this process has read: those in force, and replaced
 // ones while there is room. Versions of the labels can be made from them for any offsets they reach.
@@ -60,10 +94,10 @@ type history struct {
 	keys    map[string]keyRecords
 	log     [][]*Record // of each partition, by offset
 	since   []int64     // of each partition, the first offset for which a version can be made
-	resets  []reset
-	given   map[string]given // orders by key, including cancelled ones
-	orders  *Orders          // computed from given; nil: to be computed
-	root    *Version         // the version with the support only
+	resets  []*Record
+	given   map[string]*Record // the latest order of each key, or what cancels it
+	orders  *Orders            // computed from given; nil: to be computed
+	root    *Version           // the version with the support only
 
 	replaced, room int // bytes of replaced records, and their bound
 	attributes     int // bytes of attributes of records that hold
@@ -86,7 +120,7 @@ func newHistory(partitions int, support []stream.Example, most int) *history {
 	l := &history{
 		support: map[string]*stream.Example{}, most: most, room: mostReplaced, keys: map[string]keyRecords{},
 		next: make(Position, partitions), log: make([][]*Record, partitions), since: make([]int64, partitions),
-		given: map[string]given{},
+		given: map[string]*Record{},
 	}
 	var changes []stream.Change
 	for i := range support {
@@ -101,39 +135,42 @@ func newHistory(partitions int, support []stream.Example, most int) *history {
 	return l
 }
 
-// add adds one record of a partition, in the order of its offsets, and returns it. It returns nil for resets
-// and orders, which are kept apart.
+// add adds one record of a partition, in the order of its offsets, and returns it. Resets and orders are kept
+// apart.
 func (l *history) add(partition int, offset int64, at time.Time, what record.Label) *Record {
-	r := &Record{Key: what.Forget, partition: partition, offset: offset, At: at, By: what.By}
+	r := &Record{Label: what, Partition: partition, Offset: offset, Written: at}
 	switch {
 	case what.Reset != nil:
-		l.resets = append(l.resets, reset{partition, offset, *what.Reset})
-		return nil
-	case what.Order != nil, record.IsOrder(what.Forget):
-		l.order(what.Forget, at, what.Order)
-		return nil
+		l.resets = append(l.resets, r)
+		return r
+	case what.Order != nil:
+		l.order(what.Order.Key(), r)
+		return r
+	case record.IsOrder(what.Forget):
+		l.order(what.Forget, r)
+		return r
 	case what.Teach != nil:
 		i := what.Teach
-		r.Key, r.stream = i.ItemID, i.Stream
-		r.teach = &stream.Example{ID: i.ItemID, Label: i.Label, Vector: i.Vector, Model: i.Model}
+		r.Key, r.example = i.ItemID, &stream.Example{ID: i.ItemID, Label: i.Label, Vector: i.Vector, Model: i.Model}
+		r.Teach = &record.Item{ItemID: i.ItemID, Stream: i.Stream, Label: i.Label, Vector: i.Vector, Model: i.Model}
 		if n := len(i.Attributes); n <= longestAttributes && l.attributes+n <= mostAttributes {
-			r.attributes = slices.Clone(i.Attributes)
+			r.Teach.Attributes = slices.Clone(i.Attributes)
 			l.attributes += n
 		}
 	case what.Not != nil:
-		r.Key, r.stream, r.Not = what.Not.ID, what.Not.Stream, what.Not
-	case what.Name != nil:
-		r.Key, r.stream, r.Name = what.Key, what.Name.Stream, what.Name
+		r.Key = what.Not.ID
+	case what.Forget != "":
+		r.Key = what.Forget
 	}
 	parts := l.keys[r.Key]
-	i := slices.IndexFunc(parts, func(list []*Record) bool { return list[0].partition == partition })
+	i := slices.IndexFunc(parts, func(list []*Record) bool { return list[0].Partition == partition })
 	if i < 0 {
 		l.keys[r.Key] = append(parts, []*Record{r})
 	} else {
 		list := parts[i]
 		last := list[len(list)-1]
 		l.replaced += last.size()
-		l.attributes -= len(last.attributes)
+		l.attributes -= last.attributes()
 		parts[i] = append(list, r)
 	}
 	l.log[partition] = append(l.log[partition], r)
@@ -143,11 +180,18 @@ func (l *history) add(partition int, offset int64, at time.Time, what record.Lab
 	return r
 }
 
+func (r *Record) attributes() int {
+	if r.Teach == nil {
+		return 0
+	}
+	return len(r.Teach.Attributes)
+}
+
 // size is the record's approximate size in memory.
 func (r *Record) size() int {
-	n := 224 + len(r.Key) + len(r.attributes)
-	if r.teach != nil {
-		n += 4 * len(r.teach.Vector)
+	n := 256 + len(r.Key) + r.attributes()
+	if r.Teach != nil {
+		n += 320 + 4*len(r.Teach.Vector)
 	}
 	if r.Not != nil {
 		n += 4 * len(r.Not.Vector)
@@ -165,12 +209,12 @@ func (l *history) trim() {
 	}
 	log := l.log[partition]
 	n := (len(log) + 1) / 2
-	l.since[partition] = log[n-1].offset + 1
+	l.since[partition] = log[n-1].Offset + 1
 	for _, r := range log[:n] {
 		parts := l.keys[r.Key]
-		i := slices.IndexFunc(parts, func(list []*Record) bool { return list[0].partition == partition })
+		i := slices.IndexFunc(parts, func(list []*Record) bool { return list[0].Partition == partition })
 		list := parts[i]
-		for len(list) > 1 && list[1].offset < l.since[partition] {
+		for len(list) > 1 && list[1].Offset < l.since[partition] {
 			l.replaced -= list[0].size()
 			list = list[1:]
 		}
@@ -184,10 +228,10 @@ func (l *history) trim() {
 // the topic's contents only, and compaction does not change it.
 func (l *history) holds(key string, next Position) (best *Record) {
 	for _, list := range l.keys[key] {
-		if list[0].partition >= len(next) {
+		if list[0].Partition >= len(next) {
 			continue
 		}
-		i, _ := slices.BinarySearchFunc(list, next[list[0].partition], (*Record).atOffset)
+		i, _ := slices.BinarySearchFunc(list, next[list[0].Partition], (*Record).atOffset)
 		if i == 0 {
 			continue
 		}
@@ -204,7 +248,7 @@ func (l *history) changed(a, b Position) map[string]bool {
 	for p, log := range l.log {
 		from, to := a.offset(p), b.offset(p)
 		i, _ := slices.BinarySearchFunc(log, min(from, to), (*Record).atOffset)
-		for ; i < len(log) && log[i].offset < max(from, to); i++ {
+		for ; i < len(log) && log[i].Offset < max(from, to); i++ {
 			keys[log[i].Key] = true
 		}
 	}
@@ -271,11 +315,11 @@ func (l *history) version(from *Version, next Position) *Version {
 		if before == now {
 			continue
 		}
-		forgotten[key] = now != nil && now.teach == nil && now.Name == nil
-		if before != nil && before.teach != nil {
+		forgotten[key] = now != nil && now.Teach == nil && now.Name == nil
+		if before != nil && before.Teach != nil {
 			edits = append(edits, ordered.Edit[*Record]{Value: before, Out: true})
 		}
-		if now != nil && now.teach != nil && !v.naming.cut(now.stream, now.teach.Label, now) {
+		if now != nil && now.Teach != nil && !v.naming.cut(now.Stream(), now.Teach.Label, now) {
 			edits = append(edits, ordered.Edit[*Record]{Value: now})
 		}
 	}
@@ -346,17 +390,17 @@ func (l *history) inForce(v *Version, key string) Scoped {
 			e = nil
 		}
 		return Scoped{"", e}
-	case r.teach == nil, v.oldest != nil && r.precedes(v.oldest) < 0, v.naming.cut(r.stream, r.teach.Label, r):
+	case r.Teach == nil, v.oldest != nil && r.precedes(v.oldest) < 0, v.naming.cut(r.Stream(), r.Teach.Label, r):
 		return Scoped{}
 	}
-	return Scoped{r.stream, r.teach}
+	return Scoped{r.Stream(), r.example}
 }
 
 // resetsBefore returns the resets that a version at these offsets covers.
-func (l *history) resetsBefore(next Position) []reset {
-	known := func(r reset) bool { return r.offset < next.offset(r.partition) }
-	if !slices.ContainsFunc(l.resets, func(r reset) bool { return !known(r) }) {
+func (l *history) resetsBefore(next Position) []*Record {
+	later := func(r *Record) bool { return r.Offset >= next.offset(r.Partition) }
+	if !slices.ContainsFunc(l.resets, later) {
 		return slices.Clip(l.resets) // the usual case: shared
 	}
-	return slices.DeleteFunc(slices.Clone(l.resets), func(r reset) bool { return !known(r) })
+	return slices.DeleteFunc(slices.Clone(l.resets), later)
 }

@@ -1,6 +1,7 @@
 package labels
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -16,7 +17,7 @@ type naming struct {
 	given     *stream.Names     // all names, including those forgotten since
 	faults    map[*Record]error // why a name is not in force
 	leftOut   int               // rejections beyond the bound
-	resets    []reset           // streams forget what they learned of a forgotten name
+	resets    []*Record         // streams forget what they learned of a forgotten name
 }
 
 // newNaming computes names and rejections from their records, oldest first.
@@ -53,27 +54,34 @@ func newNaming(records []*Record) *naming {
 			continue
 		}
 		not := slices.DeleteFunc(slices.Clone(r.Not.Not),
-			func(class string) bool { return n.cut(r.stream, class, r) })
+			func(class string) bool { return n.cut(r.Stream(), class, r) })
 		if len(not) > 0 {
 			rejections = append(rejections, stream.Rejection{
-				ID: r.Key, Stream: r.stream, Model: r.Not.Model, Track: r.Not.Track, Not: not, Vector: r.Not.Vector,
+				ID: r.Key, Stream: r.Not.Stream, Model: r.Not.Model, Track: r.Not.Track, Not: not, Vector: r.Not.Vector,
 			})
 		}
 	}
 	n.rejections, n.leftOut = stream.NewRejections(rejections)
 	for name, f := range n.forgotten {
-		n.resets = append(n.resets, reset{f.partition, f.offset, record.Reset{Class: name}})
+		n.resets = append(n.resets, f.resetting(record.Reset{Class: name}))
 		for i, r := range from {
 			x := &named[i]
 			chain := slices.Collect(given.Chain(x.Stream, x.Name))
 			if n.faults[r] == nil && r.before(f) < 0 && slices.Contains(chain, name) {
-				n.resets = append(n.resets,
-					reset{f.partition, f.offset, record.Reset{Stream: x.Stream, Class: x.Name}})
+				n.resets = append(n.resets, f.resetting(record.Reset{Stream: x.Stream, Class: x.Name}))
 			}
 		}
 	}
-	slices.SortFunc(n.resets, func(a, b reset) int { return a.compare(b) })
+	slices.SortFunc(n.resets, func(a, b *Record) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset),
+			cmp.Compare(a.Class(), b.Class()), cmp.Compare(a.Stream(), b.Stream()))
+	})
 	return n
+}
+
+// resetting returns a reset at the record's place.
+func (r *Record) resetting(what record.Reset) *Record {
+	return &Record{Label: record.Label{Reset: &what}, Partition: r.Partition, Offset: r.Offset}
 }
 
 // cut says whether a record about a class came before that class, or a name given to it, was forgotten. A nil

@@ -4,17 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
-
-// given is the latest record of an order's key; order is nil if it was cancelled.
-type given struct {
-	at    time.Time // the record's timestamp
-	order *record.Order
-}
 
 // Orders holds the pauses and skipped records in force. nil means none. It is immutable.
 type Orders struct {
@@ -28,15 +21,12 @@ type Orders struct {
 // mostOrders bounds the orders kept; the oldest skipped records are dropped first.
 const mostOrders = 10_000
 
-// order adds an order, or with nil cancels the one of the key.
-func (l *history) order(key string, at time.Time, o *record.Order) {
-	if o != nil {
-		key = o.Key()
-	}
-	if before, known := l.given[key]; known && before.at.After(at) {
+// order adds the record of a key's order, or that cancels it.
+func (l *history) order(key string, r *Record) {
+	if before := l.given[key]; before != nil && before.Written.After(r.Written) {
 		return // of several partitions the latest counts
 	}
-	l.given[key], l.orders = given{at, o}, nil
+	l.given[key], l.orders = r, nil
 	if len(l.given) > mostOrders {
 		l.dropOrders()
 	}
@@ -44,18 +34,18 @@ func (l *history) order(key string, at time.Time, o *record.Order) {
 
 // dropOrders drops cancelled orders, and if these were few the older half of the skipped records.
 func (l *history) dropOrders() {
-	maps.DeleteFunc(l.given, func(_ string, g given) bool { return g.order == nil })
+	maps.DeleteFunc(l.given, func(_ string, r *Record) bool { return r.Order == nil })
 	if len(l.given) <= mostOrders {
 		return
 	}
 	var skipped []string
-	for key, g := range l.given {
-		if g.order.Skip != "" {
+	for key, r := range l.given {
+		if r.Order.Skip != "" {
 			skipped = append(skipped, key)
 		}
 	}
 	slices.SortFunc(skipped, func(a, b string) int {
-		return cmp.Or(l.given[a].at.Compare(l.given[b].at), cmp.Compare(a, b))
+		return cmp.Or(l.given[a].Written.Compare(l.given[b].Written), cmp.Compare(a, b))
 	})
 	for _, key := range skipped[:(len(skipped)+1)/2] {
 		delete(l.given, key)
@@ -72,7 +62,7 @@ func (l *history) standing() *Orders {
 		skipped: map[record.Source]bool{},
 	}
 	for _, key := range slices.Sorted(maps.Keys(l.given)) {
-		o := l.given[key].order
+		o := l.given[key].Order
 		switch {
 		case o == nil:
 			continue

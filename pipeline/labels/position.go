@@ -44,7 +44,7 @@ func (v *Version) Behind(p Position) int64 { return v.Next.Revision() - v.since(
 
 // Knew says whether a position covers a record of the version's topic.
 func (v *Version) Knew(p Position, r *Record) bool {
-	return v.since(p).offset(r.partition) > r.offset
+	return v.since(p).offset(r.Partition) > r.Offset
 }
 
 // offset returns the offset of a partition; 0 if the position does not cover it.

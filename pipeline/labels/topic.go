@@ -56,8 +56,8 @@ type Topic struct {
 // Version is an immutable version of the labels: the topic's contents at given offsets.
 type Version struct {
 	Labels   *stream.Labels
-	Next     Position // the position after the last records that the version covers
-	resets   []reset
+	Next     Position              // the position after the last records that the version covers
+	resets   []*Record             // orders to forget; see Reset
 	standing ordered.List[*Record] // examples neither replaced nor deleted, in the order of precedes
 	oldest   *Record               // the first of them in force; nil: all are
 	leftOut  int                   // the number of standing examples before oldest
@@ -67,25 +67,14 @@ type Version struct {
 	of       *history              // that it was made from
 }
 
-// reset is an order to forget, at its position in the labels topic. A stream obeys it once, before the first
-// episode that it answers with a version that covers the order.
-type reset struct {
-	partition int
-	offset    int64
-	record.Reset
-}
-
-func (r reset) compare(x reset) int {
-	return cmp.Or(cmp.Compare(r.partition, x.partition), cmp.Compare(r.offset, x.offset),
-		cmp.Compare(r.Class, x.Class), cmp.Compare(r.Stream, x.Stream))
-}
-
-// Reset lets a stream's memory obey the orders that are new since its last version, which ended at a position.
+// Reset lets a stream's memory obey the orders to forget that are new since its last version, which ended at
+// a position. A stream obeys each once, before the first episode that it answers with a version that covers
+// it.
 func (v *Version) Reset(memory *stream.Stream, name string, position Position) {
 	since := v.since(position)
 	for _, r := range v.resets {
-		if r.offset >= since.offset(r.partition) && (r.Stream == "" || r.Stream == name) {
-			memory.Reset(r.Class)
+		if r.Offset >= since.offset(r.Partition) && (r.Stream() == "" || r.Stream() == name) {
+			memory.Reset(r.Class())
 		}
 	}
 }
@@ -226,7 +215,7 @@ func (l *Topic) read(ctx context.Context, outage *topic.Outage, ready func()) er
 			}
 			outage.Over()
 			for i := range part.batch.Records {
-				if _, _, err := l.take(ctx, records, &part.batch.Records[i], l.lettered); err != nil {
+				if _, err := l.take(ctx, records, &part.batch.Records[i], l.lettered); err != nil {
 					return err
 				}
 			}
@@ -251,18 +240,18 @@ func (l *Topic) spans(ctx context.Context) ([]topic.Span, error) {
 // load adds the records of spans, one for each partition from 0 on, and calls added, unless nil, with each that
 // can be used. It writes dead letters for the others from the offsets lettered on; nil: none.
 func (l *Topic) load(ctx context.Context, records *history, spans []topic.Span, lettered []int64,
-	added func(r *record.Raw, what record.Label, kept *Record),
+	added func(*Record),
 ) error {
 	for r, err := range l.options.Client.Records(ctx, spans...) {
 		if err != nil {
 			return err
 		}
-		what, kept, err := l.take(ctx, records, r, lettered)
+		kept, err := l.take(ctx, records, r, lettered)
 		if err != nil {
 			return err
 		}
-		if added != nil && what != nil {
-			added(r, *what, kept)
+		if added != nil && kept != nil {
+			added(kept)
 		}
 	}
 	for p, span := range spans {
@@ -306,24 +295,25 @@ func (l *Topic) show(records *history) (letters []record.Out) {
 	return letters
 }
 
-// take adds a record and returns what it says, and what was kept of it; nil: it cannot be used. It writes the
-// dead letter of that, or of an example that does not fit the feed, from the offsets lettered on; nil: none.
+// take adds a record and returns what is kept of it; nil: it cannot be used. It writes the dead letter of
+// that, or of an example that does not fit the feed, from the offsets lettered on; nil: none.
 func (l *Topic) take(
 	ctx context.Context, records *history, r *record.Raw, lettered []int64,
-) (says *record.Label, kept *Record, err error) {
+) (kept *Record, err error) {
 	var letter record.Out
 	var bad bool
 	what, fault := records.decoder.DecodeLabel(ctx, r)
 	switch {
 	case ctx.Err() != nil:
-		return nil, nil, ctx.Err()
+		return nil, ctx.Err()
 	case fault != nil:
 		l.options.Log.Warn("a record of the labels topic cannot be used", "topic", l.options.Topic,
 			"partition", r.Partition, "offset", r.Offset, "error", fault)
 		letter, bad = record.DeadLetter(l.options.Dead, r, fault.Error(), 0), true
 	default:
+		what.Key = cmp.Or(what.Key, string(r.Key))
 		l.mutex.Lock()
-		says, kept = &what, records.add(int(r.Partition), r.Offset, r.Time, what)
+		kept = records.add(int(r.Partition), r.Offset, r.Time, what)
 		l.mutex.Unlock()
 		letter, bad = l.misfit(kept)
 	}
@@ -335,7 +325,7 @@ func (l *Topic) take(
 			lettered[r.Partition] = max(lettered[r.Partition], r.Offset+1)
 		}
 	}
-	return says, kept, nil
+	return kept, nil
 }
 
 // writeLetters writes dead letters. Every process reads the topic to its end at startup, so a letter may be
