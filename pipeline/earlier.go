@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
@@ -32,8 +33,14 @@ type earlier struct {
 
 // earlierRead is the outcome of reading them.
 type earlierRead struct {
-	items []recent.Earlier
+	items []earlierItem
 	err   error
+}
+
+// earlierItem is an item of a previous owner.
+type earlierItem struct {
+	recent.Item
+	written time.Time // when its result was
 }
 
 // newEarlier takes from a restored journal which items will be read and answered again.
@@ -72,10 +79,10 @@ func (p *partition) readEarlier(ctx context.Context) {
 const earlierBytes = 512
 
 // earlierItems returns the latest items of a partition that have results, in the order of their records.
-func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]recent.Earlier, error) {
+func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]earlierItem, error) {
 	most := s.options.Recent.Most() / earlierBytes / int64(max(1, s.owned.Load()))
 	id := fmt.Appendf(nil, `"%s/`, p.TopicPartition) // the start of the partition's item IDs in a record
-	var items []recent.Earlier
+	var items []earlierItem
 	at := map[string]int{}
 	err := s.readLast(ctx, s.options.Out, most, e, id, func(r *record.Raw, value []byte) {
 		var said record.Result
@@ -85,10 +92,10 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]r
 		if from, ok := record.ParseID(said.ID); !ok || from.Topic != p.Topic || from.Partition != p.Partition {
 			return
 		}
-		it := recent.Earlier{Written: r.Time, Class: said.Label, Item: recent.Item{
+		it := earlierItem{written: r.Time, Item: recent.Item{
 			ID: said.ID, Name: cmp.Or(said.ItemID, said.ID), Key: bytes.Clone(r.Key), Stream: said.Stream,
 			Model: said.Model, Label: said.Label, Confidence: said.Confidence, Said: said.Label,
-			SaidConfidence: said.Confidence, Unknown: said.Unknown, Time: said.Time,
+			SaidConfidence: said.Confidence, Unknown: said.Unknown, Time: said.Time, Class: said.Label,
 		}}
 		if i, known := at[said.ID]; known {
 			items[i] = it
@@ -127,11 +134,11 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]r
 			}
 		}
 	})
-	position := func(it *recent.Earlier) record.Position {
+	position := func(it *earlierItem) record.Position {
 		from, _ := record.ParseID(it.ID)
 		return from.Position()
 	}
-	slices.SortStableFunc(items, func(a, b recent.Earlier) int {
+	slices.SortStableFunc(items, func(a, b earlierItem) int {
 		x, y := position(&a), position(&b)
 		return cmp.Or(cmp.Compare(x.Offset, y.Offset), cmp.Compare(x.Object, y.Object))
 	})
@@ -204,7 +211,7 @@ func (p *partition) takeEarlier(read earlierRead) {
 	for of, example := range to.Labels.All() {
 		alive[to.Name(of, example.Label)] = true
 	}
-	var kept []recent.Earlier
+	var kept []recent.Item
 	for i := range read.items {
 		it := &read.items[i]
 		from, _ := record.ParseID(it.ID)
@@ -220,7 +227,7 @@ func (p *partition) takeEarlier(read earlierRead) {
 				func(*recent.Corrected) *labels.Record { return by })
 		}
 		if it.Class != "" {
-			kept = append(kept, *it)
+			kept = append(kept, it.Item)
 		}
 	}
 	p.recent.Before(kept, to.Next)
@@ -233,13 +240,13 @@ func (p *partition) takeEarlier(read earlierRead) {
 // that caused it. An item whose name was forgotten is left without a class. alive holds the names of
 // examples in force.
 func (p *partition) settle(
-	to *labels.Version, it *recent.Earlier, alive map[string]bool,
+	to *labels.Version, it *earlierItem, alive map[string]bool,
 ) (kind string, by *labels.Record) {
 	if it.Class == "" {
 		return "", nil
 	}
 	for called := range to.Called(it.Stream, it.Class) {
-		if f := to.Forgotten()[called]; f != nil && (!alive[called] || it.Written.Before(f.Written)) {
+		if f := to.Forgotten()[called]; f != nil && (!alive[called] || it.written.Before(f.Written)) {
 			it.Class, it.Label, it.Confidence = "", "", 0
 			return "forgotten", f
 		}

@@ -20,13 +20,14 @@ type Block struct {
 	Labels []int64
 }
 
-// NewBlock quantises the items' vectors, which all have one dimension; vector nil: they are not known. The
-// block owns items from then on. It is nil if there are no items.
+// NewBlock quantises the items' vectors, which all have one dimension. vector nil: they are not known, as of
+// items that were answered earlier. The block owns items from then on. It is nil if there are no items.
 func NewBlock(items []Item, vector func(i int) []float32) *Block {
 	if len(items) == 0 {
 		return nil
 	}
-	if vector == nil {
+	answered := vector != nil
+	if !answered {
 		vector = func(int) []float32 { return nil }
 	}
 	b := &Block{items: items, dimension: len(vector(0)), lengths: make([]float32, len(items))}
@@ -41,7 +42,9 @@ func NewBlock(items []Item, vector func(i int) []float32) *Block {
 	}
 	for i := range items {
 		it := &items[i]
-		it.Said, it.SaidConfidence, it.class = it.Label, it.Confidence, it.Label
+		if answered {
+			it.Said, it.SaidConfidence, it.Class = it.Label, it.Confidence, it.Label
+		}
 		if len(it.Attributes) > longestAttributes {
 			it.Attributes = nil
 		}

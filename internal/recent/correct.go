@@ -27,25 +27,34 @@ func (c *Change) named(stream, class string) string {
 	return c.Named(stream, class)
 }
 
-// Rename applies the names that were given or taken back since the partition's items were answered, and
-// returns the items whose label changed. Their answers (Said) keep the names that were in force then.
-func (p *Partition) Rename(named Named) (out []Corrected) {
+// changing calls change with each item of the partition, and returns those that it says it has changed.
+func (p *Partition) changing(change func(b *Block, i int, it *Item) bool) (out []Corrected) {
 	p.store.mutex.Lock()
 	defer p.store.mutex.Unlock()
 	for _, b := range p.blocks {
 		for i := range b.items {
 			it := &b.items[i]
-			label := named(it.Stream, it.class)
-			if label == it.Label || it.Taught {
-				continue
-			}
 			was := Corrected{Was: it.Label, WasConfidence: it.Confidence}
-			it.Label = label
-			was.Item = *it
-			out = append(out, was)
+			if change(b, i, it) {
+				was.Item = *it
+				out = append(out, was)
+			}
 		}
 	}
 	return out
+}
+
+// Rename applies the names that were given or taken back since the partition's items were answered, and
+// returns the items whose label changed. Their answers (Said) keep the names that were in force then.
+func (p *Partition) Rename(named Named) []Corrected {
+	return p.changing(func(_ *Block, _ int, it *Item) bool {
+		label := named(it.Stream, it.Class)
+		if label == it.Label || it.Taught {
+			return false
+		}
+		it.Label = label
+		return true
+	})
 }
 
 // Recall sets the labels of the block's items whose result ids are in labels, and deletes these from labels.
@@ -70,7 +79,7 @@ func (p *Partition) Forget(forgotten func(b *Block, stream, class string) bool) 
 	defer p.store.mutex.Unlock()
 	var blocks []*Block
 	for _, b := range p.blocks {
-		concerned := func(it Item) bool { return forgotten(b, it.Stream, it.class) }
+		concerned := func(it Item) bool { return forgotten(b, it.Stream, it.Class) }
 		if !slices.ContainsFunc(b.items, concerned) {
 			blocks = append(blocks, b)
 			continue
@@ -125,36 +134,23 @@ const (
 //
 // rival says whether an example of another id than the change's lies within a squared distance of an item's
 // unit vector.
-func (p *Partition) Correct(c Change, rival Rival) (out []Corrected) {
+func (p *Partition) Correct(c Change, rival Rival) []Corrected {
 	lessons := p.store.lessons([]Change{c})
-	p.store.mutex.Lock()
-	defer p.store.mutex.Unlock()
-	for _, b := range p.blocks {
-		for i := range b.items {
-			for l := range lessons {
-				if was, changed := lessons[l].correct(b, i, &b.items[i], rival); changed {
-					out = append(out, was)
-				}
-			}
-		}
-	}
-	return out
+	return p.changing(func(b *Block, i int, it *Item) bool {
+		return len(lessons) > 0 && lessons[0].correct(b, i, it, rival)
+	})
 }
 
 // WouldCorrect returns the items whose label one of the changes would replace, and changes nothing.
 func (s *Store) WouldCorrect(changes []Change, rival Rival) (out []Corrected) {
-	lessons, blocks := s.lessons(changes), s.all()
+	lessons := s.lessons(changes)
 	var tried Item
-	s.mutex.RLock()
-	defer s.mutex.RUnlock()
-	for _, b := range blocks {
-		for i := range b.items {
-			for l := range lessons {
-				tried = b.items[i]
-				if was, changes := lessons[l].correct(b, i, &tried, rival); changes {
-					out = append(out, was)
-					break
-				}
+	for b, i := range s.each() {
+		for l := range lessons {
+			tried = b.items[i]
+			if lessons[l].correct(b, i, &tried, rival) {
+				out = append(out, Corrected{tried, b.items[i].Label, b.items[i].Confidence})
+				break
 			}
 		}
 	}
@@ -195,49 +191,48 @@ func (s *Store) lessons(changes []Change) (out []lesson) {
 	return out
 }
 
-// correct applies the change to it, which is item i of the block or a copy.
-func (l *lesson) correct(b *Block, i int, it *Item, rival Rival) (was Corrected, changed bool) {
+// correct applies the change to it, which is item i of the block or a copy, and says whether its label
+// changed.
+func (l *lesson) correct(b *Block, i int, it *Item, rival Rival) bool {
 	if it.Taught || l.Stream != "" && l.Stream != it.Stream || l.Knows != nil && l.Knows(b) {
-		return was, false
+		return false
 	}
 	label, confidence, cause := l.Label, 1., l.ID
 	switch {
-	case l.Label == "" && (it.cause == l.ID || it.Name == l.ID):
+	case l.Label == "" && (it.Cause == l.ID || it.Name == l.ID):
 		label, confidence, cause = it.Said, it.SaidConfidence, ""
 	case l.Label == "":
-		return was, false
-	case it.Name == l.ID, it.cause == l.ID:
-	case it.cause == it.Name: // a person has labelled it
-		return was, false
+		return false
+	case it.Name == l.ID, it.Cause == l.ID:
+	case it.Cause == it.Name: // a person has labelled it
+		return false
 	case l.found && l.own.Track != "" && it.Track == l.own.Track && it.Stream == l.own.Stream:
 	default:
 		distance, near := l.near(b, i, it, rival)
 		if !near {
-			return was, false
+			return false
 		}
 		confidence = 1 - distance/2 // the cosine, as a rough confidence
 	}
-	was.Was, was.WasConfidence = it.Label, it.Confidence
-	it.cause = cause
-	if it.class == label {
-		return was, false
+	it.Cause = cause
+	if it.Class == label {
+		return false
 	}
-	it.class = label
+	it.Class = label
 	if label = l.named(it.Stream, label); label == it.Label {
-		return was, false
+		return false
 	}
 	it.Label, it.Confidence = label, confidence
 	if cause != "" {
 		it.Unknown = false
 	}
-	was.Item = *it
-	return was, true
+	return true
 }
 
 // near returns an item's squared distance to the example, and whether it has the wrong answer of the
 // example's own item and is clearly nearer to it than to any other.
 func (l *lesson) near(b *Block, i int, it *Item, rival Rival) (distance float64, near bool) {
-	if !l.found || it.class != l.own.Said || l.own.Said == l.Label || it.SaidConfidence >= unsure ||
+	if !l.found || it.Class != l.own.Said || l.own.Said == l.Label || it.SaidConfidence >= unsure ||
 		b.dimension != len(l.unit) || l.Model != "" && l.Model != it.Model {
 		return 0, false
 	}

@@ -3,6 +3,8 @@
 package recent
 
 import (
+	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -26,16 +28,8 @@ type Item struct {
 	Time           time.Time
 	Attributes     []byte // JSON; dropped if longer than longestAttributes
 
-	cause string // id of the example that changed its class; "": none
-	class string // class before the names given since its answer
-}
-
-// Earlier is an item that another process has answered.
-type Earlier struct {
-	Item
-	Class   string    // class before the names given since its answer
-	Cause   string    // id of the example that changed its class; "": none
-	Written time.Time // when its result was written
+	Class string // class before the names given since its answer; set by NewBlock
+	Cause string // id of the example that changed its class; "": none
 }
 
 // longestAttributes is in bytes, enough for a small picture in the attributes themselves.
@@ -118,22 +112,14 @@ func (p *Partition) Add(b *Block) {
 }
 
 // Before adds items that were answered before all others of the partition, in that order: the latest that fit
-// without dropping others. Their vectors are not known. labels becomes their blocks' Labels.
-func (p *Partition) Before(items []Earlier, labels []int64) {
+// without dropping others. It keeps what they Said and their Class. Their vectors are not known. labels
+// becomes their blocks' Labels.
+func (p *Partition) Before(items []Item, labels []int64) {
 	const together = 64
 	var blocks []*Block
 	for part := range slices.Chunk(items, together) {
-		list := make([]Item, len(part))
-		for i := range part {
-			list[i] = part[i].Item
-		}
-		b := NewBlock(list, nil)
+		b := NewBlock(slices.Clone(part), nil)
 		b.Labels = labels
-		for i := range part {
-			it := &b.items[i]
-			it.Said, it.SaidConfidence = part[i].Said, part[i].SaidConfidence
-			it.class, it.cause = part[i].Class, part[i].Cause
-		}
 		blocks = append(blocks, b)
 	}
 	s := p.store
@@ -213,7 +199,8 @@ func (s *Store) all() []*Block {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
 	var blocks []*Block
-	for _, p := range s.byName() {
+	for _, name := range slices.Sorted(maps.Keys(s.partitions)) {
+		p := s.partitions[name]
 		for i := len(p.blocks) - 1; i >= 0; i-- {
 			blocks = append(blocks, p.blocks[i])
 		}
@@ -221,20 +208,28 @@ func (s *Store) all() []*Block {
 	return blocks
 }
 
-// Each calls see with every item, under the store's lock. see must neither keep nor change it.
-func (s *Store) Each(see func(*Item)) {
-	blocks := s.all()
-	s.mutex.RLock()
-	defer s.mutex.RUnlock()
-	for _, b := range blocks {
-		for i := range b.items {
-			see(&b.items[i])
+// each yields the items of all partitions by block, the latest of each first, under the store's lock.
+func (s *Store) each() iter.Seq2[*Block, int] {
+	return func(yield func(*Block, int) bool) {
+		blocks := s.all()
+		s.mutex.RLock()
+		defer s.mutex.RUnlock()
+		for _, b := range blocks {
+			for i := len(b.items) - 1; i >= 0; i-- {
+				if !yield(b, i) {
+					return
+				}
+			}
 		}
 	}
 }
 
-// Cause is the id of the example that changed the item's class; "": none.
-func (i *Item) Cause() string { return i.cause }
+// Each calls see with every item, under the store's lock. see must neither keep nor change it.
+func (s *Store) Each(see func(*Item)) {
+	for b, i := range s.each() {
+		see(&b.items[i])
+	}
+}
 
 // Found is a kept item.
 type Found struct {
@@ -250,17 +245,15 @@ func (s *Store) Find(ids ...string) map[string]Found {
 		wanted[id] = true
 	}
 	found := map[string]Found{}
-	blocks := s.all()
-	s.mutex.RLock()
-	defer s.mutex.RUnlock()
-	for _, b := range blocks {
-		for i := len(b.items) - 1; i >= 0 && len(wanted) > 0; i-- {
-			for _, id := range []string{b.items[i].ID, b.items[i].Name} {
-				if wanted[id] {
-					delete(wanted, id)
-					found[id] = Found{b.items[i], b.unit(i)}
-				}
+	for b, i := range s.each() {
+		for _, id := range []string{b.items[i].ID, b.items[i].Name} {
+			if wanted[id] {
+				delete(wanted, id)
+				found[id] = Found{b.items[i], b.unit(i)}
 			}
+		}
+		if len(wanted) == 0 {
+			break
 		}
 	}
 	return found

@@ -125,7 +125,7 @@ func (p *Page) illustrate(of map[string]json.RawMessage, lists ...[]exampleView)
 	if p.options.Recent != nil {
 		p.options.Recent.Each(func(it *recent.Item) {
 			take(it.Name, it.Attributes)
-			if cause := it.Cause(); cause != "" {
+			if cause := it.Cause; cause != "" {
 				moved[cause]++
 			}
 		})
