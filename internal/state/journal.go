@@ -126,8 +126,7 @@ func decodeJournal(value []byte) (*Journal, error) {
 			Closed: r.text(),
 		}
 		if n := r.integer(); n >= 0 {
-			if n > int64(len(r.b)) {
-				r.fail("labels")
+			if r.check(n <= int64(len(r.Src)), "labels"); r.err != nil {
 				break
 			}
 			labels = make([]int64, n)
@@ -138,13 +137,10 @@ func decodeJournal(value []byte) (*Journal, error) {
 		a.Labels = labels
 		j.Episodes = append(j.Episodes, a)
 	}
-	if r.err == nil && len(r.b) > 0 { // older versions end here
+	if r.err == nil && len(r.Src) > 0 { // older versions end here
 		j.Input, j.Since = r.text(), r.integer()
 	}
-	if r.err == nil && len(r.b) > 0 {
-		r.fail("end")
-	}
-	return j, r.err
+	return j, r.end()
 }
 
 func appendCommits(b []byte, list []Earlier) []byte {

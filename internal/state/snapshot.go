@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kbin"
+
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -80,10 +82,8 @@ type chunk struct {
 func decodeChunk(value []byte) (chunk, error) {
 	r := open(value)
 	c := chunk{commit: r.integer(), version: r.integer(), index: int(r.integer()), count: int(r.integer())}
-	if r.err == nil && (c.index < 0 || c.index >= c.count) {
-		r.fail("chunk number")
-	}
-	c.body = r.b
+	r.check(c.index >= 0 && c.index < c.count, "chunk number")
+	c.body = r.Src
 	return c, r.err
 }
 
@@ -97,7 +97,7 @@ func join(stream record.Stream, chunks []chunk) (*Snapshot, error) {
 			body = append(body, c.body...)
 		}
 	}
-	r := &reader{b: body}
+	r := &reader{Reader: kbin.Reader{Src: body}}
 	s.Learned = r.position()
 	s.Seen = r.time()
 	for range r.count() {
@@ -106,11 +106,8 @@ func join(stream record.Stream, chunks []chunk) (*Snapshot, error) {
 	for range r.count() {
 		s.Pieces = append(s.Pieces, Piece{Name: r.text(), Bytes: r.bytes()})
 	}
-	if r.err == nil && len(r.b) > 0 {
-		r.fail("end")
-	}
-	if r.err != nil {
-		return nil, fmt.Errorf("stream %q: %w", stream.Name, r.err)
+	if err := r.end(); err != nil {
+		return nil, fmt.Errorf("stream %q: %w", stream.Name, err)
 	}
 	return s, nil
 }

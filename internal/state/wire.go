@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/crc32"
 
+	"github.com/twmb/franz-go/pkg/kbin"
+
 	"github.com/slkstream/slkstream/internal/record"
 )
 
@@ -32,7 +34,7 @@ func appendPosition(b []byte, p record.Position) []byte {
 
 // reader decodes a value. After the first error, kept in err, it returns zero values.
 type reader struct {
-	b   []byte
+	kbin.Reader
 	err error
 }
 
@@ -47,34 +49,29 @@ func open(b []byte) *reader {
 	if got := crc32.Checksum(b[head:], castagnoli); got != want {
 		return &reader{err: fmt.Errorf("%w: checksum %08x, not %08x", ErrUnreadable, got, want)}
 	}
-	return &reader{b: b[head:]}
+	return &reader{Reader: kbin.Reader{Src: b[head:]}}
 }
 
-func (r *reader) fail(what string) {
+// check notes an error unless all is well.
+func (r *reader) check(well bool, what string) {
+	if well {
+		return
+	}
 	if r.err == nil {
 		r.err = fmt.Errorf("%w: bad %s", ErrUnreadable, what)
 	}
-	r.b = nil
+	r.Src = nil
 }
 
 func (r *reader) integer() int64 {
-	v, n := binary.Varint(r.b)
-	if n <= 0 {
-		r.fail("number")
-		return 0
-	}
-	r.b = r.b[n:]
+	v := r.Varlong()
+	r.check(r.Ok(), "number")
 	return v
 }
 
 func (r *reader) bytes() []byte {
-	size, n := binary.Uvarint(r.b)
-	if n <= 0 || size > uint64(len(r.b)-n) {
-		r.fail("length")
-		return nil
-	}
-	v := r.b[n : n+int(size)]
-	r.b = r.b[n+int(size):]
+	v := r.Span(int(r.Uvarint()))
+	r.check(r.Ok(), "length")
 	return v
 }
 
@@ -83,17 +80,18 @@ func (r *reader) text() string { return string(r.bytes()) }
 // count reads the length of a list whose elements take at least one byte each.
 func (r *reader) count() int {
 	n := r.integer()
-	if n < 0 || n > int64(len(r.b)) {
-		r.fail("count")
-		return 0
-	}
-	return int(n)
+	r.check(n >= 0 && n <= int64(len(r.Src)), "count")
+	return int(min(n, int64(len(r.Src))))
 }
 
 func (r *reader) position() record.Position {
 	offset, object := r.integer(), r.integer()
-	if object < -1 || object > 1<<31-1 {
-		r.fail("position")
-	}
+	r.check(object >= -1 && object <= 1<<31-1, "position")
 	return record.Position{Offset: offset, Object: int32(object)}
+}
+
+// end checks that nothing is left.
+func (r *reader) end() error {
+	r.check(len(r.Src) == 0, "end")
+	return r.err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go/compress"
+	"github.com/twmb/franz-go/pkg/kbin"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
@@ -90,17 +91,16 @@ func AppendBatch(buffer []byte, records []record.Out, stamp Stamp, now time.Time
 		r := &records[i]
 		t := milliseconds(r.Time, now)
 		highest = max(highest, t)
-		buffer = binary.AppendVarint(buffer, int64(recordSize(r, t-first, i)))
+		buffer = kbin.AppendVarint(buffer, int32(recordSize(r, t-first, i)))
 		buffer = append(buffer, 0)
-		buffer = binary.AppendVarint(buffer, t-first)
-		buffer = binary.AppendVarint(buffer, int64(i))
-		buffer = appendBytes(buffer, r.Key)
-		buffer = appendBytes(buffer, r.Value)
-		buffer = binary.AppendVarint(buffer, int64(len(r.Headers)))
+		buffer = kbin.AppendVarlong(buffer, t-first)
+		buffer = kbin.AppendVarint(buffer, int32(i))
+		buffer = kbin.AppendVarintBytes(buffer, r.Key)
+		buffer = kbin.AppendVarintBytes(buffer, r.Value)
+		buffer = kbin.AppendVarint(buffer, int32(len(r.Headers)))
 		for _, h := range r.Headers {
-			buffer = binary.AppendVarint(buffer, int64(len(h.Key)))
-			buffer = append(buffer, h.Key...)
-			buffer = appendBytes(buffer, h.Value)
+			buffer = kbin.AppendVarintString(buffer, h.Key)
+			buffer = kbin.AppendVarintBytes(buffer, h.Value)
 		}
 	}
 	b := buffer[at:]
@@ -130,39 +130,19 @@ func milliseconds(t, now time.Time) int64 {
 	return max(t.UnixMilli(), 0)
 }
 
-// appendBytes appends the length and the bytes; nil has length -1, Kafka's null.
-func appendBytes(buffer, b []byte) []byte {
-	if b == nil {
-		return append(buffer, 1) // -1 as a variable-length integer
-	}
-	return append(binary.AppendVarint(buffer, int64(len(b))), b...)
-}
-
 func recordSize(r *record.Out, timeDelta int64, offsetDelta int) int {
-	n := 1 + sizeVarint(timeDelta) + sizeVarint(int64(offsetDelta)) + sizeBytes(r.Key) + sizeBytes(r.Value) +
-		sizeVarint(int64(len(r.Headers)))
+	n := 1 + kbin.VarlongLen(timeDelta) + kbin.VarintLen(int32(offsetDelta)) + sized(len(r.Key)) +
+		sized(len(r.Value)) + kbin.VarintLen(int32(len(r.Headers)))
 	for _, h := range r.Headers {
-		n += sizeVarint(int64(len(h.Key))) + len(h.Key) + sizeBytes(h.Value)
+		n += sized(len(h.Key)) + sized(len(h.Value))
 	}
 	return n
 }
+
+// sized is the size of bytes with their length before them, which takes one byte for nil too.
+func sized(bytes int) int { return kbin.VarintLen(int32(bytes)) + bytes }
 
 // sizeAtMost is an upper bound for the size of a record in a batch.
 func sizeAtMost(r *record.Out) int {
 	return recordSize(r, math.MaxInt64, math.MaxInt32) + binary.MaxVarintLen32
-}
-
-func sizeBytes(b []byte) int {
-	if b == nil {
-		return 1
-	}
-	return sizeVarint(int64(len(b))) + len(b)
-}
-
-func sizeVarint(v int64) int {
-	n := 1
-	for u := uint64(v<<1) ^ uint64(v>>63); u >= 0x80; u >>= 7 {
-		n++
-	}
-	return n
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go/compress"
+	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -96,13 +97,13 @@ func (d *decoder) more(position int64, records []record.Raw) ([]record.Raw, int6
 
 // abortMarker says whether a control batch's record aborts its transaction (its key: version, then type 0).
 func abortMarker(b []byte) bool {
-	c := cursor{b: b}
-	c.varint() // length
-	c.skip(1)  // attributes
-	c.varint() // time
-	c.varint() // offset
-	key := c.bytes()
-	return !c.bad && len(key) >= 4 && binary.BigEndian.Uint16(key[2:]) == 0
+	r := kbin.Reader{Src: b}
+	r.Varint()  // length
+	r.Int8()    // attributes
+	r.Varlong() // time
+	r.Varint()  // offset
+	key := r.VarintBytes()
+	return r.Ok() && len(key) >= 4 && binary.BigEndian.Uint16(key[2:]) == 0
 }
 
 // head holds the fields of a batch's header.
@@ -138,23 +139,19 @@ func (d *decoder) batch(h head, body []byte, position int64, records []record.Ra
 	if codec := compress.Compression(h.attributes & attributeCompression); codec != compress.None {
 		return d.inflateBatch(codec, h, body, position, records)
 	}
-	c := cursor{b: body}
-	if h.count >= 0 && h.count <= len(c.b) {
+	r := kbin.Reader{Src: body}
+	if h.count >= 0 && h.count <= len(body) {
 		records = slices.Grow(records, h.count)
 	}
 	next := max(h.base, position)
 	for range h.count {
-		n := c.varint()
-		if n < 0 || n > int64(len(c.b)-c.at) {
-			c.bad = true
-		}
-		if c.bad {
-			return d.reject(h, next, unreadable("a record at byte %d of %d cannot be read", c.at, len(c.b)), records),
+		at := len(body) - len(r.Src)
+		one := r.Span(int(r.Varint()))
+		if !r.Ok() {
+			return d.reject(h, next, unreadable("a record at byte %d of %d cannot be read", at, len(body)), records),
 				h.last + 1
 		}
-		body := c.b[c.at : c.at+int(n)]
-		c.at += int(n)
-		raw, err := d.record(h, body)
+		raw, err := d.record(h, one)
 		if err != nil {
 			return d.reject(h, next, err, records), h.last + 1
 		}
@@ -168,35 +165,35 @@ func (d *decoder) batch(h head, body []byte, position int64, records []record.Ra
 
 // record decodes a record. Its key, value and headers' values alias body.
 func (d *decoder) record(h head, body []byte) (record.Raw, *record.Rejection) {
-	c := cursor{b: body}
-	raw, bad := d.start(h, &c)
-	key, value := c.bytes(), c.bytes()
-	n := c.varint()
-	if bad || c.bad || n < 0 || n > int64(len(body)) {
+	r := kbin.Reader{Src: body}
+	raw, bad := d.start(h, &r)
+	key, value := r.VarintBytes(), r.VarintBytes()
+	n := int(r.Varint())
+	if bad || !r.Ok() || n < 0 || n > len(body) {
 		return raw, unreadable("a record of %d bytes cannot be read", len(body))
 	}
 	if n > 0 {
 		raw.Headers = make([]record.Header, n)
 		for i := range raw.Headers {
-			raw.Headers[i] = record.Header{Key: d.name(c.bytes()), Value: c.bytes()}
+			raw.Headers[i] = record.Header{Key: d.name(r.VarintBytes()), Value: r.VarintBytes()}
 		}
 	}
-	if c.bad || c.at != len(body) {
-		return raw, unreadable("a record ends at byte %d, not at %d", c.at, len(body))
+	if !r.Ok() || len(r.Src) > 0 {
+		return raw, unreadable("a record ends at byte %d, not at %d", len(body)-len(r.Src), len(body))
 	}
 	raw.Key, raw.Value = key, value
 	return raw, nil
 }
 
 // start decodes a record up to its key; bad means that its offset is outside the batch.
-func (d *decoder) start(h head, c *cursor) (raw record.Raw, bad bool) {
-	c.skip(1)
-	delta := c.varint()
+func (d *decoder) start(h head, r *kbin.Reader) (raw record.Raw, bad bool) {
+	r.Int8() // attributes
+	delta := r.Varlong()
 	if h.appended() {
 		delta = 0
 	}
 	raw = record.Raw{
-		Topic: d.topic, Partition: d.partition, Offset: h.base + c.varint(),
+		Topic: d.topic, Partition: d.partition, Offset: h.base + int64(r.Varint()),
 		Time: time.UnixMilli(h.first + delta),
 	}
 	return raw, raw.Offset < h.base || raw.Offset > h.last
@@ -237,44 +234,4 @@ func (d *decoder) name(b []byte) string {
 	s := string(b)
 	d.keys[s] = s
 	return s
-}
-
-// cursor reads the parts of records. After the first error bad is true and it returns zero values.
-type cursor struct {
-	b   []byte
-	at  int
-	bad bool
-}
-
-func (c *cursor) varint() int64 {
-	v, n := binary.Varint(c.b[c.at:])
-	if n <= 0 {
-		c.bad, c.at = true, len(c.b)
-		return 0
-	}
-	c.at += n
-	return v
-}
-
-func (c *cursor) skip(n int) {
-	if n > len(c.b)-c.at {
-		c.bad, c.at = true, len(c.b)
-		return
-	}
-	c.at += n
-}
-
-// bytes reads a length and that many bytes without copying them; nil for a length of -1.
-func (c *cursor) bytes() []byte {
-	n := c.varint()
-	if n < 0 || c.bad {
-		return nil
-	}
-	if n > int64(len(c.b)-c.at) {
-		c.bad, c.at = true, len(c.b)
-		return nil
-	}
-	b := c.b[c.at : c.at+int(n) : c.at+int(n)]
-	c.at += int(n)
-	return b
 }

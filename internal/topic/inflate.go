@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/segmentio/kafka-go/compress"
+	"github.com/twmb/franz-go/pkg/kbin"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
@@ -108,9 +109,9 @@ func (d *decoder) inflateRecord(h head, n, from int64) (record.Raw, *record.Reje
 	if err != nil {
 		return record.Raw{}, unreadable("a record of %d bytes: %v", n, noEnd(err))
 	}
-	c := cursor{b: beginning}
-	raw, bad := d.start(h, &c)
-	if bad || c.bad {
+	r := kbin.Reader{Src: beginning}
+	raw, bad := d.start(h, &r)
+	if bad || !r.Ok() {
 		return raw, unreadable("a record of %d bytes cannot be read", n)
 	}
 	limit := d.maxRecord
@@ -143,9 +144,8 @@ func (d *decoder) inflateRecord(h head, n, from int64) (record.Raw, *record.Reje
 	if keep == n {
 		return d.record(h, body)
 	}
-	c = cursor{b: body, at: c.at}
-	raw.Key = c.atMost()
-	raw.Value = c.atMost()
+	r.Src = body[len(beginning)-len(r.Src):]
+	raw.Key, raw.Value = atMost(&r), atMost(&r)
 	raw.Rejected = &record.Rejection{
 		Fault:  record.TooLarge,
 		Reason: fmt.Sprintf("the record is %d bytes long, more than %d", n, limit),
@@ -168,15 +168,12 @@ func (d *decoder) room(n int) []byte {
 }
 
 // atMost reads a length and that many bytes, or fewer if the data ends before.
-func (c *cursor) atMost() []byte {
-	n := c.varint()
-	if n < 0 || c.bad {
+func atMost(r *kbin.Reader) []byte {
+	n := int(r.Varint())
+	if n < 0 || !r.Ok() {
 		return nil
 	}
-	n = min(n, int64(len(c.b)-c.at))
-	b := c.b[c.at : c.at+int(n)]
-	c.at += int(n)
-	return b
+	return r.Span(min(n, len(r.Src)))
 }
 
 // noEnd turns io.EOF into io.ErrUnexpectedEOF: inside a batch the end is an error.

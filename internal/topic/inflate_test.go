@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go/compress"
+	"github.com/twmb/franz-go/pkg/kbin"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
@@ -47,7 +48,7 @@ func put(w io.Writer, delta int, key string, n int64) {
 	var head []byte
 	head = append(head, 0, 0)
 	head = binary.AppendVarint(head, int64(delta))
-	head = appendBytes(head, []byte(key))
+	head = kbin.AppendVarintBytes(head, []byte(key))
 	head = binary.AppendVarint(head, n)
 	w.Write(append(binary.AppendVarint(nil, int64(len(head))+n+1), head...))
 	zeros := make([]byte, 1<<20)
