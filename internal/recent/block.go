@@ -26,8 +26,8 @@ func NewBlock(items []Item, vector func(i int) []float32) *Block {
 	if len(items) == 0 {
 		return nil
 	}
-	answered := vector != nil
-	if !answered {
+	known := vector != nil
+	if !known {
 		vector = func(int) []float32 { return nil }
 	}
 	b := &Block{items: items, dimension: len(vector(0)), lengths: make([]float32, len(items))}
@@ -42,7 +42,7 @@ func NewBlock(items []Item, vector func(i int) []float32) *Block {
 	}
 	for i := range items {
 		it := &items[i]
-		if answered {
+		if known {
 			it.Said, it.SaidConfidence, it.Class = it.Label, it.Confidence, it.Label
 		}
 		if len(it.Attributes) > longestAttributes {
