@@ -152,11 +152,7 @@ func textVector(vector []float32, text string) ([]float32, error) {
 	return vector, nil
 }
 
-// wrongRow is the fault of a row that can be left out: later rows can still be read.
-type wrongRow struct{ error }
-
-func (w wrongRow) Unwrap() error { return w.error }
-
+// badRow makes the fault of a row that can be left out.
 func badRow(format string, args ...any) error {
-	return wrongRow{fmt.Errorf("%w: "+format, append([]any{ErrFormat}, args...)...)}
+	return &BadRow{Err: fmt.Errorf("%w: "+format, append([]any{ErrFormat}, args...)...)}
 }

@@ -68,10 +68,10 @@ func (l *lines) Next() (Row, error) {
 		if err != nil {
 			var named struct{ ID string }
 			_ = json.Unmarshal(line, &named) // a row without a vector may have an id
-			return Row{ID: named.ID}, wrongRow{&lineError{l.number, err}}
+			return Row{ID: named.ID}, &BadRow{Err: &lineError{l.number, err}}
 		}
 		if len(items) != 1 {
-			return Row{}, wrongRow{&lineError{l.number, fmt.Errorf("%d embeddings, want one", len(items))}}
+			return Row{}, &BadRow{Err: &lineError{l.number, fmt.Errorf("%d embeddings, want one", len(items))}}
 		}
 		item := &items[0]
 		if l.decoder.Dimension(item.Model) == 0 { // the first row sets the dimension

@@ -135,15 +135,16 @@ func (c *checked) Next() (row Row, err error) {
 		err = c.check(row.Vector)
 	}
 	at := c.row
-	var wrong wrongRow
+	var bad *BadRow
 	var line *lineError
 	switch {
 	case err == nil:
 		c.row++
 		return row, nil
-	case errors.As(err, &wrong):
+	case errors.As(err, &bad):
 		c.row++
-		return Row{}, &BadRow{at, row.ID, c.path, wrong.error}
+		bad.Row, bad.ID, bad.Path = at, row.ID, c.path
+		return Row{}, bad
 	case errors.As(err, &line):
 		return Row{}, fmt.Errorf("%s: %w", c.path, err)
 	}
