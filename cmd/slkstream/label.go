@@ -39,7 +39,10 @@ func label(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	output, err := createOutput(c)
+	output := table.Print(c.Out)
+	if path := c.Config.Files.Output; path != "-" {
+		output, err = table.Create(path, c.Config.Change.Force)
+	}
 	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
@@ -61,7 +64,10 @@ func label(ctx context.Context, c *call) error {
 		return err
 	}
 	if page != nil {
-		if err := writeReport(page, problem, r); err != nil {
+		if err := reportPage.Execute(page, newReport(problem, r)); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+		if err := page.Commit(0o644); err != nil {
 			return fmt.Errorf("report: %w", err)
 		}
 	}
@@ -192,13 +198,6 @@ func isNPY(path string) bool { return strings.EqualFold(filepath.Ext(path), ".np
 
 // sixDecimals rounds a score to the precision written to topics and files.
 func sixDecimals(v float64) float64 { return math.Round(v*1e6) / 1e6 }
-
-func createOutput(c *call) (*table.Output, error) {
-	if path := c.Config.Files.Output; path != "-" {
-		return table.Create(path, c.Config.Change.Force)
-	}
-	return table.Print(c.Out), nil
-}
 
 // createFile begins the file of a setting, before long work; nil if path is empty.
 func createFile(c *call, setting, path string) (*table.Part, error) {

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/solver/file"
 )
 
@@ -129,14 +128,7 @@ func mapOf(f *labelledFile, r *file.Result, classes []*reportClass) []reportPoin
 	return out
 }
 
-// writeReport writes the page: one file that loads nothing from the network.
-func writeReport(page *table.Part, f *labelledFile, r *file.Result) error {
-	if err := reportPage.Execute(page, newReport(f, r)); err != nil {
-		return err
-	}
-	return page.Commit(0o644)
-}
-
+// reportPage is one file that loads nothing from the network.
 var reportPage = template.Must(template.New("report").Parse(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>{{.File}}, labelled</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">

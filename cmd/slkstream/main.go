@@ -77,22 +77,14 @@ func execute(ctx context.Context, args []string, in io.Reader, out, messages io.
 	root.SetOut(out)
 	root.SetErr(messages)
 	err := root.ExecuteContext(ctx)
-	code := exitCode(err)
+	if err == nil || errors.Is(err, syscall.EPIPE) { // the reader has closed our output
+		return exitDone
+	}
 	if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("stopped before the end: %w", err)
 	}
-	if code != exitDone {
-		fmt.Fprintf(messages, "slkstream: %v\n", err)
-	}
-	return code
-}
-
-func exitCode(err error) int {
-	var usage usageError
-	switch {
-	case err == nil, errors.Is(err, syscall.EPIPE): // the reader has closed our output
-		return exitDone
-	case errors.As(err, &usage):
+	fmt.Fprintf(messages, "slkstream: %v\n", err)
+	if usage := (usageError{}); errors.As(err, &usage) {
 		return exitUsage
 	}
 	return exitFailed

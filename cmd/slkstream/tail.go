@@ -58,7 +58,11 @@ func tail(ctx context.Context, c *call, client *topic.Client) error {
 			<-ended
 		}
 	}()
-	p := newTailPrinter(c)
+	file, ok := c.Out.(*os.File)
+	p := &tailPrinter{
+		out: c.Out, table: ok && term.IsTerminal(int(file.Fd())), stream: c.Config.Select.Stream,
+		unknown: c.Config.Select.Unknown, full: c.Config.Output.Full, raw: c.Config.Output.Raw,
+	}
 	for count := 0; running > 0 && (c.Config.Select.Count == 0 || count < c.Config.Select.Count); {
 		select {
 		case <-ctx.Done():
@@ -141,14 +145,6 @@ type tailPrinter struct {
 	unknown bool
 	full    bool // attributes are never cut
 	raw     bool // control characters are kept
-}
-
-func newTailPrinter(c *call) *tailPrinter {
-	file, ok := c.Out.(*os.File)
-	return &tailPrinter{
-		out: c.Out, table: ok && term.IsTerminal(int(file.Fd())), stream: c.Config.Select.Stream,
-		unknown: c.Config.Select.Unknown, full: c.Config.Output.Full, raw: c.Config.Output.Raw,
-	}
 }
 
 // take prints a record if it is wanted.
