@@ -29,11 +29,17 @@ var feedCommand = command{
 const batchOfFeed = 500
 
 func feed(ctx context.Context, c *call) error {
-	labels, err := readLabels("labels-file", c.Config.Feed.LabelsFile)
+	labels, err := readColumn("labels-file", c.Config.Feed.LabelsFile, array.ReadLabels)
 	if err != nil {
 		return err
 	}
-	keys, err := readKeys("keys", c.Config.Feed.Keys)
+	keys, err := readColumn("keys", c.Config.Feed.Keys, func(path string) (keys []string, err error) {
+		numbers, err := array.ReadIntegers(path)
+		for _, n := range numbers {
+			keys = append(keys, strconv.Itoa(int(n)))
+		}
+		return keys, err
+	})
 	if err != nil {
 		return err
 	}
@@ -47,8 +53,7 @@ func feed(ctx context.Context, c *call) error {
 		return err
 	}
 	f := &feeder{
-		client: client, topic: out, key: c.Config.Feed.Key,
-		labels: column{"labels-file", labels}, keys: column{"keys", keys},
+		client: client, topic: out, key: c.Config.Feed.Key, labels: labels, keys: keys,
 		pace: pace{c.Config.Feed.Rate, time.Now()},
 	}
 	defer c.report(f.figures)()
@@ -61,46 +66,6 @@ func feed(ctx context.Context, c *call) error {
 	}
 	c.Log.Info("fed", "records", f.sent.Load(), "topic", out, "took",
 		time.Since(f.began).Round(time.Millisecond))
-	return nil
-}
-
-// readKeys reads a setting's .npy file of one whole number a row; nil if path is empty.
-func readKeys(setting, path string) (keys []string, err error) {
-	if path == "" {
-		return nil, nil
-	}
-	read, err := array.ReadIntegers(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", setting, err)
-	}
-	for _, n := range read {
-		keys = append(keys, strconv.Itoa(int(n)))
-	}
-	return keys, nil
-}
-
-// column is what a setting gives for each row of the input; without values it gives nothing.
-type column struct {
-	setting string
-	values  []string
-}
-
-// at returns the value for a row; "" if the setting gives nothing.
-func (c *column) at(row int64) (string, error) {
-	switch {
-	case c.values == nil:
-		return "", nil
-	case row >= int64(len(c.values)):
-		return "", fmt.Errorf("%s: has %d rows, the input has more", c.setting, len(c.values))
-	}
-	return c.values[row], nil
-}
-
-// fits returns an error if there are fewer or more values than rows.
-func (c *column) fits(rows int64) error {
-	if c.values != nil && int64(len(c.values)) != rows {
-		return fmt.Errorf("%s: has %d rows, the input has %d", c.setting, len(c.values), rows)
-	}
 	return nil
 }
 
@@ -238,7 +203,7 @@ func (f *feeder) record(row table.Row, number int64) (record.Out, error) {
 		ID: cmp.Or(row.ID, strconv.FormatInt(number, 10)), Stream: row.Stream, Label: row.Label, Model: row.Model,
 		Vector: row.Vector, Time: time.Now(), Attributes: row.Attributes,
 	}
-	if f.labels.values != nil {
+	if f.labels.setting != "" {
 		e.Label = label
 	}
 	out := record.Out{Topic: f.topic, Partition: -1, Time: e.Time, Value: record.AppendExample(nil, &e)}

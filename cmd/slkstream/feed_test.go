@@ -274,7 +274,7 @@ func TestFeedOfAnotherLength(t *testing.T) {
 			for file, n := range map[string]string{long: "12", short: "9"} {
 				code, _, messages := runLine(t, "feed", "--embedded-dir", dir, "--input", rows,
 					"--"+setting, file, "--out", "in")
-				if code != exitFailed || !strings.Contains(messages, setting+": has "+n+" rows, the input has") {
+				if code != exitFailed || !strings.Contains(messages, setting+": has "+n+" rows, there are") {
 					t.Errorf("%s, --%s of %s rows: exit %d, %s", rows, setting, n, code, messages)
 				}
 			}

@@ -161,7 +161,7 @@ func TestLabelRefuses(t *testing.T) {
 		},
 		{
 			"--input " + input + " --support " + input + " --support-labels " + labels + " --output " + out + ".npy",
-			exitFailed, "has more rows than the 10 labels",
+			exitFailed, "support-labels: has 10 rows, there are more vectors",
 		},
 		{
 			"--input " + support + " --k 11 --output " + out + ".npy", exitFailed,

@@ -17,57 +17,74 @@ import (
 // by its position.
 func readSupport(c *config.Config) ([]stream.Example, error) {
 	var examples []stream.Example
-	labels, err := readLabels("support-labels", c.Stage.SupportLabels)
+	labels, err := readColumn("support-labels", c.Stage.SupportLabels, array.ReadLabels)
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range c.Stage.Support {
-		number := 0
+		number := int64(0)
 		err := eachRow(path, columns(c), func(row table.Row) error {
 			at := number
 			number++
-			if labels != nil && at < len(labels) {
-				row.Label = labels[at]
-			}
-			switch {
-			case labels != nil && at >= len(labels):
-				return fmt.Errorf("%s has more rows than the %d labels of %s (support-labels)", path, len(labels),
-					c.Stage.SupportLabels)
-			case labels != nil && row.Label == "":
+			label, err := labels.at(at)
+			switch label = cmp.Or(label, row.Label); {
+			case err != nil:
+				return err
+			case labels.setting != "" && labels.values[at] == "":
 				return nil // the class is unknown
-			case row.Label == "" && isNPY(path):
+			case label == "" && isNPY(path):
 				return fmt.Errorf("%s has no labels: give their file as --support-labels", path)
-			case row.Label == "":
+			case label == "":
 				return fmt.Errorf("%s: row %d has no label", path, at)
 			}
 			examples = append(examples, stream.Example{
-				ID: cmp.Or(row.ID, fmt.Sprintf("%s:%d", path, at)), Label: row.Label,
+				ID: cmp.Or(row.ID, fmt.Sprintf("%s:%d", path, at)), Label: label,
 				Vector: slices.Clone(row.Vector), Model: cmp.Or(row.Model, c.Stage.Model),
 			})
 			return nil
 		}, nil)
-		if err == nil && labels != nil && number < len(labels) {
-			err = fmt.Errorf("%s has %d rows, %s has %d labels (support-labels)", path, number,
-				c.Stage.SupportLabels, len(labels))
-		}
-		if err != nil {
+		if err = cmp.Or(err, labels.fits(number)); err != nil {
 			return nil, fmt.Errorf("support: %w", err)
 		}
 	}
 	return examples, nil
 }
 
-// readLabels reads the classes of a setting's .npy file as texts, "" for an unknown class; nil if path is
-// empty.
-func readLabels(setting, path string) ([]string, error) {
+// column is what a setting's file gives for each row of another file. Without a setting it gives nothing.
+type column struct {
+	setting string
+	values  []string
+}
+
+// readColumn reads the file of a setting; no column if path is empty.
+func readColumn(setting, path string, read func(string) ([]string, error)) (column, error) {
 	if path == "" {
-		return nil, nil
+		return column{}, nil
 	}
-	labels, err := array.ReadLabels(path)
+	values, err := read(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", setting, err)
+		return column{}, fmt.Errorf("%s: %w", setting, err)
 	}
-	return labels, nil
+	return column{setting, values}, nil
+}
+
+// at returns the value for a row; "" if the setting gives nothing.
+func (c *column) at(row int64) (string, error) {
+	switch {
+	case c.setting == "":
+		return "", nil
+	case row >= int64(len(c.values)):
+		return "", fmt.Errorf("%s: has %d rows, there are more vectors", c.setting, len(c.values))
+	}
+	return c.values[row], nil
+}
+
+// fits returns an error if there are fewer or more values than rows.
+func (c *column) fits(rows int64) error {
+	if c.setting != "" && int64(len(c.values)) != rows {
+		return fmt.Errorf("%s: has %d rows, there are %d vectors", c.setting, len(c.values), rows)
+	}
+	return nil
 }
 
 // openInput opens the file of --input, and logs how it is read if there is something to note.
