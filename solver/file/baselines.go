@@ -3,11 +3,9 @@ package file
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
-	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // Baselines are known methods to label a file from few labels. They use the embedding and the graph with
@@ -29,8 +27,21 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	if !l.support {
 		return nil, errNoLabel
 	}
-	if method == "nearest" || method == "1nn" {
-		return l.nearest(method == "nearest"), nil
+	switch method {
+	case "nearest": // each class has labelled rows
+		means, count := classSums(&l.points, l.class, l.k)
+		for c, n := range count {
+			kernel.Scale(1/n, means.Row(c))
+		}
+		class, _ := l.nearest(means)
+		return class[:l.n], nil
+	case "1nn":
+		labelled, class := l.labelled()
+		which, _ := l.nearest(labelled)
+		for p, i := range which {
+			which[p] = class[i]
+		}
+		return which[:l.n], nil
 	}
 	lists, err := l.search(ctx, &s)
 	if err != nil {
@@ -57,35 +68,4 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 		out[similar.order[i]] = y
 	}
 	return out[:l.n], nil
-}
-
-// nearest returns for each row the class of the nearest labelled row, or with means of the nearest mean of a
-// class's labelled rows.
-func (l *loaded) nearest(means bool) []int32 {
-	d := l.points.D
-	var examples vector.Matrix
-	var class []int32
-	if means {
-		var count []float32
-		examples, count = classSums(&l.points, l.class, l.k)
-		for c, n := range count { // each class has labelled rows
-			kernel.Scale(1/n, examples.Row(c))
-			class = append(class, int32(c))
-		}
-	} else {
-		examples, class = l.labelled()
-	}
-	out := make([]int32, l.n)
-	eachChunk(l.n, func(_, from, to int) {
-		rows := l.points.Rows(from, to, l.points.Scratch(chunk))
-		for p := from; p < to; p++ {
-			best := float32(math.Inf(1))
-			for i, c := range class {
-				if v := kernel.SquaredDistance(rows[(p-from)*d:(p-from+1)*d], examples.Row(i)); v < best {
-					best, out[p] = v, c
-				}
-			}
-		}
-	})
-	return out
 }

@@ -11,7 +11,9 @@ import (
 // unknownScores returns distances smoothed over the unlabelled neighbours: (W h + h) / (degree + 1); 0
 // for labelled rows.
 func (l *loaded) unknownScores(graph *index.Affinity) []float32 {
-	far, out := l.distances(), make([]float32, l.all)
+	labelled, _ := l.labelled()
+	_, far := l.nearest(labelled)
+	out := make([]float32, l.all)
 	eachChunk(l.all, func(_, from, to int) {
 		for p := from; p < to; p++ {
 			if l.class[p] >= 0 {
@@ -44,30 +46,28 @@ func (l *loaded) labelled() (rows vector.Matrix, class []int32) {
 	return rows, class
 }
 
-// distances returns the distance of each row to the nearest labelled row; zeros if no row is labelled.
-func (l *loaded) distances() []float32 {
+// nearest returns for each row which of the examples, at least one, is the nearest, and its distance.
+func (l *loaded) nearest(examples vector.Matrix) (which []int32, distance []float32) {
 	d := l.points.D
-	labelled, _ := l.labelled()
-	out := make([]float32, l.all)
-	if labelled.N == 0 {
-		return out
-	}
-	squares := make([]float32, labelled.N)
+	which, distance = make([]int32, l.all), make([]float32, l.all)
+	squares := make([]float32, examples.N)
 	for i := range squares {
-		squares[i] = kernel.Dot(labelled.Row(i), labelled.Row(i))
+		squares[i] = kernel.Dot(examples.Row(i), examples.Row(i))
 	}
 	eachOf((l.all+stretch-1)/stretch, func(i int) {
 		from, to := i*stretch, min(l.all, (i+1)*stretch)
 		rows := l.points.Rows(from, to, l.points.Scratch(stretch))
-		products := make([]float32, (to-from)*labelled.N)
-		kernel.Products(products, rows, labelled.Values, to-from, labelled.N, d)
+		products := make([]float32, (to-from)*examples.N)
+		kernel.Products(products, rows, examples.Values, to-from, examples.N, d)
 		for p := from; p < to; p++ {
 			row, near := rows[(p-from)*d:(p-from+1)*d], float32(math.Inf(1))
-			for j, v := range products[(p-from)*labelled.N : (p-from+1)*labelled.N] {
-				near = min(near, squares[j]-2*v)
+			for j, v := range products[(p-from)*examples.N : (p-from+1)*examples.N] {
+				if v = squares[j] - 2*v; v < near {
+					near, which[p] = v, int32(j)
+				}
 			}
-			out[p] = float32(math.Sqrt(float64(max(0, near+kernel.Dot(row, row)))))
+			distance[p] = float32(math.Sqrt(float64(max(0, near+kernel.Dot(row, row)))))
 		}
 	})
-	return out
+	return which, distance
 }
