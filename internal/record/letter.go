@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -29,37 +30,23 @@ type Letter struct {
 
 // ReadLetter decodes a record of a dead-letter topic; false: it is not a dead letter.
 func ReadLetter(raw *Raw) (Letter, bool) {
-	l := Letter{Raw: raw, Source: Source{Partition: -1, Offset: -1, Object: -1}, Time: raw.Time}
-	found := false
+	has := map[string]string{}
 	for _, h := range raw.Headers {
-		value := string(h.Value)
-		switch h.Key {
-		case ErrorHeader:
-			l.Reason, found = value, true
-		case TopicHeader:
-			l.Source.Topic = value
-		case PartitionHeader:
-			if n, err := strconv.ParseInt(value, 10, 32); err == nil {
-				l.Source.Partition = int32(n)
-			}
-		case OffsetHeader:
-			if n, err := strconv.ParseInt(value, 10, 64); err == nil {
-				l.Source.Offset = n
-			}
-		case TimeHeader:
-			if t, err := time.Parse(time.RFC3339Nano, value); err == nil {
-				l.Time = t
-			}
-		case IDHeader:
-			l.ID = value
-		case TruncatedHeader:
-			l.Truncated = true
-		}
+		has[h.Key] = string(h.Value)
 	}
-	if l.ID == "" {
-		l.ID = l.Source.ID()
+	reason, rejected := has[ErrorHeader]
+	_, truncated := has[TruncatedHeader]
+	partition, bad := strconv.ParseInt(has[PartitionHeader], 10, 32)
+	offset, worse := strconv.ParseInt(has[OffsetHeader], 10, 64)
+	l := Letter{
+		Raw: raw, Reason: reason, Time: raw.Time, Truncated: truncated,
+		Source: Source{has[TopicHeader], int32(partition), offset, -1},
 	}
-	return l, found && l.Source.Topic != "" && l.Source.Partition >= 0 && l.Source.Offset >= 0
+	if t, err := time.Parse(time.RFC3339Nano, has[TimeHeader]); err == nil {
+		l.Time = t
+	}
+	l.ID = cmp.Or(has[IDHeader], l.Source.ID())
+	return l, rejected && l.Source.Topic != "" && cmp.Or(bad, worse) == nil && min(partition, offset) >= 0
 }
 
 // Position returns the letter's own position, as in ReplayedHeader.

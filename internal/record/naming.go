@@ -79,12 +79,8 @@ func (x *statement) asName(raw *Raw) (*Name, error) {
 		stream, _ := s.name("stream")
 		n.Stream = clean(stream)
 	}
-	for _, each := range [...]struct{ what, text string }{
-		{"name", n.Name}, {"into", n.Into}, {"stream", n.Stream},
-	} {
-		if bad := tooLong(each.what, len(each.text)); bad != nil {
-			return nil, bad
-		}
+	if bad := tooLong("name, into or stream", max(len(n.Name), len(n.Into), len(n.Stream))); bad != nil {
+		return nil, bad
 	}
 	switch key := clean(raw.Key); {
 	case into == nil && string(x.into) != "null":

@@ -82,14 +82,8 @@ func (s *scanner) take(c byte) bool {
 
 // object reads an object. It calls member with each name and the cursor at the value, which member must read.
 func (s *scanner) object(member func(name []byte) bool) bool {
-	if !s.take('{') {
-		return s.unexpected("an object")
-	}
-	if s.take('}') {
-		return true
-	}
-	for {
-		if s.next() != '"' {
+	return s.list("an object", "{}", func(int) bool {
+		if s.i >= len(s.b) || s.b[s.i] != '"' {
 			return s.unexpected("a name")
 		}
 		name, ok := s.text()
@@ -100,24 +94,19 @@ func (s *scanner) object(member func(name []byte) bool) bool {
 			return s.unexpected("':'")
 		}
 		s.space()
-		if !member(name) {
-			return false
-		}
-		if s.take('}') {
-			return true
-		}
-		if !s.take(',') {
-			return s.unexpected("',' or '}'")
-		}
-	}
+		return member(name)
+	})
 }
 
 // array reads an array. It calls element with the cursor at each value, which element must read.
-func (s *scanner) array(element func(i int) bool) bool {
-	if !s.take('[') {
-		return s.unexpected("an array")
+func (s *scanner) array(element func(i int) bool) bool { return s.list("an array", "[]", element) }
+
+// list reads what stands between two brackets, divided by commas.
+func (s *scanner) list(what, brackets string, element func(i int) bool) bool {
+	if !s.take(brackets[0]) {
+		return s.unexpected(what)
 	}
-	if s.take(']') {
+	if s.take(brackets[1]) {
 		return true
 	}
 	for i := 0; ; i++ {
@@ -125,11 +114,11 @@ func (s *scanner) array(element func(i int) bool) bool {
 		if !element(i) {
 			return false
 		}
-		if s.take(']') {
+		if s.take(brackets[1]) {
 			return true
 		}
 		if !s.take(',') {
-			return s.unexpected("',' or ']'")
+			return s.unexpected("',' or '" + brackets[1:] + "'")
 		}
 	}
 }
