@@ -3,10 +3,7 @@ package record
 import "time"
 
 // Called is an item's label with its confidence.
-type Called struct {
-	Label      string  `json:"label"`
-	Confidence float64 `json:"confidence"`
-}
+type Called = Alternative
 
 // Cause is the reason for a changed label.
 type Cause struct {

@@ -83,11 +83,8 @@ func NewDecoder(o Options) (*Decoder, error) {
 	if d.mapping, err = o.Paths.mapping(); err != nil {
 		return nil, err
 	}
-	if o.Dimension < 0 {
-		return nil, fmt.Errorf("dimension %d: negative", o.Dimension)
-	}
-	if o.Dimension > mostDimension {
-		return nil, fmt.Errorf("dimension %d: above the most that is taken, %d", o.Dimension, mostDimension)
+	if o.Dimension < 0 || o.Dimension > mostDimension {
+		return nil, fmt.Errorf("dimension %d: not between 0 and %d", o.Dimension, mostDimension)
 	}
 	return d, nil
 }

@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -281,7 +282,7 @@ const mostInfo = 1000
 // readObject reads an object of a protobuf frame: id 1, type 3, confidence 4, info 5, embedding 6. Its label
 // is that of its info.
 func (f *fields) readObject(b []byte) *Rejection {
-	var entries []infoEntry
+	entries, info := 0, map[string][]byte{} // of a repeated key the last value counts, as in every protobuf map
 	bad := protobuf(b, func(number int, wire protowire.Type, b []byte, value uint64) *Rejection {
 		switch {
 		case number == 1 && wire == protowire.BytesType:
@@ -293,11 +294,14 @@ func (f *fields) readObject(b []byte) *Rejection {
 				f.values[confidenceField] = strconv.AppendFloat(nil, float64(x), 'g', -1, 32)
 			}
 		case number == 5 && wire == protowire.BytesType:
-			if len(entries) == mostInfo {
+			if entries++; entries > mostInfo {
 				return reject(TooLarge, "info has more than %d entries", mostInfo)
 			}
 			has, bad := parts(b, 1, 2)
-			entries = append(entries, infoEntry{name: has[0], text: has[1]})
+			if string(has[0]) == "label" {
+				f.values[labelField] = has[1]
+			}
+			info[clean(has[0])] = has[1]
 			return bad
 		case number == 6 && wire == protowire.BytesType:
 			f.hasVector = true
@@ -305,31 +309,12 @@ func (f *fields) readObject(b []byte) *Rejection {
 		}
 		return nil
 	})
-	f.keepInfo(entries)
+	var about object
+	for _, name := range slices.Sorted(maps.Keys(info)) {
+		about.add(name, appendString(nil, clean(info[name])))
+	}
+	f.values[infoField] = about.json()
 	return bad
-}
-
-// infoEntry is an entry of the map info.
-type infoEntry struct{ name, text []byte }
-
-// keepInfo makes the entries a JSON object. Of a repeated key the last one counts, as in every protobuf map.
-func (f *fields) keepInfo(entries []infoEntry) {
-	last := make(map[string]int, len(entries))
-	for i, e := range entries {
-		last[clean(e.name)] = i
-	}
-	var info object
-	for i, e := range entries {
-		name := clean(e.name)
-		if last[name] != i {
-			continue
-		}
-		if string(e.name) == "label" {
-			f.values[labelField] = e.text
-		}
-		info.add(name, appendString(nil, clean(e.text)))
-	}
-	f.values[infoField] = info.json()
 }
 
 // addEmbedding appends the numbers of field 1, packed or not, to the vector.
