@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // apiReject records that an item that was asked about or shown is not of a class. Items very near
@@ -74,6 +75,15 @@ func (p *Page) apiName(r *http.Request, body *named) (any, error) {
 		return nil, wrong("name and into are the same")
 	}
 	n := record.Name{Name: body.Name, Into: body.Into, Stream: body.Stream, By: p.user(r), At: time.Now()}
+	var names []stream.Name
+	for _, one := range append(p.stage.Names(), n) {
+		if one.Into != "" {
+			names = append(names, stream.Name{Name: one.Name, Into: one.Into, Stream: one.Stream})
+		}
+	}
+	if _, faults := stream.NewNames(names); faults[len(faults)-1] != nil {
+		return nil, wrong("%v", faults[len(faults)-1])
+	}
 	return nil, p.say(r, record.NameRecord(p.options.LabelsTopic, &n))
 }
 

@@ -53,6 +53,7 @@ func TestNames(t *testing.T) {
 			`"into":"anna"`,
 		},
 		{"/api/names", `{"name":"anna","into":"anna"}`, 400, "", "the same"},
+		{"/api/names", `{"name":"anna","into":"cluster-17"}`, 400, "", "leads back to itself"},
 		{"/api/names", `{"name":"anna"}`, 400, "", "into is needed"},
 		{"/api/names", `{"name":"` + strings.Repeat("x", 1<<20) + `","into":"a"}`, 400, "", "name is needed"},
 		{"/api/names", `{"name":"a","into":"` + strings.Repeat("猫", 200) + `"}`, 204, "name:a", `猫"`},
