@@ -68,12 +68,12 @@ func TestAPartitionTakesItsEmbeddings(t *testing.T) {
 		stage.streams.Answered(health.Stream{TopicPartition: of}, health.Answer{EmbeddingChanged: true}, now)
 	}
 	for number := range int32(2) {
-		if list := stage.streams.Troubles(now); len(list) != 1 {
+		if list, _ := stage.streams.Troubles(now); len(list) != 1 {
 			t.Errorf("before partition %d goes: %d troubles", number, len(list))
 		}
 		(&partition{stage: stage, TopicPartition: topic.TopicPartition{Topic: "in", Partition: number}}).withdraw()
 	}
-	if list := stage.streams.Troubles(now); len(list) > 0 {
+	if list, _ := stage.streams.Troubles(now); len(list) > 0 {
 		t.Errorf("%v", list)
 	}
 }

@@ -25,7 +25,8 @@ func (s *Stage) troubles(now time.Time) (list []health.Trouble) {
 	}
 	list = append(list, s.partitions.Transactions(now, s.options.StallAfter)...)
 	list = append(list, s.memory.troubles()...)
-	list = append(list, s.streams.Troubles(now)...)
+	embeddings, _ := s.streams.Troubles(now)
+	list = append(list, embeddings...)
 	if err := s.labelsUnread(now); err != nil {
 		t := health.Trouble{
 			Of:    health.OfLabels,
@@ -82,7 +83,8 @@ func (m *Metrics) Troubles() []health.Trouble {
 // answers them, but the answers may be useless. It also lists streams whose embedding changed, if most
 // streams of their input are unchanged.
 func (m *Metrics) Doubts() []health.Trouble {
-	return m.stage.streams.Doubts(time.Now())
+	_, doubts := m.stage.streams.Troubles(time.Now())
+	return doubts
 }
 
 // Ready returns "" if the labels are read, the stage takes part in its group, no partition is stuck and some

@@ -76,29 +76,9 @@ func (p *Page) lookUp(id string) (found, bool) {
 		}
 		return found{e, q.Stream, first(q.Guess.Alternatives)}, true
 	}
-	if f, ok := p.shownOrTakenBack(id); ok {
-		return f, true
-	}
-	for _, n := range p.stage.Rejections() {
-		if n.ID == id {
-			return found{
-				Example: record.Example{ID: id, Stream: n.Stream, Model: n.Model, Vector: n.Vector}, seen: n.Stream,
-			}, true
-		}
-	}
-	return found{}, false
-}
-
-func (p *Page) shownOrTakenBack(id string) (found, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	of := p.shown.items[id]
-	for _, other := range p.shown.items {
-		if of == nil && other.Example == id {
-			of = other
-		}
-	}
-	if of != nil {
+	if of := p.shown.find(id); of != nil {
 		r := &of.Result
 		e := record.Example{
 			ID: of.Example, Label: r.Label, Model: r.Model, Vector: of.Vector, Attributes: r.Attributes,
@@ -108,6 +88,12 @@ func (p *Page) shownOrTakenBack(id string) (found, bool) {
 	for _, e := range slices.Backward(p.takenBack) {
 		if e.ID == id {
 			return found{Example: e, seen: e.Stream}, true
+		}
+	}
+	for _, n := range p.stage.Rejections() {
+		if n.ID == id {
+			e := record.Example{ID: id, Stream: n.Stream, Model: n.Model, Vector: n.Vector}
+			return found{Example: e, seen: n.Stream}, true
 		}
 	}
 	return found{}, false

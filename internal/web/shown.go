@@ -38,6 +38,17 @@ func (r *shown) add(of *item) {
 	}
 }
 
+// find returns the item that was shown under the id of its result, or that is taught under id; nil: none.
+func (r *shown) find(id string) *item {
+	of := r.items[id]
+	for _, other := range r.items {
+		if of == nil && other.Example == id {
+			of = other
+		}
+	}
+	return of
+}
+
 // settle replaces the first answer of an item by its result, and returns the item; nil if it was not shown
 // with one.
 func (r *shown) settle(result *record.Result) *item {

@@ -22,6 +22,8 @@ type reasonView struct {
 type nearerExample struct {
 	exampleView
 	Distance float64 `json:"distance"` // squared, between unit vectors
+
+	attributes json.RawMessage
 }
 
 // apiWhy returns the taught examples nearest to an item: those of its answer, and those of the runner-up.
@@ -38,7 +40,6 @@ func (p *Page) apiWhy(r *http.Request) (any, error) {
 func (p *Page) reasons(f *found) []reasonView {
 	out := []reasonView{}
 	of := map[string][]nearerExample{}
-	attributes := map[string]json.RawMessage{}
 	length := kernel.Dot(f.Vector, f.Vector)
 	for e := range p.stage.Examples() {
 		if e.ID == f.ID || len(e.Vector) != len(f.Vector) || e.Stream != "" && e.Stream != f.seen ||
@@ -47,16 +48,12 @@ func (p *Page) reasons(f *found) []reasonView {
 		}
 		lengths := math.Sqrt(float64(kernel.Dot(e.Vector, e.Vector) * length))
 		cosine := float64(kernel.Dot(e.Vector, f.Vector)) / lengths
-		v := nearerExample{exampleOf(&e), zeroIfNot(max(0, 2-2*cosine))}
-		list := of[e.Label]
-		at, _ := slices.BinarySearchFunc(list, v.Distance, func(e nearerExample, distance float64) int {
-			return cmp.Compare(e.Distance, distance)
-		})
-		if at < mostReasons {
-			list = slices.Insert(list, at, v)
-			of[e.Label] = list[:min(len(list), mostReasons)]
-			attributes[e.ID] = e.Attributes
-		}
+		distance := zeroIfNot(max(0, 2-2*cosine))
+		of[e.Label] = append(of[e.Label], nearerExample{exampleOf(&e), distance, e.Attributes})
+	}
+	for label, list := range of {
+		slices.SortStableFunc(list, func(a, b nearerExample) int { return cmp.Compare(a.Distance, b.Distance) })
+		of[label] = list[:min(len(list), mostReasons)]
 	}
 	other := f.other
 	for label, list := range of {
@@ -71,7 +68,7 @@ func (p *Page) reasons(f *found) []reasonView {
 	for _, label := range []string{f.Label, other} {
 		if list := of[label]; len(list) > 0 {
 			for i := range list {
-				list[i].Image = p.image(list[i].ID, attributes[list[i].ID])
+				list[i].Image = p.image(list[i].ID, list[i].attributes)
 			}
 			out = append(out, reasonView{label, list})
 		}

@@ -108,8 +108,8 @@ func TestEmbeddingsOfAnInput(t *testing.T) {
 	}
 	told := func(when string, whole, single int) {
 		t.Helper()
-		if a, b := len(e.Troubles(now)), len(e.Doubts(now)); a != whole || b != single {
-			t.Errorf("%s: %d whole, %d single", when, a, b)
+		if stops, doubts := e.Troubles(now); len(stops) != whole || len(doubts) != single {
+			t.Errorf("%s: %d whole, %d single", when, len(stops), len(doubts))
 		}
 	}
 	e.Answered(of(0, "a"), Answer{EmbeddingChanged: false}, now)
@@ -144,18 +144,18 @@ func TestDoubts(t *testing.T) {
 	doubtful("cam-2", 3, 40, now)
 	doubtful("cam-1", 1, 30, now)
 	doubtful("cam-1", 2, 31, now.Add(time.Minute))
-	list := d.Doubts(now.Add(time.Minute))
+	_, list := d.Troubles(now.Add(time.Minute))
 	if len(list) != 2 || !strings.Contains(list[0].What, "cam-1 answers 2 of the last 31") || list[0].Do == "" {
 		t.Errorf("%+v", list)
 	}
-	if list = d.Doubts(now.Add(doubtLasts + time.Second)); len(list) != 1 {
+	if _, list = d.Troubles(now.Add(doubtLasts + time.Second)); len(list) != 1 {
 		t.Errorf("what is over is still said: %+v", list)
 	}
 	for i := range 2 * doubtsShown {
 		doubtful(fmt.Sprint(i), 0, 20, now)
 	}
-	if len(d.Doubts(now)) > doubtsShown {
-		t.Errorf("%d streams shown", len(d.Doubts(now)))
+	if _, list = d.Troubles(now); len(list) > doubtsShown {
+		t.Errorf("%d streams shown", len(list))
 	}
 }
 

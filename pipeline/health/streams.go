@@ -93,56 +93,45 @@ func (s *Streams) expire(now time.Time) {
 	}
 }
 
-// Troubles lists the inputs where the embedding of at least half of the streams answered has changed.
-func (s *Streams) Troubles(now time.Time) []Trouble {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.embeddings(now, true)
-}
-
-// Doubts lists what does not stop a stage: streams that are doubtful, and inputs where the embedding of a few
+// Troubles lists what stops a stage: inputs where the embedding of at least half of the streams answered has
+// changed. doubts is what does not: streams that are doubtful, and inputs where the embedding of a few
 // streams has changed.
-func (s *Streams) Doubts(now time.Time) (list []Trouble) {
+func (s *Streams) Troubles(now time.Time) (stops, doubts []Trouble) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	few := s.embeddings(now, false)
+	s.expire(now)
+	all, changed := map[string]int{}, map[string][]string{} // by input
 	for of, x := range s.streams {
+		all[of.Topic]++
+		if x.EmbeddingChanged {
+			changed[of.Topic] = append(changed[of.Topic], of.Key.Name)
+		}
 		if !x.doubted.IsZero() {
-			list = append(list, Trouble{
-				What: fmt.Sprintf("stream %s answers %d of the last %d items right that people labelled", of.Key.Name,
-					x.Right, x.Labelled),
+			doubts = append(doubts, Trouble{
+				What: fmt.Sprintf("stream %s answers %d of the last %d items right that people labelled",
+					of.Key.Name, x.Right, x.Labelled),
 				Do: "it looks unlike its labels: teach it some of its own items",
 			})
 		}
 	}
-	slices.SortFunc(list, func(a, b Trouble) int { return cmp.Compare(a.What, b.What) })
-	return append(list[:min(len(list), doubtsShown)], few...)
-}
-
-// embeddings lists the inputs with streams whose embedding changed: with whole those where these are at least
-// half of the streams answered, without it the others.
-func (s *Streams) embeddings(now time.Time, whole bool) (list []Trouble) {
-	s.expire(now)
-	all, names := map[string]int{}, map[string][]string{}
-	for of, x := range s.streams {
-		all[of.Topic]++
-		if x.EmbeddingChanged {
-			names[of.Topic] = append(names[of.Topic], of.Key.Name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		changed := names[name]
-		if whole != (2*len(changed) >= all[name]) {
-			continue
-		}
-		slices.Sort(changed)
-		list = append(list, Trouble{
-			Of: OfEmbedding, What: fmt.Sprintf("embedding changed in %d streams of %s: %.200s", len(changed), name,
-				strings.Join(changed, ", ")),
+	slices.SortFunc(doubts, func(a, b Trouble) int { return cmp.Compare(a.What, b.What) })
+	doubts = doubts[:min(len(doubts), doubtsShown)]
+	for _, input := range slices.Sorted(maps.Keys(changed)) {
+		names := changed[input]
+		slices.Sort(names)
+		t := Trouble{
+			Of: OfEmbedding,
+			What: fmt.Sprintf("embedding changed in %d streams of %s: %.200s",
+				len(names), input, strings.Join(names, ", ")),
 			Cause: "their vectors have nothing in common with those before: another embedder made them",
 			Do: "give the new embedder's name, --model, and teach by it, or bring the old one back; " +
 				"until then answers are unknown",
-		})
+		}
+		if 2*len(names) >= all[input] {
+			stops = append(stops, t)
+		} else {
+			doubts = append(doubts, t)
+		}
 	}
-	return list
+	return stops, doubts
 }
