@@ -80,7 +80,13 @@ func runDemo(ctx context.Context, c *call) error {
 			defer stop()
 			defer time.AfterFunc(limit, stop).Stop()
 		}
-		return runBelt(ctx, stage, score, camera{belt, client, c.Config.Feed.Rate})
+		if err := together(ctx, stage.Run, score.run, func(ctx context.Context) error {
+			return film(ctx, belt, client, c.Config.Feed.Rate)
+		}); err != nil {
+			return err
+		}
+		_, err := fmt.Fprint(c.Out, score.foot())
+		return err
 	})
 }
 
@@ -94,13 +100,13 @@ func demoOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.O
 	return options, err
 }
 
-// runBelt runs the stage, the camera and the score until ctx ends or one of them fails.
-func runBelt(ctx context.Context, stage *pipeline.Stage, score *score, camera camera) error {
+// together runs works until ctx ends or one of them fails.
+func together(ctx context.Context, works ...func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var failed [3]error
+	failed := make([]error, len(works))
 	var working sync.WaitGroup
-	for i, work := range []func(context.Context) error{stage.Run, camera.run, score.run} {
+	for i, work := range works {
 		working.Go(func() {
 			if failed[i] = work(ctx); failed[i] != nil {
 				stop()
@@ -108,11 +114,7 @@ func runBelt(ctx context.Context, stage *pipeline.Stage, score *score, camera ca
 		})
 	}
 	working.Wait()
-	if err := errors.Join(failed[:]...); err != nil {
-		return err
-	}
-	_, err := fmt.Fprint(score.call.Out, score.foot())
-	return err
+	return errors.Join(failed...)
 }
 
 // demoBroker starts the demo's own broker. Its folder is temporary unless one is named.
@@ -179,14 +181,8 @@ func setUp(ctx context.Context, client *topic.Client, belt *demo.Belt) error {
 	return client.Write(ctx, lessons)
 }
 
-// camera writes pictures of the belt to its topic.
-type camera struct {
-	belt   *demo.Belt
-	client *topic.Client
-	rate   float64 // pictures per second
-}
-
-func (k camera) run(ctx context.Context) error {
+// film writes pictures of the belt to its topic, rate in a second.
+func film(ctx context.Context, belt *demo.Belt, client *topic.Client, rate float64) error {
 	const every = 50 * time.Millisecond
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -199,11 +195,11 @@ func (k camera) run(ctx context.Context) error {
 		}
 		now := time.Now()
 		// after a long pause the belt continues at its rate and does not catch up
-		due += k.rate * min(now.Sub(last), time.Second).Seconds()
+		due += rate * min(now.Sub(last), time.Second).Seconds()
 		last = now
 		var pictures []record.Out
 		for ; due >= 1; due-- {
-			picture := k.belt.Next()
+			picture := belt.Next()
 			example, err := picture.Example()
 			if err != nil {
 				return err
@@ -215,7 +211,7 @@ func (k camera) run(ctx context.Context) error {
 				Headers: []record.Header{{Key: "content-type", Value: []byte("application/json")}},
 			})
 		}
-		if err := k.client.Write(ctx, pictures); err != nil && ctx.Err() == nil {
+		if err := client.Write(ctx, pictures); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("camera: %w", err)
 		}
 	}
