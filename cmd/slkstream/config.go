@@ -54,13 +54,7 @@ func printConfigOf(command, name string) *cobra.Command {
 		if err := c.Write(cmd.OutOrStdout(), presetValue(command, c.Solver)); err != nil {
 			return err
 		}
-		var wrong config.Faults
-		for _, f := range faults {
-			if !f.Missing {
-				wrong = append(wrong, f)
-			}
-		}
-		if len(wrong) > 0 {
+		if wrong := slices.DeleteFunc(faults, func(f config.Fault) bool { return f.Missing }); len(wrong) > 0 {
 			return usageError{wrong}
 		}
 		return nil

@@ -43,17 +43,10 @@ func (c *call) labelEntries(ctx context.Context, client *topic.Client) ([]labels
 // chosenLabels returns the entries of the labels topic that the settings select.
 func chosenLabels(ctx context.Context, c *call, client *topic.Client) ([]labels.Entry, error) {
 	all, err := c.labelEntries(ctx, client)
-	if err != nil {
-		return nil, err
-	}
-	var chosen []labels.Entry
-	for _, e := range all {
-		s := &c.Config.Select
-		if (s.Stream == "" || e.Stream() == s.Stream) && (s.Class == "" || speaksOf(&e, s.Class)) {
-			chosen = append(chosen, e)
-		}
-	}
-	return chosen, nil
+	s := &c.Config.Select
+	return slices.DeleteFunc(all, func(e labels.Entry) bool {
+		return s.Stream != "" && e.Stream() != s.Stream || s.Class != "" && !speaksOf(&e, s.Class)
+	}), err
 }
 
 func speaksOf(e *labels.Entry, class string) bool {

@@ -45,11 +45,8 @@ func openSocket(c *call) (net.Listener, error) {
 // nextSocket listens at the first free port above the address's.
 func nextSocket(address string) (socket net.Listener, err error) {
 	host, text, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	port, err := strconv.Atoi(text)
-	if err != nil {
+	port, odd := strconv.Atoi(text)
+	if err = errors.Join(err, odd); err != nil {
 		return nil, err
 	}
 	const tries = 100
