@@ -57,9 +57,13 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 		}
 	}
 	if b.Job == "" {
-		offsets, err := endOf(ctx, client, t.Labels)
+		spans, err := spansOf(ctx, client, false, t.Labels)
 		if err != nil {
-			return err
+			return fmt.Errorf("labels topic %s: %w", t.Labels, err)
+		}
+		offsets := int64(0)
+		for _, span := range spans {
+			offsets += span.To
 		}
 		b.Job = "labels-" + strconv.FormatInt(offsets, 10)
 	}
@@ -93,17 +97,4 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 		c.Log.Warn("items without a result are not corrected", "items", unknown)
 	}
 	return p.close()
-}
-
-// endOf returns the sum of the end offsets of a topic's partitions.
-func endOf(ctx context.Context, client *topic.Client, name string) (sum int64, err error) {
-	n, err := client.Partitions(ctx, name)
-	for p := range int32(n) {
-		end, failed := client.Offset(ctx, name, p, topic.Latest, false)
-		sum, err = sum+end, errors.Join(err, failed)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("labels topic %s: %w", name, err)
-	}
-	return sum, nil
 }

@@ -201,10 +201,7 @@ func replayDead(ctx context.Context, c *call, client *topic.Client) error {
 func chosenLetters(ctx context.Context, c *call, client *topic.Client) (letters []deadLetter, err error) {
 	chosen, name := &c.Config.Select, c.Config.Topics.DeadTopic()
 	since, wanted := chosen.SinceTime(time.Now()), strings.ToLower(chosen.Reason)
-	if _, err := client.Partitions(ctx, name); err != nil {
-		return nil, err
-	}
-	spans, err := client.Spans(ctx, true, name)
+	spans, err := spansOf(ctx, client, true, name)
 	if err != nil {
 		return nil, err
 	}

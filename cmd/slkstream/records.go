@@ -4,11 +4,20 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
+
+// spansOf returns what the partitions of a topic hold now; see topic.Spans. A missing topic is an error.
+func spansOf(ctx context.Context, client *topic.Client, committed bool, name string) ([]topic.Span, error) {
+	if _, err := client.Partitions(ctx, name); err != nil {
+		return nil, err
+	}
+	return client.Spans(ctx, committed, name)
+}
 
 // errGone is returned for a record that is not in its topic any more.
 var errGone = errors.New("compaction took it, or it is a transaction's mark")
@@ -33,15 +42,14 @@ func (r recordReader) at(ctx context.Context, at topic.TopicPartition, offset in
 	}
 	i, found := find()
 	if !found {
-		reader := r.client.NewReader(topic.ReaderSettings{
-			Topic: at.Topic, Partition: at.Partition, Offset: offset, Uncommitted: true,
-		})
-		for reader.Position() <= offset {
-			batch, err := reader.Read(ctx)
+		behind := topic.Span{TopicPartition: at, From: offset, To: math.MaxInt64, Uncommitted: true}
+		for batch, err := range r.client.Batches(ctx, behind) {
 			if err != nil {
 				return nil, err
 			}
-			r.batches[at] = batch.Records
+			if r.batches[at] = batch.Records; batch.Next > offset {
+				break
+			}
 		}
 		if i, found = find(); !found {
 			return nil, errGone
