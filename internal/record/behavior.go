@@ -54,7 +54,6 @@ func (d *Decoder) jsonBehavior(f *fields) *Rejection {
 func (d *Decoder) behaviorItem(o *fields) *Rejection {
 	e := &d.envelope
 	if len(o.vector) == 0 {
-		d.empty = NoEmbeddings
 		return nil
 	}
 	if label := o.values[labelField]; len(label) > 0 {

@@ -32,17 +32,17 @@ type Options struct {
 
 // Decoder decodes records into items. It is not safe for concurrent use.
 type Decoder struct {
-	options    Options
-	format     string
-	header     string // stream by this header
-	field      string // stream by this field
-	partition  bool   // stream by partition
-	dimensions dimensions
-	names      map[string]string // interned names, by their bytes
-	frameName  string            // of the last item, so that the items of a frame share one string
-	scratch    []float32
-	fields     fields
-	mapping    *mapping
+	options   Options
+	format    string
+	header    string // stream by this header
+	field     string // stream by this field
+	partition bool   // stream by partition
+	dimensions
+	names     map[string]string // interned names, by their bytes
+	frameName string            // of the last item, so that the items of a frame share one string
+	scratch   []float32
+	fields    fields
+	mapping   *mapping
 	// State of the record that is being decoded:
 	raw      *Raw
 	items    []Item
@@ -89,29 +89,6 @@ func NewDecoder(o Options) (*Decoder, error) {
 	return d, nil
 }
 
-// Expect sets the dimension of a model's vectors from the state, where it was learned before.
-// Options.Dimension overrides it, and it is dropped if the records show another.
-func (d *Decoder) Expect(model string, dimension int) { d.dimensions.expect(model, dimension) }
-
-// Suggest adds the dimension of so many labelled examples of a model to the evidence. Records may
-// override it.
-func (d *Decoder) Suggest(model string, dimension, examples int) {
-	d.dimensions.suggest(model, dimension, examples)
-}
-
-// Dimension returns the dimension of a model's vectors; 0: not known yet, so any is accepted.
-func (d *Decoder) Dimension(model string) int { return d.dimensions.of(model) }
-
-// Agreed returns the learned dimensions by model if they have changed since the last call, else nil. With
-// Expect another Decoder can continue from them, except that the weight of the evidence is lost.
-func (d *Decoder) Agreed() map[string]int {
-	if !d.dimensions.changed {
-		return nil
-	}
-	d.dimensions.changed = false
-	return d.dimensions.agreed()
-}
-
 // Decode appends the record's items to items. A *Rejection means that the record, or with good items some
 // objects of a frame, cannot be used and must go to the dead letters. An *Empty means that a valid record has
 // nothing to label, such as a frame without objects. Only a marker without a value yields neither items nor
@@ -130,7 +107,7 @@ func (d *Decoder) Decode(ctx context.Context, raw *Raw, items []Item) ([]Item, e
 		return items, bad
 	}
 	before := len(items)
-	d.raw, d.items, d.before, d.empty, d.ctx, d.failed = raw, items, before, "", ctx, nil
+	d.raw, d.items, d.before, d.empty, d.ctx, d.failed = raw, items, before, NoEmbeddings, ctx, nil
 	rejection := d.record()
 	items, d.items = d.items, nil
 	if cap(d.scratch) > keptScratch {
@@ -236,7 +213,7 @@ func (d *Decoder) value(value []byte) *Rejection {
 			return bad
 		}
 	}
-	vector, bad := rawVector(nil, value, element(form))
+	vector, bad := rawVector(nil, value, form)
 	if bad != nil {
 		return bad
 	}
@@ -273,11 +250,11 @@ func (d *Decoder) append(e *envelope, vector []float32, object int32, attributes
 	}
 	// An invalid vector is no evidence for the dimension.
 	bad := CheckVector(vector)
-	if want := d.dimensions.of(model); bad != nil && want != 0 && want != len(vector) {
+	if want := d.Dimension(model); bad != nil && want != 0 && want != len(vector) {
 		bad = wrongDimension(len(vector), want, e.bytes)
 	}
 	if bad == nil && !d.examples || d.options.Dimension > 0 {
-		if wrong := d.dimensions.accept(model, len(vector), source, e.bytes); wrong != nil {
+		if wrong := d.accept(model, len(vector), source, e.bytes); wrong != nil {
 			bad = wrong
 		}
 	}

@@ -33,7 +33,7 @@ type dimensions struct {
 	fixed   int // for every model; 0: learned
 	models  map[string]*agreement
 	clock   uint64
-	changed bool // the result of agreed has changed since Agreed was called
+	changed bool // since Agreed was called
 	given   func(DimensionChange)
 }
 
@@ -76,15 +76,13 @@ func (d *dimensions) forget() {
 	d.changed = true
 }
 
-// expect sets a dimension from the state.
-func (d *dimensions) expect(model string, dimension int) {
-	a := d.model(model)
-	a.agree(dimension, toldWeight)
-}
+// Expect sets the dimension of a model's vectors from the state, where it was learned before.
+// Options.Dimension overrides it, and it is dropped if the records show another.
+func (d *dimensions) Expect(model string, dimension int) { d.model(model).agree(dimension, toldWeight) }
 
-// suggest adds the dimension of so many labelled examples: fewer than agreeing count as records do, more
-// establish it, until records show another.
-func (d *dimensions) suggest(model string, dimension, examples int) {
+// Suggest adds the dimension of so many labelled examples of a model to the evidence: fewer than agreeing
+// count as records do, more establish it, until records show another.
+func (d *dimensions) Suggest(model string, dimension, examples int) {
 	a := d.model(model)
 	switch {
 	case a.dimension != 0:
@@ -175,8 +173,13 @@ func (a *agreement) refuse(dimension int, source Source) bool {
 	return a.weight <= 0 && a.refused >= agreeing
 }
 
-// agreed returns the established dimensions by model.
-func (d *dimensions) agreed() map[string]int {
+// Agreed returns the learned dimensions by model if they have changed since the last call, else nil. With
+// Expect another Decoder can continue from them, except that the weight of the evidence is lost.
+func (d *dimensions) Agreed() map[string]int {
+	if !d.changed {
+		return nil
+	}
+	d.changed = false
 	all := make(map[string]int, len(d.models))
 	for name, a := range d.models {
 		if a.dimension > 0 {
@@ -186,8 +189,8 @@ func (d *dimensions) agreed() map[string]int {
 	return all
 }
 
-// of returns the dimension of a model's vectors, 0 if none is established.
-func (d *dimensions) of(model string) int {
+// Dimension returns the dimension of a model's vectors; 0: not known yet, so any is accepted.
+func (d *dimensions) Dimension(model string) int {
 	if d.fixed > 0 {
 		return d.fixed
 	}

@@ -15,10 +15,12 @@ import (
 
 // frame collects the items of an nv.Frame.
 type frame struct {
-	d      *Decoder // its envelope has what the objects share; its stream is the sensor
-	id     []byte
-	count  int // objects
-	faults faults
+	d       *Decoder // its envelope has what the objects share; its stream is the sensor
+	id      []byte
+	count   int      // objects
+	bad     int      // objects that are rejected
+	fault   Fault    // of the first
+	reasons []string // of the first ones
 }
 
 // name sets the frame's name: the frame's id, else the name in the envelope, else the record's position.
@@ -54,17 +56,36 @@ func (f *frame) add(o *fields, bad *Rejection) {
 		}
 		bad = f.d.append(&e, o.vector, int32(f.count), o.about)
 	}
-	f.faults.add(f.count, bad)
+	f.next(bad)
+}
+
+// next counts an object, which is rejected or not.
+func (f *frame) next(bad *Rejection) {
+	const told = 5
+	if bad != nil {
+		if f.bad++; f.bad == 1 {
+			f.fault = bad.Fault
+		}
+		if f.bad <= told {
+			f.reasons = append(f.reasons, "object "+strconv.Itoa(f.count)+": "+bad.Reason)
+		}
+	}
 	f.count++
 }
 
 // end returns the rejection of objects.
 func (f *frame) end() *Rejection {
-	f.d.empty = NoEmbeddings
 	if f.count == 0 {
 		f.d.empty = NoObjects
 	}
-	return f.faults.rejection()
+	if f.bad == 0 {
+		return nil
+	}
+	reason := strings.Join(f.reasons, "; ")
+	if more := f.bad - len(f.reasons); more > 0 {
+		reason += fmt.Sprintf("; and %d more", more)
+	}
+	return &Rejection{f.fault, reason}
 }
 
 // jsonFrame decodes nv.Frame in JSON. Each object with an embedding becomes an item.
@@ -110,37 +131,6 @@ func (f *fields) description(name string, id []byte) json.RawMessage {
 	about.add("bbox", f.values[boxField])
 	about.add("info", f.values[infoField])
 	return text(about.json())
-}
-
-// faults collects the rejections of single objects of a frame.
-type faults struct {
-	fault   Fault
-	reasons []string
-	count   int
-}
-
-func (f *faults) add(i int, bad *Rejection) {
-	const told = 5
-	if bad == nil {
-		return
-	}
-	if f.count == 0 {
-		f.fault = bad.Fault
-	}
-	if f.count++; f.count <= told {
-		f.reasons = append(f.reasons, "object "+strconv.Itoa(i)+": "+bad.Reason)
-	}
-}
-
-func (f *faults) rejection() *Rejection {
-	if f.count == 0 {
-		return nil
-	}
-	reason := strings.Join(f.reasons, "; ")
-	if more := f.count - len(f.reasons); more > 0 {
-		reason += fmt.Sprintf("; and %d more", more)
-	}
-	return &Rejection{f.fault, reason}
 }
 
 // protobuf calls field with each field of a message: its number, its wire type, and its bytes or its integer
@@ -325,7 +315,7 @@ func (f *fields) addEmbedding(b []byte) *Rejection {
 		case wire == protowire.Fixed32Type:
 			f.vector = append(f.vector, math.Float32frombits(uint32(value)))
 		case wire == protowire.BytesType:
-			if f.vector, bad = rawVector(f.vector, b, float32s); bad != nil {
+			if f.vector, bad = rawVector(f.vector, b, "f32"); bad != nil {
 				return bad.within("embedding")
 			}
 		}

@@ -82,13 +82,9 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 	var err error
 	switch {
 	case textOf(x.name) != nil && x.into != nil && x.vector == nil:
-		if label.Name, err = x.asName(raw); err == nil {
-			label.Name.By, label.Name.At = label.By, label.At
-		}
+		label.Name, err = x.asName(&label, raw)
 	case x.not != nil:
-		if label.Not, err = d.notThis(ctx, raw, &x); err == nil {
-			label.Not.By, label.Not.At = label.By, label.At
-		}
+		label.Not, err = d.notThis(ctx, &label, raw, &x)
 	default:
 		label.Teach, err = d.example(ctx, raw)
 		if err == nil && label.Teach.Label == "" {

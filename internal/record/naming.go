@@ -71,10 +71,10 @@ func (x *statement) read(value []byte) *Rejection {
 	return s.bad
 }
 
-// asName checks and returns a name.
-func (x *statement) asName(raw *Raw) (*Name, error) {
+// asName checks and returns a name; by and at are those of label.
+func (x *statement) asName(label *Label, raw *Raw) (*Name, error) {
 	into := textOf(x.into)
-	n := &Name{Name: clean(textOf(x.name)), Into: clean(into)}
+	n := &Name{Name: clean(textOf(x.name)), Into: clean(into), By: label.By, At: label.At}
 	if s := (scanner{b: x.stream}); len(x.stream) > 0 && x.stream[0] != '{' && x.stream[0] != '[' {
 		stream, _ := s.name("stream")
 		n.Stream = clean(stream)
@@ -100,8 +100,8 @@ func (x *statement) asName(raw *Raw) (*Name, error) {
 	return n, nil
 }
 
-// notThis decodes and checks a rejection.
-func (d *Decoder) notThis(ctx context.Context, raw *Raw, x *statement) (*NotThis, error) {
+// notThis decodes and checks a rejection; by and at are those of label.
+func (d *Decoder) notThis(ctx context.Context, label *Label, raw *Raw, x *statement) (*NotThis, error) {
 	if textOf(x.label) != nil {
 		return nil, reject(Unreadable, "both a label and not: a record teaches or rejects")
 	}
@@ -136,6 +136,7 @@ func (d *Decoder) notThis(ctx context.Context, raw *Raw, x *statement) (*NotThis
 	}
 	return &NotThis{
 		ID: item.ItemID, Not: not, Stream: item.Stream, Model: item.Model, Track: item.Track, Vector: item.Vector,
+		By: label.By, At: label.At,
 	}, nil
 }
 

@@ -155,8 +155,10 @@ func (d *Decoder) mapped(value []byte) (bool, *Rejection) {
 	if !w.scope(&s, d.mapping.scopes, fields{mapped: true}) || !s.end() {
 		return true, d.none(s.bad)
 	}
-	d.empty = NoObjects
-	return w.reached, w.faults.rejection()
+	if !w.reached {
+		return false, nil
+	}
+	return true, w.end()
 }
 
 // mappedWalk is one pass over a value.
@@ -191,30 +193,24 @@ func (w *mappedWalk) scope(s *scanner, scopes []*node, f fields) bool {
 		s.bad = inside.bad
 		return ok
 	}
-	lists := len(w.d.mapping.scopes) - 1
-	object := int32(-1)
-	if lists > 0 {
-		object = int32(w.count)
-		w.count++
-		if s.refuse(checkObjects(w.count)) {
-			return false
-		}
-	}
-	bad := f.bad
-	switch {
-	case bad != nil:
-	case !f.hasVector && lists == 0: // the record has no vector
-		return true
-	case !f.hasVector:
-		bad = reject(Unreadable, "nothing at vector-field %s", w.d.mapping.path)
-	default:
-		bad = w.item(&f, object)
-	}
-	if lists == 0 && bad != nil {
-		s.bad = bad
+	bad, object := f.bad, int32(w.count)
+	one := len(w.d.mapping.scopes) == 1 // the record is the embedding
+	if one {
+		object = -1
+	} else if s.refuse(checkObjects(w.count + 1)) {
 		return false
 	}
-	w.faults.add(int(object), bad)
+	switch {
+	case bad != nil:
+	case f.hasVector:
+		bad = w.item(&f, object)
+	case !one:
+		bad = reject(Unreadable, "nothing at vector-field %s", w.d.mapping.path)
+	}
+	if one {
+		return !s.refuse(bad)
+	}
+	w.next(bad)
 	return true
 }
 

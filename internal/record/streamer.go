@@ -108,9 +108,7 @@ func (f *fields) tensor(model string, timestamp []byte) *Rejection {
 
 // streamerTensors adds the item of a whole frame.
 func (d *Decoder) streamerTensors(f *fields) *Rejection {
-	bad := f.tensor(d.options.Model, f.values[timeField])
-	if bad != nil || !f.hasVector {
-		d.empty = NoEmbeddings
+	if bad := f.tensor(d.options.Model, f.values[timeField]); bad != nil || !f.hasVector {
 		return bad
 	}
 	if len(f.network) > 0 {

@@ -47,39 +47,27 @@ func CheckVector(v []float32) *Rejection {
 		longest)
 }
 
-// element is the number type of raw bytes.
-type element string
-
-const (
-	float32s  element = "f32"
-	float16s  element = "f16"
-	bfloat16s element = "bf16"
-)
-
-func (e element) size() int {
-	if e == float32s {
-		return 4
-	}
-	return 2
-}
-
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// rawVector appends little-endian numbers to v.
-func rawVector(v []float32, b []byte, e element) ([]float32, *Rejection) {
-	if len(b)%e.size() != 0 {
-		return nil, reject(Unreadable, "%d bytes are not a whole number of %s values", len(b), e)
+// rawVector appends little-endian numbers of a form to v: f32, f16 or bf16.
+func rawVector(v []float32, b []byte, form string) ([]float32, *Rejection) {
+	size := 2
+	if form == "f32" {
+		size = 4
 	}
-	if v == nil && e == float32s && littleEndian && len(b) > 0 { // copied without being cleared before
+	if len(b)%size != 0 {
+		return nil, reject(Unreadable, "%d bytes are not a whole number of %s values", len(b), form)
+	}
+	if v == nil && size == 4 && littleEndian && len(b) > 0 { // copied without being cleared before
 		b = append([]byte(nil), b...)
 		return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), len(b)/4), nil
 	}
 	from := len(v)
-	v = slices.Grow(v, len(b)/e.size())[:from+len(b)/e.size()]
-	switch into := v[from:]; e {
-	case float32s:
+	v = slices.Grow(v, len(b)/size)[:from+len(b)/size]
+	switch into := v[from:]; form {
+	case "f32":
 		fillFloat32(into, b)
-	case float16s:
+	case "f16":
 		for i := range into {
 			into[i] = kernel.Float16(binary.LittleEndian.Uint16(b[2*i:]))
 		}
@@ -109,7 +97,7 @@ func base64Vector(v []float32, text []byte) ([]float32, *Rejection) {
 	if bad != nil {
 		return nil, bad
 	}
-	return rawVector(v, b, float32s)
+	return rawVector(v, b, "f32")
 }
 
 // ParseVector reads and checks a vector from a JSON value: a list of numbers, or a base64 string of
