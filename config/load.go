@@ -126,18 +126,12 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, er
 	for _, short := range shorthands {
 		known = append(known, short.name)
 	}
-	var faults Faults
-	variables, wrong := fromVariables(environ, known)
-	faults = append(faults, wrong...)
-	flagged := layer{}
+	above, faults := fromVariables(environ, known)
 	flags.Visit(func(f *pflag.Flag) {
 		if w, ours := f.Value.(*written); ours {
-			flagged[f.Name] = given{w.values, Origin{Layer: "flag"}}
+			above[f.Name] = given{w.values, Origin{Layer: "flag"}}
 		}
 	})
-	above := layer{}
-	maps.Copy(above, variables)
-	maps.Copy(above, flagged)
 	all := layer{}
 	// the file itself is named by the layers above it
 	if name := strings.Join(above["config"].values, ""); name != "" {
