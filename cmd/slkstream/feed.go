@@ -126,8 +126,8 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	f.rows.Store(source.Rows())
-	if n := source.Rows(); n >= 0 { // else the end of the file tells
+	f.rows.Store(source.Rows)
+	if n := source.Rows; n >= 0 { // else the end of the file tells
 		if err := f.fits(n); err != nil {
 			return 0, errors.Join(err, source.Close())
 		}

@@ -88,14 +88,14 @@ func (c *column) fits(rows int64) error {
 }
 
 // openInput opens the file of --input, and logs how it is read if there is something to note.
-func openInput(c *call) (table.Source, error) {
+func openInput(c *call) (*table.Source, error) {
 	path := c.Config.Files.Input
 	source, err := table.Open(path, columns(c.Config))
 	if err != nil {
 		return nil, fmt.Errorf("input: %w", err)
 	}
-	if note := table.Note(source); note != "" {
-		c.Log.Info(note, "input", path)
+	if source.Note != "" {
+		c.Log.Info(source.Note, "input", path)
 	}
 	return source, nil
 }
@@ -121,7 +121,9 @@ func eachRow(
 
 // eachRowOf reads a source to its end and closes it. Bad rows go to skip. If skip is nil, the error counts
 // them, with the faults of the first few, and use gets no row behind the first of them.
-func eachRowOf(source table.Source, use func(table.Row) error, skip func(*table.BadRow) error) (err error) {
+func eachRowOf(
+	source *table.Source, use func(table.Row) error, skip func(*table.BadRow) error,
+) (err error) {
 	const kept = 3
 	var first []error
 	bad := 0

@@ -20,14 +20,13 @@ type batches struct {
 		Schema() *arrow.Schema
 		Read() (arrow.RecordBatch, error)
 	}
-	close   func() error
 	layout  layout
 	current arrow.RecordBatch // nil: none yet
 	row     int
 	numbers []float32
 }
 
-func openArrow(file *os.File, names Columns) (Source, error) {
+func openArrow(file *os.File, names Columns) (*Source, error) {
 	magic := make([]byte, 6)
 	if _, err := file.ReadAt(magic, 0); err != nil {
 		return nil, fmt.Errorf("%w: shorter than an Arrow file", ErrFormat)
@@ -38,19 +37,20 @@ func openArrow(file *os.File, names Columns) (Source, error) {
 	}
 	bounded := ipc.WithAllocator(boundedMemory{memory.DefaultAllocator, 1<<24 + 256*int(info.Size())})
 	b := &batches{}
+	source := &Source{Rows: -1, next: b.next}
 	switch {
 	case string(magic) == "ARROW1":
 		reader, err := ipc.NewFileReader(file, bounded)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
-		b.reader, b.close = reader, reader.Close
+		b.reader, source.close = reader, reader.Close
 	case string(magic[:4]) == "\xff\xff\xff\xff":
 		reader, err := ipc.NewReader(file, bounded)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
-		b.reader, b.close = reader, func() error { reader.Release(); return nil }
+		b.reader, source.close = reader, func() error { reader.Release(); return nil }
 	default:
 		return nil, fmt.Errorf("%w: starts with %q, neither an Arrow file nor an Arrow stream", ErrFormat, magic)
 	}
@@ -59,9 +59,9 @@ func openArrow(file *os.File, names Columns) (Source, error) {
 		has = append(has, f.Name)
 	}
 	if b.layout, err = names.lay(has); err != nil {
-		return nil, errors.Join(err, b.close())
+		return nil, errors.Join(err, source.close())
 	}
-	return b, nil
+	return source, nil
 }
 
 // boundedMemory panics if a damaged file requests far more memory than its size justifies. guard
@@ -87,10 +87,7 @@ func (m boundedMemory) check(size int) {
 	}
 }
 
-func (b *batches) Rows() int64  { return -1 }
-func (b *batches) Close() error { return b.close() }
-
-func (b *batches) Next() (Row, error) {
+func (b *batches) next() (Row, error) {
 	for b.current == nil || b.row == int(b.current.NumRows()) {
 		var err error
 		if b.current, err = b.reader.Read(); err == io.EOF {

@@ -19,7 +19,7 @@ type sheet struct {
 	numbers []float32
 }
 
-func openCSV(file *os.File, names Columns) (Source, error) {
+func openCSV(file *os.File, names Columns) (*Source, error) {
 	in := csv.NewReader(withoutMark(file))
 	in.ReuseRecord = true
 	head, err := in.Read()
@@ -36,10 +36,10 @@ func openCSV(file *os.File, names Columns) (Source, error) {
 		for at := range head {
 			s.layout.vector = append(s.layout.vector, at)
 		}
-		return s, nil
+		return &Source{Rows: -1, next: s.next}, nil
 	}
 	s.layout, err = names.lay(head)
-	return s, err
+	return &Source{Rows: -1, next: s.next}, err
 }
 
 // withoutMark returns what follows the byte order mark with which some programs begin a text.
@@ -57,10 +57,7 @@ func isNumber(cell string) bool {
 	return err == nil
 }
 
-func (s *sheet) Rows() int64  { return -1 }
-func (s *sheet) Close() error { return nil }
-
-func (s *sheet) Next() (Row, error) {
+func (s *sheet) next() (Row, error) {
 	cells := s.first
 	if s.first = nil; cells == nil {
 		var err error

@@ -12,8 +12,8 @@ import (
 var errLean = errors.New(
 	"this program was built with -tags lean, without Parquet and Arrow: go install ./cmd/slkstream")
 
-func openParquet(*os.File, Columns) (Source, error) { return nil, errLean }
-func openArrow(*os.File, Columns) (Source, error)   { return nil, errLean }
+func openParquet(*os.File, Columns) (*Source, error) { return nil, errLean }
+func openArrow(*os.File, Columns) (*Source, error)   { return nil, errLean }
 
 func (o *Output) beginParquet() (encoder, error) { return nil, errLean }
 func (o *Output) beginArrow() (encoder, error)   { return nil, errLean }

@@ -36,7 +36,7 @@ type lineError struct {
 func (e *lineError) Error() string   { return fmt.Sprintf("line %d: %v", e.number, e.reason) }
 func (e *lineError) Unwrap() []error { return []error{ErrFormat, e.reason} }
 
-func openLines(file *os.File, names Columns) (Source, error) {
+func openLines(file *os.File, names Columns) (*Source, error) {
 	var paths record.Paths
 	if names != (Columns{}) {
 		paths = record.Paths{
@@ -50,13 +50,11 @@ func openLines(file *os.File, names Columns) (Source, error) {
 	}
 	in := bufio.NewScanner(withoutMark(file))
 	in.Buffer(make([]byte, 0, 1<<16), lineLimit)
-	return &lines{in: in, decoder: decoder}, nil
+	l := &lines{in: in, decoder: decoder}
+	return &Source{Rows: -1, next: l.next}, nil
 }
 
-func (l *lines) Rows() int64  { return -1 }
-func (l *lines) Close() error { return nil }
-
-func (l *lines) Next() (Row, error) {
+func (l *lines) next() (Row, error) {
 	for l.in.Scan() {
 		l.number++
 		line := bytes.TrimSpace(l.in.Bytes())

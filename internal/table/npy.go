@@ -11,38 +11,28 @@ import (
 	"github.com/slkstream/slkstream/internal/array"
 )
 
-// matrix is a .npy file: vectors only.
-type matrix struct{ rows *array.Rows }
-
-func openNPY(file *os.File, _ Columns) (Source, error) {
+// openNPY opens a .npy file: vectors only.
+func openNPY(file *os.File, _ Columns) (*Source, error) {
 	rows, err := array.NewRows(file, array.SizeOf(file))
-	return matrix{rows}, err
-}
-
-func (m matrix) note() string {
-	if m.rows.Rounded() {
-		return "float64 numbers are rounded to float32"
+	if err != nil {
+		return nil, err
 	}
-	return ""
+	return vectorsOf(rows), nil
 }
 
-func (m matrix) Rows() int64  { return m.rows.Len() }
-func (m matrix) Close() error { return nil }
-
-func (m matrix) Next() (Row, error) {
-	vector, err := m.rows.Next()
-	return Row{Vector: vector}, err
+func vectorsOf(rows *array.Rows) *Source {
+	s := &Source{Rows: rows.Len(), next: func() (Row, error) {
+		vector, err := rows.Next()
+		return Row{Vector: vector}, err
+	}}
+	if rows.Rounded() {
+		s.Note = "float64 numbers are rounded to float32"
+	}
+	return s
 }
 
-// arrays reads a .npz file: an array of vectors and optional arrays of ids and labels.
-type arrays struct {
-	matrix
-	ids, labels []string
-	row         int
-	close       func() error
-}
-
-func openNPZ(file *os.File, names Columns) (Source, error) {
+// openNPZ opens a .npz file: an array of vectors and optional arrays of ids and labels.
+func openNPZ(file *os.File, names Columns) (*Source, error) {
 	archive, err := zip.NewReader(file, array.SizeOf(file))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
@@ -55,12 +45,12 @@ func openNPZ(file *os.File, names Columns) (Source, error) {
 	if vectors < 0 {
 		return nil, fmt.Errorf("%w: no array named one of %v among %s: name it with --vector-field", ErrFormat, append([]string{"X"}, vectorNames...), listed(has))
 	}
-	a := &arrays{close: func() error { return nil }}
+	var ids, labels []string
 	for _, column := range []struct {
 		given string
 		names []string
 		to    *[]string
-	}{{names.ID, names.ids(), &a.ids}, {names.Label, named(names.Label, slices.Concat(labelNames, []string{"y"})), &a.labels}} {
+	}{{names.ID, names.ids(), &ids}, {names.Label, named(names.Label, slices.Concat(labelNames, []string{"y"})), &labels}} {
 		at := find(has, column.names)
 		if at < 0 && column.given != "" {
 			return nil, fmt.Errorf("%w: no array %s among %s", ErrFormat, column.given, listed(has))
@@ -78,48 +68,56 @@ func openNPZ(file *os.File, names Columns) (Source, error) {
 			return nil, fmt.Errorf("%s: %w", has[at], err)
 		}
 	}
-	if a.rows, err = a.open(file, archive.File[vectors]); err != nil {
+	source, err := openMember(file, archive.File[vectors])
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", has[vectors], err)
 	}
-	for _, column := range [][]string{a.ids, a.labels} {
-		if column != nil && int64(len(column)) != a.rows.Len() {
-			return nil, fmt.Errorf("%w: %d vectors, but %d ids or labels", ErrFormat, a.rows.Len(), len(column))
+	for _, column := range [][]string{ids, labels} {
+		if column != nil && int64(len(column)) != source.Rows {
+			return nil, fmt.Errorf("%w: %d vectors, but %d ids or labels", ErrFormat, source.Rows, len(column))
 		}
 	}
-	return a, nil
+	at, vector := 0, source.next
+	source.next = func() (Row, error) {
+		row, err := vector()
+		if err != nil {
+			return row, err
+		}
+		if ids != nil {
+			row.ID = ids[at]
+		}
+		if labels != nil {
+			row.Label = labels[at]
+		}
+		at++
+		return row, nil
+	}
+	return source, nil
 }
 
-// open opens the array of vectors, in place if it is not compressed.
-func (a *arrays) open(file *os.File, f *zip.File) (*array.Rows, error) {
+// openMember opens an archive's array of vectors, in place if it is not compressed.
+func openMember(file *os.File, f *zip.File) (*Source, error) {
 	size := int64(f.UncompressedSize64)
+	var in io.Reader
+	var end func() error
 	if f.Method == zip.Store {
 		at, err := f.DataOffset()
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
-		return array.NewRows(io.NewSectionReader(file, at, size), size)
+		in = io.NewSectionReader(file, at, size)
+	} else {
+		inflated, err := f.Open()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+		in, end = inflated, inflated.Close
 	}
-	in, err := f.Open()
+	rows, err := array.NewRows(in, size)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		return nil, err
 	}
-	a.close = in.Close
-	return array.NewRows(in, size)
-}
-
-func (a *arrays) Close() error { return a.close() }
-
-func (a *arrays) Next() (Row, error) {
-	row, err := a.matrix.Next()
-	if err != nil {
-		return row, err
-	}
-	if a.ids != nil {
-		row.ID = a.ids[a.row]
-	}
-	if a.labels != nil {
-		row.Label = a.labels[a.row]
-	}
-	a.row++
-	return row, nil
+	source := vectorsOf(rows)
+	source.close = end
+	return source, nil
 }

@@ -18,8 +18,7 @@ type table struct {
 	groups  []parquet.RowGroup // to be read
 	needed  []int              // leaf columns: those of the vector in their order, then id and label
 	columns []column           // by leaf column
-	count   int64
-	rows    parquet.Rows // of the open row group; nil: none is open
+	rows    parquet.Rows       // of the open row group; nil: none is open
 	buffer  [64]parquet.Row
 	pending []parquet.Row // read and not returned yet
 	row     Row           // the last one returned
@@ -32,7 +31,7 @@ type column struct {
 	bytes   bool // each value is a whole vector
 }
 
-func openParquet(file *os.File, names Columns) (Source, error) {
+func openParquet(file *os.File, names Columns) (*Source, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -50,7 +49,7 @@ func openParquet(file *os.File, names Columns) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{groups: p.RowGroups(), count: p.NumRows(), needed: l.vector}
+	t := &table{groups: p.RowGroups(), needed: l.vector}
 	t.columns = make([]column, len(leaves))
 	for _, at := range l.vector {
 		if t.columns[at], err = vectorColumn(p, leaves[at], len(l.vector) > 1); err != nil {
@@ -72,7 +71,7 @@ func openParquet(file *os.File, names Columns) (Source, error) {
 			t.needed = append(t.needed, x.at)
 		}
 	}
-	return t, nil
+	return &Source{Rows: p.NumRows(), next: t.next, close: t.close}, nil
 }
 
 // vectorColumn returns a leaf of numbers. With flat it holds one number per row; otherwise a list, or whole
@@ -109,9 +108,7 @@ func checkText(p *parquet.File, path []string) error {
 	return nil
 }
 
-func (t *table) Rows() int64 { return t.count }
-
-func (t *table) Close() error {
+func (t *table) close() error {
 	if t.rows == nil {
 		return nil
 	}
@@ -119,7 +116,7 @@ func (t *table) Close() error {
 	return t.rows.Close()
 }
 
-func (t *table) Next() (Row, error) {
+func (t *table) next() (Row, error) {
 	for len(t.pending) == 0 {
 		if err := t.read(); err != nil {
 			return Row{}, err
@@ -171,7 +168,7 @@ func (t *table) read() error {
 	case err == io.EOF && n > 0:
 		return nil
 	case err == io.EOF:
-		return t.Close()
+		return t.close()
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}

@@ -48,12 +48,16 @@ func (b *BadRow) Error() string {
 func (b *BadRow) Unwrap() error { return b.Err }
 
 // Source streams the rows of a file. Errors name the file and the row.
-type Source interface {
-	// Next returns the next row, or io.EOF after the last one. After a BadRow it returns the row that follows.
-	Next() (Row, error)
-	// Rows returns the number of rows; -1 if it is known only after reading.
-	Rows() int64
-	Close() error
+type Source struct {
+	Rows int64  // number of rows; -1 if it is known only after reading
+	Note string // how the file is read, if a user should know; else ""
+
+	next      func() (Row, error) // of the file's form, without what Open promises
+	close     func() error        // of the file's form; nil: nothing to close
+	file      *os.File
+	path      string
+	row       int64
+	dimension int
 }
 
 // Sources lists the name endings that Open accepts.
@@ -61,8 +65,8 @@ const Sources = ".npy, .npz, .csv, .jsonl, .ndjson, .parquet, .arrow, .arrows, .
 
 // Open opens a file of embeddings; the end of its name selects the form. Every row that Next returns has a
 // vector of the same dimension, of finite numbers that are not all zero.
-func Open(path string, names Columns) (Source, error) {
-	open := map[string]func(*os.File, Columns) (Source, error){ // the caller closes the file
+func Open(path string, names Columns) (*Source, error) {
+	open := map[string]func(*os.File, Columns) (*Source, error){ // the caller closes the file
 		".npy": openNPY, ".npz": openNPZ, ".csv": openCSV, ".jsonl": openLines, ".ndjson": openLines,
 		".parquet": openParquet, ".arrow": openArrow, ".arrows": openArrow, ".feather": openArrow,
 	}[strings.ToLower(filepath.Ext(path))]
@@ -77,7 +81,7 @@ func Open(path string, names Columns) (Source, error) {
 	if err == nil && info.IsDir() {
 		err = fmt.Errorf("%w: it is a directory", ErrFormat)
 	}
-	var source Source
+	var source *Source
 	if err == nil {
 		err = guard(func() error { source, err = open(file, names); return err })
 	}
@@ -85,7 +89,8 @@ func Open(path string, names Columns) (Source, error) {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &checked{source: source, file: file, path: path}, nil
+	source.file, source.path = file, path
+	return source, nil
 }
 
 // guard turns a panic into an error: the libraries that read Parquet and Arrow panic on some damaged files.
@@ -98,65 +103,50 @@ func guard(read func() error) (err error) {
 	return read()
 }
 
-// checked enforces what Open promises of every row.
-type checked struct {
-	source    Source
-	file      *os.File
-	path      string
-	row       int64
-	dimension int
-}
-
-// Note describes how a source is read, if a user should know; else "".
-func Note(source Source) string {
-	if c, ok := source.(*checked); ok {
-		if noted, ok := c.source.(interface{ note() string }); ok {
-			return noted.note()
-		}
+// Close closes the file.
+func (s *Source) Close() error {
+	var err error
+	if s.close != nil {
+		err = s.close()
 	}
-	return ""
+	return errors.Join(err, s.file.Close())
 }
 
-func (c *checked) Rows() int64 { return c.source.Rows() }
-
-func (c *checked) Close() error {
-	return errors.Join(c.source.Close(), c.file.Close())
-}
-
-func (c *checked) Next() (row Row, err error) {
-	err = guard(func() error { row, err = c.source.Next(); return err })
-	if errors.Is(err, io.EOF) && c.source.Rows() >= 0 && c.row < c.source.Rows() {
-		err = fmt.Errorf("%w: ends after row %d of %d", ErrFormat, c.row, c.source.Rows())
+// Next returns the next row, or io.EOF after the last one. After a BadRow it returns the row that follows.
+func (s *Source) Next() (row Row, err error) {
+	err = guard(func() error { row, err = s.next(); return err })
+	if errors.Is(err, io.EOF) && s.row < s.Rows {
+		err = fmt.Errorf("%w: ends after row %d of %d", ErrFormat, s.row, s.Rows)
 	}
 	if err == io.EOF {
 		return Row{}, err
 	}
 	if err == nil {
-		err = c.check(row.Vector)
+		err = s.check(row.Vector)
 	}
-	at := c.row
+	at := s.row
 	var bad *BadRow
 	var line *lineError
 	switch {
 	case err == nil:
-		c.row++
+		s.row++
 		return row, nil
 	case errors.As(err, &bad):
-		c.row++
-		bad.Row, bad.ID, bad.Path = at, row.ID, c.path
+		s.row++
+		bad.Row, bad.ID, bad.Path = at, row.ID, s.path
 		return Row{}, bad
 	case errors.As(err, &line):
-		return Row{}, fmt.Errorf("%s: %w", c.path, err)
+		return Row{}, fmt.Errorf("%s: %w", s.path, err)
 	}
-	return Row{}, fmt.Errorf("%s: row %d: %w", c.path, at, err)
+	return Row{}, fmt.Errorf("%s: row %d: %w", s.path, at, err)
 }
 
-func (c *checked) check(vector []float32) error {
-	if c.dimension == 0 {
-		c.dimension = len(vector)
+func (s *Source) check(vector []float32) error {
+	if s.dimension == 0 {
+		s.dimension = len(vector)
 	}
-	if len(vector) == 0 || len(vector) != c.dimension {
-		return badRow("%d numbers, the first row has %d", len(vector), c.dimension)
+	if len(vector) == 0 || len(vector) != s.dimension {
+		return badRow("%d numbers, the first row has %d", len(vector), s.dimension)
 	}
 	if bad := record.CheckVector(vector); bad != nil {
 		return badRow("%w", bad)
