@@ -149,6 +149,9 @@ func checkStart(ctx context.Context, c *call, client *topic.Client, support []st
 		}
 	}
 	if len(support) == 0 {
+		if files := c.Config.Stage.Support; len(files) > 0 {
+			c.Log.Warn("--support has no labelled example", "support", strings.Join(files, ", "))
+		}
 		return nil
 	}
 	k := &checker{config: c.Config, client: client}
