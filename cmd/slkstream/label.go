@@ -167,6 +167,7 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 	}
 	type badRow struct {
 		Row    int64  `json:"row"`
+		ID     string `json:"id,omitempty"`
 		Reason string `json:"reason"`
 	}
 	row, i := int64(0), 0
@@ -189,8 +190,8 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 		return output.Write(&a)
 	}, func(bad *table.BadRow) error {
 		row++
-		return errors.Join(list.Encode(badRow{bad.Row, bad.Err.Error()}),
-			output.Write(&table.Answer{Row: row - 1, ID: strconv.FormatInt(row-1, 10)}))
+		return errors.Join(list.Encode(badRow{bad.Row, bad.ID, bad.Err.Error()}),
+			output.Write(&table.Answer{Row: row - 1, ID: cmp.Or(bad.ID, strconv.FormatInt(row-1, 10))}))
 	})
 }
 

@@ -365,9 +365,9 @@ func TestLabelSkipsBadRows(t *testing.T) {
 		case i == 5:
 			lines.WriteString("{\"id\":\"half a li\n")
 		case slices.Contains(bad, int64(i)):
-			fmt.Fprintf(&lines, `{"id":"%d","emb":[0,0]}`+"\n", i)
+			fmt.Fprintf(&lines, `{"id":"r%d","emb":[0,0]}`+"\n", i)
 		default:
-			fmt.Fprintf(&lines, `{"id":"%d","emb":[%g,%g]}`+"\n", i, rows[2*i], rows[2*i+1])
+			fmt.Fprintf(&lines, `{"id":"r%d","emb":[%g,%g]}`+"\n", i, rows[2*i], rows[2*i+1])
 		}
 		fmt.Fprintf(&sheet, "r%d,%g,%g\n", i, rows[2*i], rows[2*i+1])
 	}
@@ -415,6 +415,9 @@ func TestLabelSkipsBadRows(t *testing.T) {
 			}
 			if skipped := slices.Contains(bad, int64(i)); a.Row != int64(i) || a.ID == "" || skipped != (a.Label == "") {
 				t.Errorf("%s: row %d: %s", line, i, text)
+			}
+			if number := fmt.Sprint(i); input != matrix && a.ID != "r"+number && (i != 5 || a.ID != number) {
+				t.Errorf("%s: row %d has lost its id: %s", line, i, text)
 			}
 		}
 	}
