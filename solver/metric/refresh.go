@@ -5,8 +5,9 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// often is how many episodes decide a stream's metric. Later ones only let it follow a stream that drifts.
-const often = 32
+// often is from how many episodes on a stream's metric hardly changes. Later ones only let it follow a stream
+// that drifts, and labels that come.
+const often = 64
 
 // Refreshes says after which episodes a metric is made, which is in force from the next one on: at first
 // whenever the episodes have doubled, as it changes most then.
@@ -15,7 +16,7 @@ func Refreshes(episode int64) bool {
 }
 
 // Folds says which episodes add to a stream's residuals. A fold costs about a millisecond at 512 dimensions.
-func Folds(episode int64) bool { return episode <= often || episode%8 == 0 }
+func Folds(episode int64) bool { return episode <= often/2 || episode%8 == 0 }
 
 // Material is the input from which a metric is made.
 type Material struct {
