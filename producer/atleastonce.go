@@ -168,7 +168,7 @@ func (a *atLeastOnce) offset(ctx context.Context, offset int64) error {
 		a.claim.Partition))
 	again := func(err error) bool { return ctx.Err() == nil && !refusedByGroup(err) }
 	err := outage.Retry(ctx, again, func() error {
-		return a.offsets.put(ctx, a.claim.Topic, int(a.claim.Partition), offset)
+		return a.offsets.put(ctx, topic.TopicPartition{Topic: a.claim.Topic, Partition: a.claim.Partition}, offset)
 	})
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()

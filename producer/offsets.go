@@ -3,6 +3,8 @@ package producer
 import (
 	"context"
 	"sync"
+
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // offsets commits the offsets of one generation's partitions with one request at a time; those that arrive
@@ -19,25 +21,22 @@ type offsets struct {
 
 // offsetBatch is the content of one request.
 type offsetBatch struct {
-	offsets map[string]map[int]int64
-	count   int
-	errs    map[string]map[int]error // of the refused ones; set before done is closed
+	offsets map[topic.TopicPartition]int64
+	errs    map[topic.TopicPartition]error // of the refused ones; set before done is closed
 	done    chan struct{}
 }
 
 // put commits one partition's offset and returns the outcome, or ctx's error if that ends first; the offset
 // may still be committed then. At most one call at a time is allowed for a partition.
-func (o *offsets) put(ctx context.Context, topic string, partition int, offset int64) error {
+func (o *offsets) put(ctx context.Context, tp topic.TopicPartition, offset int64) error {
 	o.mutex.Lock()
 	if o.next == nil {
-		o.next = &offsetBatch{offsets: map[string]map[int]int64{}, done: make(chan struct{})}
+		o.next = &offsetBatch{
+			map[topic.TopicPartition]int64{}, map[topic.TopicPartition]error{}, make(chan struct{}),
+		}
 	}
 	b := o.next
-	if b.offsets[topic] == nil {
-		b.offsets[topic] = map[int]int64{}
-	}
-	b.offsets[topic][partition] = offset
-	b.count++
+	b.offsets[tp] = offset
 	if !o.sending {
 		o.sending = true
 		go o.send()
@@ -45,7 +44,7 @@ func (o *offsets) put(ctx context.Context, topic string, partition int, offset i
 	o.mutex.Unlock()
 	select {
 	case <-b.done:
-		return b.errs[topic][partition]
+		return b.errs[tp]
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -56,31 +55,33 @@ func (o *offsets) send() {
 	for {
 		o.mutex.Lock()
 		b := o.next
-		if o.next = nil; b == nil {
-			o.sending = false
-		}
+		o.next, o.sending = nil, b != nil
 		o.mutex.Unlock()
 		if b == nil {
 			return
 		}
-		// kafka-go returns one error for a whole request. After an error each partition is committed separately: a
-		// deleted topic must not block the others.
-		err := o.commit(b.offsets)
-		if err != nil {
-			b.errs = map[string]map[int]error{}
-			for topic, partitions := range b.offsets {
-				b.errs[topic] = map[int]error{}
-				for partition, offset := range partitions {
-					alone := err
-					if b.count > 1 {
-						alone = o.commit(map[string]map[int]int64{topic: {partition: offset}})
-					}
-					if alone != nil {
-						b.errs[topic][partition] = alone
-					}
+		// kafka-go returns one error for a whole request. After an error each partition is committed
+		// separately: a deleted topic must not block the others.
+		if err := o.commit(b.request()); err != nil {
+			for tp, offset := range b.offsets {
+				if len(b.offsets) > 1 {
+					err = o.commit(map[string]map[int]int64{tp.Topic: {int(tp.Partition): offset}})
 				}
+				b.errs[tp] = err
 			}
 		}
 		close(b.done)
 	}
+}
+
+// request returns the offsets as kafka-go takes them.
+func (b *offsetBatch) request() map[string]map[int]int64 {
+	topics := map[string]map[int]int64{}
+	for tp, offset := range b.offsets {
+		if topics[tp.Topic] == nil {
+			topics[tp.Topic] = map[int]int64{}
+		}
+		topics[tp.Topic][int(tp.Partition)] = offset
+	}
+	return topics
 }

@@ -6,7 +6,13 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+
+	"github.com/slkstream/slkstream/internal/topic"
 )
+
+func in(partition int) topic.TopicPartition {
+	return topic.TopicPartition{Topic: "in", Partition: int32(partition)}
+}
 
 // While one request is in flight, all other offsets are collected and go in the next.
 func TestOffsetsGoTogether(t *testing.T) {
@@ -20,7 +26,7 @@ func TestOffsetsGoTogether(t *testing.T) {
 	var puts sync.WaitGroup
 	put := func(partition int) {
 		puts.Go(func() {
-			if err := o.put(t.Context(), "in", partition, int64(10*partition)); err != nil {
+			if err := o.put(t.Context(), in(partition), int64(10*partition)); err != nil {
 				t.Errorf("partition %d: %v", partition, err)
 			}
 		})
@@ -32,7 +38,7 @@ func TestOffsetsGoTogether(t *testing.T) {
 	}
 	for gathered := false; !gathered; {
 		o.mutex.Lock()
-		gathered = o.next != nil && o.next.count == 4
+		gathered = o.next != nil && len(o.next.offsets) == 4
 		o.mutex.Unlock()
 		runtime.Gosched()
 	}
@@ -59,14 +65,15 @@ func TestAnOffsetIsRefusedAlone(t *testing.T) {
 	}}
 	errs := make([]error, 4)
 	var puts sync.WaitGroup
-	puts.Go(func() { errs[0] = o.put(t.Context(), "in", 0, 1) })
+	puts.Go(func() { errs[0] = o.put(t.Context(), in(0), 1) })
 	<-begun
 	for i, name := range []string{"in", "gone", "in"} {
-		puts.Go(func() { errs[i+1] = o.put(t.Context(), name, i+1, 1) })
+		at := topic.TopicPartition{Topic: name, Partition: int32(i)}
+		puts.Go(func() { errs[i+1] = o.put(t.Context(), at, 1) })
 	}
 	for gathered := false; !gathered; {
 		o.mutex.Lock()
-		gathered = o.next != nil && o.next.count == 3
+		gathered = o.next != nil && len(o.next.offsets) == 3
 		o.mutex.Unlock()
 		runtime.Gosched()
 	}
@@ -85,11 +92,11 @@ func TestOffsetsGiveUpWithTheirContext(t *testing.T) {
 	o := &offsets{commit: func(map[string]map[int]int64) error { <-answer; return nil }}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := o.put(ctx, "in", 0, 1); !errors.Is(err, context.Canceled) {
+	if err := o.put(ctx, in(0), 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	close(answer)
-	if err := o.put(t.Context(), "in", 1, 1); err != nil {
+	if err := o.put(t.Context(), in(1), 1); err != nil {
 		t.Error(err)
 	}
 }

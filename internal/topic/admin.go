@@ -167,23 +167,15 @@ func (c *Client) Compact(ctx context.Context, name string) error {
 	return nil
 }
 
-func (c *Client) metadata(ctx context.Context, names []string) (*metadata.Response, error) {
+// layout returns the cached metadata of one topic. Leaders may have changed since.
+func (c *Client) layout(ctx context.Context, name string) (*metadata.ResponseTopic, error) {
 	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
-		return c.transport.RoundTrip(ctx, c.kafka.Addr, &metadata.Request{TopicNames: names})
+		return c.transport.RoundTrip(ctx, c.kafka.Addr, &metadata.Request{TopicNames: []string{name}})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ask the brokers for their topics: %w", err)
 	}
-	return answer.(*metadata.Response), nil
-}
-
-// layout returns the cached metadata of one topic. Leaders may have changed since.
-func (c *Client) layout(ctx context.Context, name string) (*metadata.ResponseTopic, error) {
-	answer, err := c.metadata(ctx, []string{name})
-	if err != nil {
-		return nil, err
-	}
-	t := &answer.Topics[0]
+	t := &answer.(*metadata.Response).Topics[0]
 	code := kafka.Error(t.ErrorCode)
 	if code == kafka.TopicAuthorizationFailed { // metadata of all topics leaves such a topic out
 		code = kafka.UnknownTopicOrPartition

@@ -43,7 +43,16 @@ type Sender struct {
 }
 
 // Queue holds the records that remain to be written, cut into batches, by partition.
-type Queue map[TopicPartition][][]record.Out
+type Queue map[TopicPartition][]*piece
+
+// piece is the records of one batch.
+type piece struct {
+	records []record.Out
+	batch   *EncodedBatch // nil: not encoded yet
+	broken  int           // connections that broke while it was sent
+	fitting int           // rejections for its size although it is within the topic's limit
+	again   bool          // send it again, whatever the error
+}
 
 // Partitions returns the partitions that q has records for.
 func (q Queue) Partitions() []TopicPartition { return slices.Collect(maps.Keys(q)) }
@@ -78,25 +87,22 @@ func (s *Sender) Queue(ctx context.Context, records []record.Out) (Queue, error)
 // Send writes q, one batch a partition at a time. It returns when all of q is acknowledged, or with an error
 // that Patient does not wait for, or when ctx ends; after an error some of q may have been written.
 func (s *Sender) Send(ctx context.Context, q Queue) error {
-	encoded := map[TopicPartition]*EncodedBatch{}
 	var outage *Outage
 	for len(q) > 0 {
-		batches, err := s.next(ctx, q, encoded)
+		batches, err := s.next(ctx, q)
 		if err != nil {
 			return err
 		}
 		s.Client.Send(ctx, s.Transaction, batches)
 		var failed error
 		for _, b := range batches {
-			err := s.outcome(ctx, q, b)
-			if err != nil && !b.again && !s.patient(err, outage.Lasting()) {
+			p := q[b.TopicPartition][0]
+			err := s.outcome(ctx, q, p)
+			if err != nil && !p.again && !s.patient(err, outage.Lasting()) {
 				return err
 			}
 			if err != nil {
 				failed = err
-			}
-			if err == nil {
-				delete(encoded, b.TopicPartition) // written, or replaced
 			}
 			if err == nil && b.Err == nil {
 				batchMemory.Put(&b.Data)
@@ -116,10 +122,11 @@ func (s *Sender) Send(ctx context.Context, q Queue) error {
 	return nil
 }
 
-// outcome handles the result of a sent batch: it removes the batch from q, or replaces it there, or returns
+// outcome handles the result of a sent piece: it removes the piece from q, or replaces it there, or returns
 // its error.
-func (s *Sender) outcome(ctx context.Context, q Queue, b *EncodedBatch) error {
-	b.again = false
+func (s *Sender) outcome(ctx context.Context, q Queue, p *piece) error {
+	b := p.batch
+	p.again = false
 	// DuplicateSequenceNumber: the batch was written before, and the acknowledgement was lost.
 	if b.Err == nil || errors.Is(b.Err, kafka.DuplicateSequenceNumber) {
 		if s.Sent != nil {
@@ -127,16 +134,16 @@ func (s *Sender) outcome(ctx context.Context, q Queue, b *EncodedBatch) error {
 			if b.Err != nil {
 				base = -1
 			}
-			s.Sent(b.TopicPartition, len(q[b.TopicPartition][0]), base)
+			s.Sent(b.TopicPartition, len(p.records), base)
 		}
 		q.pop(b.TopicPartition)
 		return nil
 	}
-	if s.tooMuch(b) {
+	if p.tooMuch() {
 		b.Err = &Refused{"write", b.Topic, b.Partition, kafka.MessageSizeTooLarge}
 	}
 	if CauseOf(b.Err) == Rejected {
-		if replaced, err := s.replace(ctx, q, b); replaced || err != nil {
+		if replaced, err := s.replace(ctx, q, p); replaced || err != nil {
 			return err
 		}
 	}
@@ -145,17 +152,17 @@ func (s *Sender) outcome(ctx context.Context, q Queue, b *EncodedBatch) error {
 
 // next returns the first batch of each partition. A batch that is too large for a request, or for the known
 // limit of its topic, is replaced before it is sent.
-func (s *Sender) next(ctx context.Context, q Queue,
-	encoded map[TopicPartition]*EncodedBatch,
-) ([]*EncodedBatch, error) {
+func (s *Sender) next(ctx context.Context, q Queue) ([]*EncodedBatch, error) {
 	batches := make([]*EncodedBatch, 0, len(q))
 	for _, tp := range q.Partitions() {
 		// q[tp] may become empty. Records that move to another topic are sent in the next round.
-		for encoded[tp] == nil && len(q[tp]) > 0 {
-			b := s.encode(tp, q[tp][0])
-			if b.Data == nil || s.tooLarge(ctx, b, q[tp][0]) {
+		for len(q[tp]) > 0 && q[tp][0].batch == nil {
+			p := q[tp][0]
+			b := s.encode(tp, p.records)
+			p.batch = b
+			if b.Data == nil || s.tooLarge(ctx, b, p.records) {
 				b.Err = &Refused{"write", tp.Topic, tp.Partition, kafka.MessageSizeTooLarge}
-				replaced, err := s.replace(ctx, q, b)
+				replaced, err := s.replace(ctx, q, p)
 				if err != nil {
 					return nil, err
 				}
@@ -166,10 +173,9 @@ func (s *Sender) next(ctx context.Context, q Queue,
 					return nil, b.Err
 				}
 			}
-			encoded[tp] = b
 		}
-		if encoded[tp] != nil {
-			batches = append(batches, encoded[tp])
+		if len(q[tp]) > 0 {
+			batches = append(batches, q[tp][0].batch)
 		}
 	}
 	return batches, nil
@@ -208,12 +214,12 @@ const brokenTries = 4
 
 // tooMuch says whether the batch is likely to be larger than a broker accepts as a request, after brokenTries
 // broken connections.
-func (s *Sender) tooMuch(b *EncodedBatch) bool {
-	if len(b.Data) <= BatchLimit || !brokenConnection(b.Err) {
+func (p *piece) tooMuch() bool {
+	if len(p.batch.Data) <= BatchLimit || !brokenConnection(p.batch.Err) {
 		return false
 	}
-	b.broken++
-	return b.broken >= brokenTries
+	p.broken++
+	return p.broken >= brokenTries
 }
 
 // fittingTries is how often a record that is within its topic's limit is sent again after a rejection for its
@@ -224,19 +230,20 @@ const fittingTries = 4
 // the sender waits, and does not make records smaller.
 const leastLimit = 256
 
-// replace handles the first batch of b's partition after a permanent rejection. A batch of several records
-// is halved, to find the rejected one. A single record is replaced by its Fallback's record. False: there is
-// no replacement.
-func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, error) {
-	first := q[b.TopicPartition][0]
-	if n := len(first) / 2; n > 0 {
-		q[b.TopicPartition] = append([][]record.Out{first[:n], first[n:]}, q[b.TopicPartition][1:]...)
+// replace handles p, the first piece of its partition, after a permanent rejection. A piece of several
+// records is halved, to find the rejected one. A single record is replaced by its Fallback's record. False:
+// there is no replacement.
+func (s *Sender) replace(ctx context.Context, q Queue, p *piece) (bool, error) {
+	b := p.batch
+	if n := len(p.records) / 2; n > 0 {
+		halves := []*piece{{records: p.records[:n]}, {records: p.records[n:]}}
+		q[b.TopicPartition] = append(halves, q[b.TopicPartition][1:]...)
 		return true, nil
 	}
-	rejected := first[0]
+	rejected := p.records[0]
 	if errors.Is(b.Err, kafka.InvalidTimestamp) && !rejected.Time.IsZero() {
 		rejected.Time = time.Time{} // the time of writing, which every topic accepts
-		q[b.TopicPartition][0] = []record.Out{rejected}
+		q[b.TopicPartition][0] = &piece{records: []record.Out{rejected}}
 		return true, nil
 	}
 	if rejected.Fallback == nil {
@@ -253,9 +260,9 @@ func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, e
 			limit = s.Client.messageLimit(ctx, b.Topic, 0)
 		}
 		switch {
-		case limit >= size && size <= requestLimit && b.broken == 0 && b.fitting < fittingTries:
-			b.fitting++
-			b.again = true
+		case limit >= size && size <= requestLimit && p.broken == 0 && p.fitting < fittingTries:
+			p.fitting++
+			p.again = true
 			return false, nil
 		case limit >= size:
 			limit = size / 2 // another limit than the topic's is in the way
@@ -270,7 +277,7 @@ func (s *Sender) replace(ctx context.Context, q Queue, b *EncodedBatch) (bool, e
 	s.tell(&rejected, &instead, b.Err)
 	if instead.Topic == b.Topic {
 		instead.Partition = b.Partition // a shortened key must not move it to another partition
-		q[b.TopicPartition][0] = []record.Out{instead}
+		q[b.TopicPartition][0] = &piece{records: []record.Out{instead}}
 		return true, nil
 	}
 	moved, err := s.Queue(ctx, []record.Out{instead})

@@ -40,10 +40,6 @@ type EncodedBatch struct {
 	Data []byte // the length in four bytes, then the batch in AppendBatch's format, maybe compressed
 	Err  error  // after Send; nil: acknowledged
 	Base int64  // after Send: the offset of its first record
-
-	broken  int  // connections that broke while it was sent
-	fitting int  // rejections for its size although it is within the topic's limit
-	again   bool // send it again, whatever the error
 }
 
 // Encode encodes records, at least one, as a batch for Send.
@@ -123,12 +119,12 @@ func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32)
 		for i := range part {
 			more := sizeAtMost(&part[i])
 			if i > from && size+more > most {
-				spread[tp] = append(spread[tp], part[from:i:i])
+				spread[tp] = append(spread[tp], &piece{records: part[from:i:i]})
 				from, size = i, 0
 			}
 			size += more
 		}
-		spread[tp] = append(spread[tp], part[from:len(part):len(part)])
+		spread[tp] = append(spread[tp], &piece{records: part[from:len(part):len(part)]})
 	}
 	return spread, nil
 }

@@ -13,11 +13,8 @@ import (
 
 // Classes returns the labels of the examples in force, of the labels topic and of the support, sorted.
 func (l *Topic) Classes() []string {
-	classes := map[string]bool{}
-	for _, e := range l.Current().Labels.All() {
-		classes[e.Label] = true
-	}
-	return slices.Sorted(maps.Keys(classes))
+	examples, _ := l.Counts()
+	return slices.Sorted(maps.Keys(examples))
 }
 
 // Names returns the records that name classes and clusters or forget a name, the latest last.
