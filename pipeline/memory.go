@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/pipeline/health"
-	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 // Shares of the budget. Above the first, metrics are dropped and no new ones are made; above the second,
@@ -126,7 +125,7 @@ func (u *usage) each(show func(kind string, bytes int64)) {
 
 func (s *Stage) usage() usage {
 	u := usage{
-		episodes: int64(s.metrics.buffered.Sum() + s.metrics.inflight.Sum()), labels: s.labelBytes.of(s.labels),
+		episodes: int64(s.metrics.buffered.Sum() + s.metrics.inflight.Sum()), labels: s.labels.Bytes(),
 	}
 	for _, live := range s.remembered.Range {
 		u.streams += live.(*liveStream).bytes.Load()
@@ -139,25 +138,6 @@ func (s *Stage) usage() usage {
 		u.recent = s.options.Recent.Bytes()
 	}
 	return u
-}
-
-// labelBytes is the approximate size of the labels, cached for one version.
-type labelBytes struct {
-	view  *labels.Version
-	bytes int64
-}
-
-func (l *labelBytes) of(labels *labels.Topic) int64 {
-	v := labels.Current()
-	if v == l.view || v == nil {
-		return l.bytes
-	}
-	l.view, l.bytes = v, 0
-	for id, e := range v.Labels.All() {
-		const copies = 3 // the original, the prepared vector, and its products
-		l.bytes += int64(copies*4*len(e.Vector) + len(id) + 400)
-	}
-	return l.bytes
 }
 
 // guard measures the process's memory and sets what must be freed.

@@ -168,7 +168,6 @@ type Stage struct {
 	stateID    topic.ID     // of the state topic at the last check
 	statesMade atomic.Int64 // how often the state topic's ID has changed
 	memory     *budget
-	labelBytes labelBytes
 	ranges     map[topic.TopicPartition]Range // offsets that a backfill answers; nil: all, without end
 }
 

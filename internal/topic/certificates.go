@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"time"
 )
 
 // TLS returns a configuration from PEM files: the authorities to trust, "" for the system's, and the client's
@@ -39,53 +38,30 @@ func TLS(ca, cert, key string) (*tls.Config, error) {
 	return config, nil
 }
 
-// certificates holds the TLS files. They are read again when they change, so that a renewal needs no restart:
-// new connections use the new files. If these cannot be used, the previous ones stay in force until a file
-// changes.
+// certificates are the TLS files. Every new connection reads them again, so that a renewal needs no restart.
+// While they cannot be used, the last ones that could are.
 type certificates struct {
 	ca, cert, key string
 	log           *slog.Logger
 
-	mutex  sync.Mutex
-	read   [3]time.Time // modification times of the files at the last load
-	config *tls.Config  // nil: not loaded yet
+	mutex sync.Mutex
+	last  *tls.Config // nil: not loaded yet
 }
 
-// current returns the configuration, after a reload if the files have changed. An error is that of the first
-// load.
+// current returns the configuration by the files as they are now. An error is that of the first load.
 func (c *certificates) current() (*tls.Config, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	times := c.times()
-	if c.config != nil && times == c.read {
-		return c.config, nil
-	}
-	c.read = times
 	config, err := TLS(c.ca, c.cert, c.key)
 	switch {
-	case c.config == nil && err != nil:
+	case err == nil:
+		c.last = config
+	case c.last == nil:
 		return nil, err
-	case err != nil:
+	default:
 		c.log.Warn("certificates have changed and cannot be used: the last ones stay in use", "error", err)
-		return c.config, nil
-	case c.config != nil:
-		c.log.Info("the new certificates are in use")
 	}
-	c.config = config
-	return config, nil
-}
-
-// times returns the files' modification times; zero for a file that is not set or not there.
-func (c *certificates) times() (times [3]time.Time) {
-	for i, path := range []string{c.ca, c.cert, c.key} {
-		if path == "" {
-			continue
-		}
-		if info, err := os.Stat(path); err == nil {
-			times[i] = info.ModTime()
-		}
-	}
-	return times
+	return c.last, nil
 }
 
 // secure wraps dial so that its connections are encrypted, by the files as they are then.

@@ -4,7 +4,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/slkstream/slkstream/internal/ordered"
 	"github.com/slkstream/slkstream/internal/record"
@@ -93,29 +92,41 @@ func (l *Topic) Rejections() (list []record.NotThis) {
 	return list
 }
 
-// classCounts caches the result of Counts for one version of the labels.
-type classCounts struct {
-	mutex                sync.Mutex
+// counts caches what Counts and Bytes return for one version of the labels.
+type counts struct {
 	of                   *Version
 	examples, rejections map[string]int
+	bytes                int64
+}
+
+func (l *Topic) count() *counts {
+	l.counting.Lock()
+	defer l.counting.Unlock()
+	v := l.Current()
+	if l.counted != nil && l.counted.of == v {
+		return l.counted
+	}
+	c := &counts{of: v, examples: map[string]int{}, rejections: map[string]int{}}
+	for e := range l.Examples() {
+		c.examples[e.Label]++
+		const copies = 3 // the original, the prepared vector, and its products
+		c.bytes += int64(copies*4*len(e.Vector) + len(e.ID) + 400)
+	}
+	for _, n := range l.Rejections() {
+		for _, class := range n.Not {
+			c.rejections[class]++
+		}
+	}
+	l.counted = c
+	return c
 }
 
 // Counts returns how many examples and rejections of each class are in force. The caller must not
 // change the maps.
 func (l *Topic) Counts() (examples, rejections map[string]int) {
-	c := &l.counted
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if v := l.Current(); c.of != v {
-		c.of, c.examples, c.rejections = v, map[string]int{}, map[string]int{}
-		for e := range l.Examples() {
-			c.examples[e.Label]++
-		}
-		for _, n := range l.Rejections() {
-			for _, class := range n.Not {
-				c.rejections[class]++
-			}
-		}
-	}
+	c := l.count()
 	return c.examples, c.rejections
 }
+
+// Bytes is the approximate size of the examples in force in memory.
+func (l *Topic) Bytes() int64 { return l.count().bytes }

@@ -45,7 +45,9 @@ type Topic struct {
 	current atomic.Pointer[Version]
 	fixed   bool // of a backfill: current does not change
 	agreed  agreed
-	counted classCounts
+
+	counting sync.Mutex
+	counted  *counts // nil: nothing was counted yet
 
 	lettered []int64 // by partition: records before this offset have their dead letters; for Follow
 
