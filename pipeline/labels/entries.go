@@ -1,9 +1,7 @@
 package labels
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -27,17 +25,13 @@ func ReadEntries(
 	l := New(Options{Client: client, Topic: name, Decode: decode, Log: log})
 	spans, err := l.spans(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("labels topic %s: %w", name, err)
-	}
-	records, err := l.begin(len(spans))
-	if err != nil {
 		return nil, err
 	}
-	records.room = math.MaxInt
 	var entries []Entry
-	err = l.load(ctx, records, spans, nil, func(r *Record) { entries = append(entries, Entry{Record: r}) })
+	all := func(r *Record) { entries = append(entries, Entry{Record: r}) }
+	records, err := l.load(ctx, spans, math.MaxInt, nil, all)
 	if err != nil {
-		return nil, fmt.Errorf("labels topic %s: %w", name, err)
+		return nil, err
 	}
 	v := records.version(records.root, records.next)
 	for i := range entries {
@@ -60,9 +54,6 @@ func ReadEntries(
 			}
 		}
 	}
-	slices.SortStableFunc(entries, func(a, b Entry) int {
-		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Partition, b.Partition),
-			cmp.Compare(a.Offset, b.Offset))
-	})
+	slices.SortFunc(entries, func(a, b Entry) int { return a.before(b.Record) })
 	return entries, nil
 }

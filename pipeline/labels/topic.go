@@ -93,20 +93,13 @@ func New(o Options) *Topic {
 // Current returns the labels in force.
 func (l *Topic) Current() *Version { return l.current.Load() }
 
-// begin returns an empty history, with a decoder of its own.
-func (l *Topic) begin(partitions int) (h *history, err error) {
-	h = newHistory(partitions, l.options.Support, l.options.Most)
-	h.decoder, err = record.NewDecoder(l.options.Decode)
-	return h, err
-}
-
 // errRemade is returned when the labels topic was deleted and created again, or has more partitions than are
 // read.
 var errRemade = errors.New("the labels topic was made again, or has more partitions")
 
 // Follow reads the topic to its end, calls ready, and keeps reading until ctx ends. Errors are registered for
-// Client.Failing, and the topic is read again until it can be; streams continue with the labels in memory meanwhile. Follow
-// returns an error only if the options are wrong.
+// Client.Failing, and the topic is read again until it can be; streams continue with the labels in memory
+// meanwhile. Follow returns an error only if the options are wrong.
 func (l *Topic) Follow(ctx context.Context, ready func()) error {
 	if l.options.Topic == "" || l.fixed {
 		ready()
@@ -122,9 +115,7 @@ func (l *Topic) Follow(ctx context.Context, ready func()) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		var gone *topic.OutOfRange
-		switch {
-		case errors.Is(err, errRemade), errors.As(err, &gone):
+		if gone := (*topic.OutOfRange)(nil); errors.Is(err, errRemade) || errors.As(err, &gone) {
 			l.lettered = nil
 			l.options.Log.Warn("the labels topic is read again from its start", "topic", l.options.Topic, "reason", err)
 			continue
@@ -150,17 +141,14 @@ func (l *Topic) read(ctx context.Context, outage *topic.Outage, ready func()) er
 		return err
 	}
 	n := len(spans)
-	records, err := l.begin(n)
+	if len(l.lettered) != n {
+		l.lettered = make([]int64, n)
+	}
+	records, err := l.load(ctx, spans, mostReplaced, l.lettered, nil)
 	if err != nil {
 		return err
 	}
 	records.next = append(records.next, markOf(id)...)
-	if len(l.lettered) != n {
-		l.lettered = make([]int64, n)
-	}
-	if err := l.load(ctx, records, spans, l.lettered, nil); err != nil {
-		return err
-	}
 	l.writeLetters(ctx, l.show(records)...)
 	o.Log.Info("labels read", "topic", o.Topic, "examples", l.current.Load().Labels.Len())
 	ready()
@@ -234,23 +222,31 @@ func (l *Topic) read(ctx context.Context, outage *topic.Outage, ready func()) er
 func (l *Topic) spans(ctx context.Context) ([]topic.Span, error) {
 	spans, err := l.options.Client.Spans(ctx, true, l.options.Topic)
 	if err == nil && len(spans) == 0 {
-		err = fmt.Errorf("topic %s: %w", l.options.Topic, kafka.UnknownTopicOrPartition)
+		err = kafka.UnknownTopicOrPartition
 	}
-	return spans, err
+	if err != nil {
+		return nil, fmt.Errorf("labels topic %s: %w", l.options.Topic, err)
+	}
+	return spans, nil
 }
 
-// load adds the records of spans, one for each partition from 0 on, and calls added, unless nil, with each that
-// can be used. It writes dead letters for the others from the offsets lettered on; nil: none.
-func (l *Topic) load(ctx context.Context, records *history, spans []topic.Span, lettered []int64,
-	added func(*Record),
-) error {
+// load reads spans, one for each partition from 0 on, and calls added, unless nil, with each record that can be
+// used. It writes dead letters for the others from the offsets lettered on; nil: none. room bounds the bytes of
+// replaced records that are kept.
+func (l *Topic) load(ctx context.Context, spans []topic.Span, room int, lettered []int64, added func(*Record),
+) (records *history, err error) {
+	records = newHistory(len(spans), l.options.Support, l.options.Most)
+	records.room = room
+	if records.decoder, err = record.NewDecoder(l.options.Decode); err != nil {
+		return nil, err
+	}
 	for r, err := range l.options.Client.Records(ctx, spans...) {
-		if err != nil {
-			return err
+		var kept *Record
+		if err == nil {
+			kept, err = l.take(ctx, records, r, lettered)
 		}
-		kept, err := l.take(ctx, records, r, lettered)
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("labels topic %s: %w", l.options.Topic, err)
 		}
 		if added != nil && kept != nil {
 			added(kept)
@@ -259,7 +255,7 @@ func (l *Topic) load(ctx context.Context, records *history, spans []topic.Span, 
 	for p, span := range spans {
 		records.next[p] = span.To
 	}
-	return nil
+	return records, nil
 }
 
 // show makes a version of the records read so far current, and returns dead letters for names that cannot
@@ -281,19 +277,14 @@ func (l *Topic) show(records *history) (letters []record.Out) {
 			letters = append(letters, l.letter(r, why.Error()))
 		}
 	}
-	if v.naming.leftOut > 0 {
-		l.warned.Once("rejections", func(int) {
-			l.options.Log.Warn("the labels topic holds more rejections than can be in force: the oldest are not",
-				"topic", l.options.Topic, "left_out", v.naming.leftOut)
-		})
+	for what, leftOut := range map[string]int{"examples": v.leftOut, "rejections": v.naming.leftOut} {
+		if leftOut > 0 {
+			l.warned.Once(what, func(int) {
+				l.options.Log.Warn("the labels topic holds more "+what+" than can be in force: the oldest are not",
+					"topic", l.options.Topic, "left_out", leftOut)
+			})
+		}
 	}
-	if v.leftOut == 0 {
-		return letters
-	}
-	l.warned.Once("most", func(int) {
-		l.options.Log.Warn("the labels topic holds more examples than a stage keeps: the oldest are not in force",
-			"topic", l.options.Topic, "most", l.options.Most, "left_out", v.leftOut)
-	})
 	return letters
 }
 
@@ -364,12 +355,8 @@ func (l *Topic) readTo(ctx context.Context, next Position) (*Version, error) {
 			spans[p].To = min(spans[p].To, offsets[p])
 		}
 	}
-	records, err := l.begin(len(spans))
+	records, err := l.load(ctx, spans, 0, nil, nil)
 	if err != nil {
-		return nil, err
-	}
-	records.room = 0
-	if err := l.load(ctx, records, spans, nil, nil); err != nil {
 		return nil, err
 	}
 	if next == nil {
@@ -428,7 +415,7 @@ func Read(
 	l := New(Options{Client: client, Topic: name, Decode: decode, Support: support, Log: log})
 	v, err := l.readTo(ctx, nil)
 	if err != nil {
-		return nil, fmt.Errorf("labels topic %s: %w", name, err)
+		return nil, err
 	}
 	return v.Labels, nil
 }
