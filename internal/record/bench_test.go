@@ -58,6 +58,14 @@ func BenchmarkDecode(b *testing.B) {
 		benchmarkDecode(b, []byte(message(2, "1", 4, "gate", 5, message(1, "3", 6, message(1, string(raw))))),
 			Options{})
 	})
+	object, _ := json.Marshal(map[string]any{"id": "3", "embedding": v})
+	b.Run("json-nv", func(b *testing.B) {
+		benchmarkDecode(b, []byte(`{"id":"1","sensorId":"gate","objects":[`+string(object)+`]}`), Options{})
+	})
+	b.Run("json-paths", func(b *testing.B) {
+		benchmarkDecode(b, []byte(`{"camera":"gate","items":[`+string(object)+`]}`),
+			Options{Paths: Paths{Vector: "items[].embedding", ID: "items[].id", Stream: "camera"}})
+	})
 	for name, value := range map[string][]byte{"f32": short, "f64": long} {
 		b.Run("encoding-json-"+name, func(b *testing.B) { // for comparison
 			b.SetBytes(int64(len(value)))

@@ -1,13 +1,11 @@
 package record
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -78,8 +76,11 @@ func appendScore(dst []byte, x float64) []byte {
 	dst = strconv.AppendUint(dst, n/scale, 10)
 	if rest := n % scale; rest != 0 {
 		point := len(dst)
-		dst = bytes.TrimRight(strconv.AppendUint(dst, scale+rest, 10), "0")
+		dst = strconv.AppendUint(dst, scale+rest, 10)
 		dst[point] = '.' // over the 1 of scale, which kept the zeros in front of rest
+		for dst[len(dst)-1] == '0' {
+			dst = dst[:len(dst)-1]
+		}
 	}
 	return dst
 }
@@ -108,34 +109,31 @@ func nearest(t time.Time) time.Time {
 // appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	if plain(s) {
-		return append(append(dst, s...), '"')
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return append(appendText(append(dst, s[:i]...), s[i:]), '"')
+		}
 	}
-	for _, r := range s {
-		switch at := strings.IndexRune("\n\r\t", r); {
+	return append(append(dst, s...), '"')
+}
+
+// appendText appends the inside of a JSON string.
+func appendText(dst []byte, s string) []byte {
+	for i, r := range s {
+		switch {
 		case r == '"' || r == '\\':
 			dst = append(dst, '\\', byte(r))
 		case r == utf8.RuneError:
 			dst = append(dst, `\ufffd`...)
 		case r >= ' ':
 			dst = utf8.AppendRune(dst, r)
-		case at >= 0:
-			dst = append(dst, '\\', "nrt"[at])
+		case r == '\n':
+			dst = append(dst, '\\', 'n')
 		default:
-			dst = fmt.Appendf(dst, `\u%04x`, r)
+			dst = fmt.Appendf(dst, `\u%04x`, s[i])
 		}
 	}
-	return append(dst, '"')
-}
-
-// plain says whether the bytes of s are those of its JSON string.
-func plain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return utf8.ValidString(s)
+	return dst
 }
 
 // Example is an input record as a sender writes it, or an example for the labels topic.

@@ -100,11 +100,11 @@ type fields struct {
 	bad       *Rejection      // of a mapped item
 }
 
-// read reads a JSON object. stream is the name of the member that names the stream, "" for none.
-func (f *fields) read(value []byte, stream string, scratch []float32) *Rejection {
+// read reads the object at the cursor. stream is the name of the member that names the stream, "" for none;
+// the vector is in scratch if it fits.
+func (f *fields) read(s *scanner, stream string, scratch []float32) bool {
 	*f = fields{vector: scratch[:0]}
-	s := scanner{b: value}
-	ok := s.object(func(name []byte) bool {
+	return s.object(func(name []byte) bool {
 		if stream != "" && string(name) == stream {
 			from := s.i
 			f.stream, _ = s.name("field " + stream)
@@ -114,14 +114,10 @@ func (f *fields) read(value []byte, stream string, scratch []float32) *Rejection
 			s.i = from // read it again, as it may also be one of the known members
 		}
 		if p := members[string(name)]; p != nil {
-			return f.take(&s, p)
+			return f.take(s, p)
 		}
 		return s.pass(0)
 	})
-	if !ok || !s.end() {
-		return s.bad
-	}
-	return nil
 }
 
 // take reads the value at the cursor into the field of its node.

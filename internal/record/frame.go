@@ -3,7 +3,6 @@ package record
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -99,12 +98,13 @@ func (d *Decoder) jsonFrame(f *fields) *Rejection {
 		if s.refuse(checkObjects(frame.count + 1)) {
 			return false
 		}
-		b, ok := s.skip()
-		if !ok {
-			return false
-		}
 		var o fields
-		bad := d.read(&o, b, "")
+		var bad *Rejection
+		if from := s.i; !o.read(&s, "", d.scratch) { // the object is passed over, as objects is known to be JSON
+			bad, s.bad, s.i = s.bad, nil, from
+			s.pass(0)
+		}
+		d.scratch = o.vector[:0]
 		switch {
 		case bad != nil:
 		case o.values[tensorsField] != nil:
@@ -272,7 +272,9 @@ const mostInfo = 1000
 // readObject reads an object of a protobuf frame: id 1, type 3, confidence 4, info 5, embedding 6. Its label
 // is that of its info.
 func (f *fields) readObject(b []byte) *Rejection {
-	entries, info := 0, map[string][]byte{} // of a repeated key the last value counts, as in every protobuf map
+	names := make([]string, 0, 8)
+	var info map[string][]byte // of a repeated key the last value counts, as in every protobuf map
+	entries := 0
 	bad := protobuf(b, func(number int, wire protowire.Type, b []byte, value uint64) *Rejection {
 		switch {
 		case number == 1 && wire == protowire.BytesType:
@@ -291,7 +293,14 @@ func (f *fields) readObject(b []byte) *Rejection {
 			if string(has[0]) == "label" {
 				f.values[labelField] = has[1]
 			}
-			info[clean(has[0])] = has[1]
+			name := clean(has[0])
+			if _, seen := info[name]; !seen {
+				names = append(names, name)
+			}
+			if info == nil {
+				info = map[string][]byte{}
+			}
+			info[name] = has[1]
 			return bad
 		case number == 6 && wire == protowire.BytesType:
 			f.hasVector = true
@@ -300,7 +309,7 @@ func (f *fields) readObject(b []byte) *Rejection {
 		return nil
 	})
 	var about object
-	for _, name := range slices.Sorted(maps.Keys(info)) {
+	for _, name := range names {
 		about.add(name, appendString(nil, clean(info[name])))
 	}
 	f.values[infoField] = about.json()

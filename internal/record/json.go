@@ -46,9 +46,13 @@ func (d *Decoder) json(value []byte) *Rejection {
 
 // read reads a JSON object with the decoder's scratch vector.
 func (d *Decoder) read(f *fields, value []byte, stream string) *Rejection {
-	bad := f.read(value, stream, d.scratch)
+	s := scanner{b: value}
+	ok := f.read(&s, stream, d.scratch) && s.end()
 	d.scratch = f.vector[:0]
-	return bad
+	if ok {
+		return nil
+	}
+	return s.bad
 }
 
 // cloudEvent decodes a value that must be a CloudEvent in structured mode.
