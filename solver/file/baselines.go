@@ -49,15 +49,16 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	}
 	similar := similarities(lists, nearby(&l.points))
 	graph, class := similar.graph, similar.in(l.class)
+	weight := l.evidenceWeight()
 	var x []float32
 	told := s.progress("spreading labels")
 	switch method {
 	case "poisson":
-		x, err = newPoisson(graph).poisson(ctx, class, 0, l.k, told)
+		x, err = newPoisson(graph, weight).poisson(ctx, class, 0, l.k, told)
 	default:
-		x, err = newHarmonic(graph, class, 0).classes(ctx, class, 0, l.k, nil, told)
+		x, err = newHarmonic(graph, class, weight).classes(ctx, class, 0, l.k, nil, told)
 		if err == nil && method == "zero-mean-laplace" {
-			lessMean(x, slices.Repeat([]float32{1}, l.all), degrees(graph), l.k)
+			lessMean(x, degrees(graph), l.k)
 		}
 	}
 	if err != nil {

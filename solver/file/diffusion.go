@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// system is (D + decay D + held - W) x = b over a graph, for several right sides at once. The matrix is
-// symmetric and positive definite.
+// system is ((1 + weight) D - W) x = b over a graph, for several right sides at once. The matrix is symmetric
+// and positive definite.
 type system struct {
 	graph    *index.Affinity
 	diagonal []float32 // of the whole matrix
@@ -107,25 +107,22 @@ func (s *system) times(q, x []float32, from, to, k int) {
 	}
 }
 
-// decay keeps values finite in a part of the graph that has labels of some classes only: without it the
-// solution there is not defined.
-const decay = 1e-3
-
 // leastDegree is used for a row without neighbours.
 const leastDegree = 1e-6
 
-// newPoisson returns the system of Poisson learning, (1 + decay) D - W.
-func newPoisson(graph *index.Affinity) *system {
+// newPoisson returns the system of Poisson learning. The weight keeps values finite in a part of the graph
+// that has labels of some classes only.
+func newPoisson(graph *index.Affinity, weight float32) *system {
 	s := &system{graph: graph, diagonal: degrees(graph)}
 	for p, degree := range s.diagonal {
-		s.diagonal[p] = (1 + decay) * max(degree, leastDegree)
+		s.diagonal[p] = (1 + weight) * max(degree, leastDegree)
 	}
 	return s
 }
 
 // poisson returns the solution of Poisson learning for classes [from, to), a value for each row and class:
-// each labelled row is a source of its class and a sink of the others, (L + decay D) x = sum_l (y_l - mean y)
-// delta_l. class is -1 for a row without a label.
+// each labelled row is a source of its class and a sink of the others, (L + weight D) x = sum_l (y_l -
+// mean y) delta_l. class is -1 for a row without a label.
 func (s *system) poisson(ctx context.Context, class []int32, from, to int, told progress) ([]float32, error) {
 	n, k := s.graph.N(), to-from
 	mean, labelled := make([]float32, k), float32(0)
@@ -151,25 +148,23 @@ func (s *system) poisson(ctx context.Context, class []int32, from, to int, told 
 }
 
 // harmonic is the system in which labelled rows keep their class and every other row is the mean of its
-// neighbours, drawn to 0 by decay and to its evidence by weight, both relative to its degree.
+// neighbours, drawn to its evidence by weight, relative to its degree.
 type harmonic struct {
 	system
 	weight float32
 }
 
 func newHarmonic(graph *index.Affinity, class []int32, weight float32) *harmonic {
-	s := &harmonic{weight: weight, system: system{
-		graph: graph, diagonal: degrees(graph), fixed: make([]bool, len(class)),
-	}}
-	for p, degree := range s.diagonal {
-		s.diagonal[p] = (1 + decay + weight) * max(degree, leastDegree)
-		s.fixed[p] = class[p] >= 0
+	s := &harmonic{weight: weight, system: *newPoisson(graph, weight)}
+	s.fixed = make([]bool, len(class))
+	for p, y := range class {
+		s.fixed[p] = y >= 0
 	}
 	return s
 }
 
-// classes solves for classes [from, to). said is the evidence, a value for each row and class, and is
-// overwritten; nil: none.
+// classes solves for classes [from, to). said is the evidence, a value for each row and class and 0 at fixed
+// rows, and is overwritten; nil: none.
 func (s *harmonic) classes(ctx context.Context, class []int32, from, to int, said []float32, told progress,
 ) ([]float32, error) {
 	n, k := s.graph.N(), to-from
@@ -182,9 +177,7 @@ func (s *harmonic) classes(ctx context.Context, class []int32, from, to int, sai
 		if class[p] >= 0 {
 			continue
 		}
-		own, degree := said[p*k:p*k+k], s.diagonal[p]/(1+decay+s.weight)
-		kernel.Axpy(s.weight*degree, own, b[p*k:p*k+k])
-		kernel.Scale(s.weight/(s.weight+decay), own) // x without neighbours
+		kernel.Axpy(s.weight/(1+s.weight)*s.diagonal[p], said[p*k:p*k+k], b[p*k:p*k+k])
 		columns, weights := s.graph.Row(p)
 		for j, q := range columns {
 			if holds(q) {
@@ -201,37 +194,28 @@ func (s *harmonic) classes(ctx context.Context, class []int32, from, to int, sai
 	return x, err
 }
 
-// mass returns the sum of each row's values over all classes, given that its evidence sums to 1.
-func (s *harmonic) mass(ctx context.Context, class []int32) ([]float32, error) {
-	one, said := make([]int32, len(class)), make([]float32, len(class))
+// reach returns the share of labels in what arrives at each row; the rest is its evidence.
+func (s *harmonic) reach(ctx context.Context, class []int32) ([]float32, error) {
+	one := make([]int32, len(class))
 	for p, y := range class {
-		if one[p] = min(y, 0); y < 0 {
-			said[p] = 1
-		}
+		one[p] = min(y, 0)
 	}
-	return s.classes(ctx, one, 0, 1, said, func(int, int) {})
+	return s.classes(ctx, one, 0, 1, nil, func(int, int) {})
 }
 
-// lessMean subtracts from each value its class's part of the mass of its row, which protects small classes
-// from large ones. A class's part is its share of all mass, weighted by degree. With mass 1 everywhere it is
-// the class's mean.
-func lessMean(x, mass, degree []float32, k int) {
-	total := sums(mass, degree, 1)[0]
-	part := sums(x, degree, k)
-	for i := range x {
-		x[i] -= mass[i/k] * float32(part[i%k]/max(total, 1e-30))
-	}
-}
-
-// sums returns the sums of the k columns of x, with its rows weighted.
-func sums(x, weights []float32, k int) []float64 {
-	out := make([]float64, k)
-	for p, w := range weights {
+// lessMean subtracts from each value the mean of its class, weighted by degree, which protects small classes
+// from large ones.
+func lessMean(x, degree []float32, k int) {
+	total, mean := 0., make([]float64, k)
+	for p, w := range degree {
+		total += float64(w)
 		for c, v := range x[p*k : p*k+k] {
-			out[c] += float64(w) * float64(v)
+			mean[c] += float64(w) * float64(v)
 		}
 	}
-	return out
+	for i := range x {
+		x[i] -= float32(mean[i%k] / max(total, 1e-30))
+	}
 }
 
 // largest returns the column of the largest value of each row, the first among equals.

@@ -9,8 +9,17 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// evidenceWeight is the weight of the evidence of all rows together, relative to that of the labels.
-const evidenceWeight = .03
+// evidenceWeight returns the weight of the evidence of a row, relative to its degree: that of all rows
+// together is .03 of the weight of the labels.
+func (l *loaded) evidenceWeight() float32 {
+	labelled := 0
+	for _, y := range l.class {
+		if y >= 0 {
+			labelled++
+		}
+	}
+	return .03 * float32(labelled) / float32(l.all)
+}
 
 // evidence gives each row classes by distance alone: softmax(-a) from the prototypes of the labelled rows.
 // It counts for little where labels arrive over the graph, and decides where none does. Its rows are in
@@ -30,13 +39,11 @@ func (l *loaded) newEvidence(class []int32, similar similarity, settings solver.
 	k := l.k
 	e := &evidence{
 		points: &l.points, order: similar.order, class: similar.in(class), psi: make([]float32, k),
-		total: make([]float32, l.all),
+		total: make([]float32, l.all), weight: l.evidenceWeight(),
 	}
 	var count []float32
 	e.scaled, count = classSums(e.points, class, k)
-	labelled := float32(0)
 	for c, n := range count {
-		labelled += n
 		row := e.scaled.Row(c)
 		if n == 0 {
 			e.psi[c] = float32(math.Inf(1))
@@ -49,7 +56,6 @@ func (l *loaded) newEvidence(class []int32, similar similarity, settings solver.
 			e.psi[c] = float32(settings.Tau * psi)
 		}
 	}
-	e.weight = evidenceWeight * labelled / float32(l.all)
 	eachChunk(l.all, func(_, from, to int) {
 		scores := e.scores(from, to, 0, k)
 		for i := from; i < to; i++ {

@@ -27,16 +27,14 @@ func (l *loaded) spreadLabels(
 	said := l.newEvidence(ranked, similar, settings)
 	graph, class := similar.graph, said.class
 	degree := degrees(graph)
-	even, drawn := newHarmonic(graph, class, said.weight), newPoisson(graph)
-	total, err := even.mass(ctx, class)
+	even, drawn := newHarmonic(graph, class, said.weight), newPoisson(graph, said.weight)
+	labels, err := even.reach(ctx, class)
 	if err != nil {
 		return nil, nil, err
 	}
 	reach = make([]float32, l.all)
-	alone := said.weight / (said.weight + decay) // what arrives where no label does
-	for i, m := range total {
-		labels := max(0, (m-alone)/(1-alone))
-		reach[similar.order[i]] = labels / (labels + alone)
+	for i, share := range labels {
+		reach[similar.order[i]] = min(max(share, 0), 1)
 	}
 	answer = make([]int32, l.all)
 	best := make([]float32, l.all)
@@ -54,7 +52,7 @@ func (l *loaded) spreadLabels(
 		if err != nil {
 			return nil, nil, err
 		}
-		lessMean(x, total, degree, k)
+		lessMean(x, degree, k)
 		y, err := drawn.poisson(ctx, class, from, to, part(1))
 		if err != nil {
 			return nil, nil, err
