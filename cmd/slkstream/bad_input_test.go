@@ -23,7 +23,7 @@ func TestOutputOfAClosedPipe(t *testing.T) {
 	input, _, _ := saveBlobs(t, 3000, 8, 3, 1)
 	for _, line := range []string{"config", "version", "label --input " + input + " --k 3 --output -"} {
 		var messages bytes.Buffer
-		if code := execute(context.Background(), strings.Fields(line), nil, closedPipe{},
+		if code := execute(context.Background(), strings.Fields(line), closedPipe{},
 			&messages); code != exitDone {
 			t.Errorf("%s: exit %d: %s", line, code, messages.String())
 		}
@@ -39,7 +39,7 @@ func TestFullDisk(t *testing.T) {
 	defer full.Close()
 	input, _, _ := saveBlobs(t, 3000, 8, 3, 1)
 	var messages bytes.Buffer
-	code := execute(context.Background(), strings.Fields("label --input "+input+" --k 3 --output -"), nil, full,
+	code := execute(context.Background(), strings.Fields("label --input "+input+" --k 3 --output -"), full,
 		&messages)
 	if code != exitFailed || !strings.Contains(messages.String(), "no space left on device") ||
 		strings.Contains(messages.String(), "goroutine") {
@@ -81,7 +81,7 @@ func TestPortTaken(t *testing.T) {
 	defer taken.Close()
 	dir, _ := embedded(t)
 	var messages bytes.Buffer
-	code := execute(context.Background(), strings.Fields("run --in a --out b --embedded-dir "+dir+" --listen "+taken.Addr().String()), nil, io.Discard, &messages)
+	code := execute(context.Background(), strings.Fields("run --in a --out b --embedded-dir "+dir+" --listen "+taken.Addr().String()), io.Discard, &messages)
 	if code != exitFailed || !strings.Contains(messages.String(), "listen") ||
 		!strings.Contains(messages.String(), taken.Addr().String()) {
 		t.Errorf("exit %d: %s", code, messages.String())

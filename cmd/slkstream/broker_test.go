@@ -16,7 +16,7 @@ func TestBrokerServesUntilStopped(t *testing.T) {
 	var messages strings.Builder
 	code := make(chan int)
 	go func() {
-		code <- execute(ctx, []string{"broker", "--embedded-dir", t.TempDir()}, strings.NewReader(""), out,
+		code <- execute(ctx, []string{"broker", "--embedded-dir", t.TempDir()}, out,
 			&messages)
 		out.Close()
 	}()

@@ -55,7 +55,7 @@ func (d command) build() *cobra.Command {
 		console := newConsole(cmd.ErrOrStderr())
 		of := &call{
 			Config: c, Args: args, Log: newLogger(console, c.General.Level(), c.General.LogJSON()),
-			In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: console, console: console,
+			Out: cmd.OutOrStdout(), Err: console, console: console,
 		}
 		defer of.end()
 		ctx := cmd.Context()
@@ -155,12 +155,11 @@ func flagError(command string, err error) error {
 	return usageError{err}
 }
 
-// call is one invocation of a command: its settings, loaded and validated, and its input and output.
+// call is one invocation of a command: its settings, loaded and validated, and its output.
 type call struct {
 	Config *config.Config
 	Args   []string
 	Log    *slog.Logger
-	In     io.Reader
 	Out    io.Writer // results
 	Err    io.Writer // messages; logs go through Log
 

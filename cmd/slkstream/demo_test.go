@@ -38,7 +38,7 @@ func startDemo(t *testing.T, arguments ...string) *demoRun {
 		code: make(chan int, 1),
 	}
 	go func() {
-		d.code <- execute(ctx, append([]string{"demo", "--rate", "400"}, arguments...), strings.NewReader(""), out,
+		d.code <- execute(ctx, append([]string{"demo", "--rate", "400"}, arguments...), out,
 			d.messages)
 		out.Close()
 	}()

@@ -124,7 +124,7 @@ func TestFeedAtARate(t *testing.T) {
 	var messages bytes.Buffer
 	began := time.Now()
 	go func() {
-		done <- execute(ctx, strings.Fields("feed --embedded-dir "+dir+" --input "+input+" --key cam --out embeddings --rate 100 --loop"), nil, &bytes.Buffer{}, &messages)
+		done <- execute(ctx, strings.Fields("feed --embedded-dir "+dir+" --input "+input+" --key cam --out embeddings --rate 100 --loop"), &bytes.Buffer{}, &messages)
 	}()
 	for client.Ensure(context.Background(), topic.Description{Name: "embeddings", Partitions: 4}) != nil {
 		time.Sleep(10 * time.Millisecond)
@@ -210,7 +210,7 @@ func TestStageEndToEnd(t *testing.T) {
 	done := make(chan int, 1)
 	var messages bytes.Buffer
 	go func() {
-		done <- execute(ctx, strings.Fields("run --in embeddings --out results --listen= --support "+support+" --embedded-dir "+dir), nil, &bytes.Buffer{}, &messages)
+		done <- execute(ctx, strings.Fields("run --in embeddings --out results --listen= --support "+support+" --embedded-dir "+dir), &bytes.Buffer{}, &messages)
 	}()
 	for client.Ensure(context.Background(), topic.Description{Name: "results", Partitions: 4}) != nil {
 		time.Sleep(10 * time.Millisecond)

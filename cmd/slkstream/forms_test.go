@@ -206,7 +206,7 @@ func stageOfForms(t *testing.T, forms []form, args ...string) {
 		done <- execute(ctx, append([]string{
 			"run", "--brokers", strings.Join(brokers, ","), "--in", in, "--out", out, "--group", out, "--listen=",
 			"--support", support, "--episode-idle", "300ms",
-		}, args...), nil, &bytes.Buffer{}, &messages)
+		}, args...), &bytes.Buffer{}, &messages)
 	}()
 	t.Cleanup(func() { // also if results never come
 		stop()

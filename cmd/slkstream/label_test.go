@@ -319,7 +319,7 @@ func TestLabelStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var out, messages bytes.Buffer
-	code := execute(ctx, strings.Fields("label --input "+input+" --k 4 --output "+output), nil, &out, &messages)
+	code := execute(ctx, strings.Fields("label --input "+input+" --k 4 --output "+output), &out, &messages)
 	left, err := os.ReadDir(filepath.Dir(output))
 	if code != exitFailed || err != nil || len(left) != 0 {
 		t.Errorf("exit %d, left %v: %s", code, left, messages.String())

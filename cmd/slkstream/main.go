@@ -51,7 +51,7 @@ func main() {
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error to a write, so that commands can clean up
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // after the first signal, a second one ends the process at once
-	os.Exit(execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // Exit codes.
@@ -70,10 +70,9 @@ func (e usageError) Unwrap() error { return e.error }
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // execute runs one command line and returns its exit code.
-func execute(ctx context.Context, args []string, in io.Reader, out, messages io.Writer) int {
+func execute(ctx context.Context, args []string, out, messages io.Writer) int {
 	root := newRootCommand()
 	root.SetArgs(args)
-	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(messages)
 	err := root.ExecuteContext(ctx)

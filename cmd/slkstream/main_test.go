@@ -11,7 +11,7 @@ import (
 func runLine(t *testing.T, args ...string) (code int, out, messages string) {
 	t.Helper()
 	var o, m bytes.Buffer
-	code = execute(context.Background(), args, strings.NewReader(""), &o, &m)
+	code = execute(context.Background(), args, &o, &m)
 	return code, o.String(), m.String()
 }
 

@@ -41,7 +41,7 @@ func TestPageOfRun(t *testing.T) {
 			"run", "--embedded-dir", dir, "--in", "digits", "--out", "named", "--labels", "lessons", "--episode-size",
 			"20",
 			"--listen", address, "--now", "at-once", "--images", "pictures.example", "--log-level", "warn",
-		}, strings.NewReader(""), io.Discard, &messages)
+		}, io.Discard, &messages)
 	}()
 	t.Cleanup(func() {
 		stop()

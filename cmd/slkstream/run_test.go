@@ -25,7 +25,7 @@ func TestStoppedWhileItStarts(t *testing.T) {
 		"run", "--in", "in", "--out", "out", "--support", support, "--embedded-dir", t.TempDir(),
 		"--listen", "",
 	}
-	if code := execute(ctx, args, nil, &bytes.Buffer{}, &messages); code != exitDone {
+	if code := execute(ctx, args, &bytes.Buffer{}, &messages); code != exitDone {
 		t.Errorf("exit %d: %s", code, messages.String())
 	}
 }

@@ -30,7 +30,7 @@ func TestSimilarAsksSeveralStages(t *testing.T) {
 	run := func(want int, arguments ...string) string {
 		t.Helper()
 		var out, messages bytes.Buffer
-		if code := execute(t.Context(), append([]string{"similar"}, arguments...), strings.NewReader(""), &out, &messages); code != want {
+		if code := execute(t.Context(), append([]string{"similar"}, arguments...), &out, &messages); code != want {
 			t.Fatalf("%v: exit %d: %s", arguments, code, messages.String())
 		}
 		return out.String() + messages.String()
