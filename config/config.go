@@ -72,21 +72,19 @@ var (
 	deadLetters = []string{"dead list", "dead show", "dead replay"}
 	labelTopic  = []string{"labels list", "labels history", "labels export"}
 	orders      = []string{"pause", "resume", "skip"}
+	states      = []string{"state show", "state reset", "state discard", "state export", "state import"}
 	checked     = with(live, "check") // check takes the settings that it tests
-	onKafka     = with(with(with(checked, deadLetters...), orders...), "feed", "teach", "forget", "labels list",
-		"labels history", "labels export", "tail", "audit", "state show", "state reset", "state discard",
-		"state export", "state import")
+	onKafka     = slices.Concat(checked, deadLetters, orders, []string{"feed", "teach", "forget"}, labelTopic,
+		[]string{"tail", "audit"}, states)
 	stage     = with(checked, "demo") // the stage, whatever its feed
 	measuring = []string{
 		"eval fewshot", "eval file", "eval cluster", "eval index", "tune", "eval stream", "eval paper",
 	}
-	searching = with(stage, "label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper",
-		"eval file", "eval index")
-	every = with(with(with(with(searching, deadLetters...), labelTopic...), orders...), "feed", "teach",
-		"forget", "tail",
-		"broker", "sample",
-		"state show", "state reset", "state discard", "state export", "state import", "similar", "health",
-		"version")
+	every = slices.Concat(stage, []string{
+		"label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper", "eval file",
+		"eval index",
+	}, deadLetters, labelTopic, orders, []string{"feed", "teach", "forget", "tail", "broker", "sample"}, states,
+		[]string{"similar", "health", "version"})
 )
 
 func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }

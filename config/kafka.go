@@ -118,7 +118,6 @@ type Topics struct {
 
 func (t *Topics) settings() []definition {
 	holding := with(checked, "forget") // commands that use all topics that hold names
-	states := []string{"state show", "state reset", "state discard", "state export", "state import"}
 	return []definition{
 		define("in", &t.In, checked, nil,
 			"topic of embeddings; repeatable").example("TOPIC").
