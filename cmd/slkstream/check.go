@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,115 +129,106 @@ func (k *checker) brokers(ctx context.Context) bool {
 	return true
 }
 
-// wanted is a topic and the properties it must have.
-type wanted struct {
-	setting, name string
-	compacted     bool
-	atLeast       bool // it needs as many partitions as the input
-	reads, writes bool // the stage's operations on it
-}
-
 func (k *checker) topics(ctx context.Context) {
 	k.exists = map[string]bool{}
 	t := &k.config.Topics
 	for _, in := range t.In {
-		if n := k.topic(ctx, wanted{setting: "in", name: in, reads: true}, k.config.Check.Partitions); n > 0 {
+		if n := k.topic(ctx, config.Own{Setting: "in", Name: in}, k.config.Check.Partitions); n > 0 {
 			k.inputs, k.partitions = append(k.inputs, in), max(k.partitions, n)
 		}
 	}
 	for _, own := range t.Own() {
-		labels, state := own.Setting == "labels", own.Setting == "state"
 		partitions := max(k.partitions, 1)
-		if labels {
+		if own.Setting == "labels" {
 			partitions = 1
 		}
-		k.topic(ctx, wanted{
-			setting: own.Setting, name: own.Name, compacted: labels || state, atLeast: state,
-			reads: labels || state, writes: !labels,
-		}, partitions)
+		k.topic(ctx, own, partitions)
 	}
 }
 
 // topic tests one topic, creating it if asked to, and returns its number of partitions.
-func (k *checker) topic(ctx context.Context, w wanted, partitions int) int {
+func (k *checker) topic(ctx context.Context, own config.Own, partitions int) int {
+	setting, name := own.Setting, own.Name
+	compacted := setting == "labels" || setting == "state"
 	var d topic.Description
 	ask := func() error {
 		return within(ctx, func(ctx context.Context) (err error) {
-			d, err = k.client.Describe(ctx, w.name)
+			d, err = k.client.Describe(ctx, name)
 			return err
 		})
 	}
 	err := ask()
 	made := ""
 	if errors.Is(err, kafka.UnknownTopicOrPartition) && k.config.Check.Create {
-		wish := topic.Description{Name: w.name, Partitions: partitions, Replicas: k.config.Check.Replicas}
-		if w.compacted {
+		wish := topic.Description{Name: name, Partitions: partitions, Replicas: k.config.Check.Replicas}
+		if compacted {
 			wish.Settings = topic.StateSettings()
 		}
 		if err = within(ctx, func(ctx context.Context) error { return k.client.Create(ctx, wish) }); err != nil {
-			k.fault(w.setting+" replicas", "topic %s cannot be made: %v", w.name, err)
+			k.fault(setting+" replicas", "topic %s cannot be made: %v", name, err)
 			return 0
 		}
 		made, err = ", made now", ask()
 	}
 	switch {
 	case errors.Is(err, kafka.UnknownTopicOrPartition):
-		k.fault(w.setting+" create", "topic %s does not exist", w.name)
+		k.fault(setting+" create", "topic %s does not exist", name)
 		return 0
 	case errors.Is(err, kafka.TopicAuthorizationFailed):
-		k.fault(w.setting+" sasl-user", "topic %s: no right to describe it, or it does not exist", w.name)
+		k.fault(setting+" sasl-user", "topic %s: no right to describe it, or it does not exist", name)
 		return 0
 	case err != nil:
-		k.fault(w.setting, "topic %s: %v", w.name, err)
+		k.fault(setting, "topic %s: %v", name, err)
 		return 0
 	}
-	k.exists[w.name] = true
+	k.exists[name] = true
 	if d.Settings == nil {
 		k.warn("topic %s: no right to see its settings (DescribeConfigs): whether it is compacted is not known",
-			w.name)
+			name)
 	}
 	policy, told := d.Settings["cleanup.policy"]
-	if told && w.compacted && !strings.Contains(policy, "compact") && k.config.Check.Compact {
-		err := within(ctx, func(ctx context.Context) error { return k.client.Compact(ctx, w.name) })
+	if told && compacted && !strings.Contains(policy, "compact") && k.config.Check.Compact {
+		err := within(ctx, func(ctx context.Context) error { return k.client.Compact(ctx, name) })
 		if err != nil {
-			k.fault(w.setting, "%v", err)
+			k.fault(setting, "%v", err)
 		} else {
 			policy, made = "compact", ", compacted now"
 		}
 	}
-	if told && w.compacted != strings.Contains(policy, "compact") {
-		k.fault(w.setting, "topic %s has cleanup.policy %s: %s", w.name, policy, map[bool]string{
+	if told && compacted != strings.Contains(policy, "compact") {
+		k.fault(setting, "topic %s has cleanup.policy %s: %s", name, policy, map[bool]string{
 			true:  "it must be compact, or what it holds is deleted; --compact sets it",
 			false: "records of one key would replace each other, it must not be compact",
-		}[w.compacted])
+		}[compacted])
 	}
-	if w.atLeast && d.Partitions < k.partitions {
-		k.fault(w.setting, "topic %s has %d partitions, the input %d: it needs as many", w.name, d.Partitions,
+	if setting == "state" && d.Partitions < k.partitions {
+		k.fault(setting, "topic %s has %d partitions, the input %d: it needs as many", name, d.Partitions,
 			k.partitions)
 	}
-	k.rights(ctx, w)
-	k.good("topic %s: %d partitions, %d replicas%s", w.name, d.Partitions, d.Replicas, made)
+	k.rights(ctx, setting, name)
+	k.good("topic %s: %d partitions, %d replicas%s", name, d.Partitions, d.Replicas, made)
 	return d.Partitions
 }
 
 // rights tests that the stage is authorised for its operations on a topic.
-func (k *checker) rights(ctx context.Context, w wanted) {
+func (k *checker) rights(ctx context.Context, setting, name string) {
+	settings := setting + " sasl-user"
 	var rights topic.Rights
 	err := within(ctx, func(ctx context.Context) (err error) {
-		rights, err = k.client.Rights(ctx, w.name)
+		rights, err = k.client.Rights(ctx, name)
 		return err
 	})
 	switch {
 	case err != nil:
-		k.fault(w.setting+" sasl-user", "topic %s: %v", w.name, err)
+		k.fault(settings, "topic %s: %v", name, err)
 	case !rights.Known:
-		k.warn("topic %s: the brokers do not tell the rights to it", w.name)
+		k.warn("topic %s: the brokers do not tell the rights to it", name)
 	default:
-		if w.reads && !rights.Read {
-			k.fault(w.setting+" sasl-user", "topic %s: no right to read it", w.name)
+		if slices.Contains([]string{"in", "labels", "state"}, setting) && !rights.Read {
+			k.fault(settings, "topic %s: no right to read it", name)
 		}
-		if w.writes && !rights.Write {
-			k.fault(w.setting+" sasl-user", "topic %s: no right to write it", w.name)
+		if setting != "in" && setting != "labels" && !rights.Write {
+			k.fault(settings, "topic %s: no right to write it", name)
 		}
 	}
 }
