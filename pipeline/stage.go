@@ -317,6 +317,7 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 	defer s.partitions.Release(tp)
 	outage := s.client.Outage(s.log, "taking over "+tp.String())
 	for ctx.Err() == nil {
+		began := time.Now()
 		claimed, err := s.hold(ctx, a, progress, outage)
 		switch {
 		case err == nil, ctx.Err() != nil:
@@ -340,7 +341,7 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 			s.warned.Once("blocked "+tp.String(), func(int) {
 				s.log.Error("partition not taken over", "topic", a.Topic, "partition", a.Partition, "error", err, "do", health.Remedy(err))
 			})
-			_ = topic.Pause(ctx, 5*time.Second) // each try reads the state again
+			_ = topic.Pause(ctx, max(5*time.Second, 10*time.Since(began))) // each try reads all of the state
 			continue
 		}
 		if claimed || !topic.Temporary(err) { // otherwise the coordinator is not ready or a leader moves
