@@ -59,14 +59,10 @@ func (v *said) read(i int, row []float32) {
 // mostLeftOut bounds the labelled rows by which class vectors are judged.
 const mostLeftOut = 2000
 
-// independent is the share of the class vectors' evidence that the descent counts. Neighbours and the other
-// rows of a class repeat the rest, which a labelled row alone does not show.
-const independent = .3
-
-// judgeVectors returns the weight of the class vectors' evidence: the one of four that makes the labels of
-// the labelled rows most likely, each row left out of the mean of its class. A class without another row has
-// the mean of all; without labelled rows the weight is 1.
-func (l *loaded) judgeVectors(settings solver.Settings) float64 {
+// judgeVectors says whether the class vectors' evidence counts: if it makes the labels of the labelled rows
+// more likely, each row left out of the mean of its class. A class without another row has the mean of all;
+// without labelled rows it counts.
+func (l *loaded) judgeVectors(settings solver.Settings) bool {
 	k, d := l.k, l.points.D
 	class := l.class[:l.all-l.said.made]
 	sums, count := classSums(&l.points, class, k)
@@ -78,10 +74,9 @@ func (l *loaded) judgeVectors(settings solver.Settings) float64 {
 		}
 	}
 	if len(labelled) == 0 {
-		return independent
+		return true
 	}
-	weights := [...]float64{0, .1, .3, 1}
-	var likely [len(weights)]float64
+	more := 0. // log likelihood with the evidence, less that without
 	scores, both, mean := make([]float32, k), make([]float32, k), make([]float32, d)
 	for at := 0; at < len(labelled); at += max(1, len(labelled)/mostLeftOut) {
 		p := int(labelled[at])
@@ -98,19 +93,11 @@ func (l *loaded) judgeVectors(settings solver.Settings) float64 {
 				scores[c] = float32(settings.Tau * (2*by*float64(kernel.Dot(mean, row)/n) - psi))
 			}
 		}
-		for i, w := range weights {
-			copy(both, scores)
-			kernel.Axpy(float32(w), l.said.values[p*k:p*k+k], both)
-			likely[i] += float64(both[own] - logSumExp(both))
-		}
+		copy(both, scores)
+		kernel.Axpy(float32(1/settings.WS), l.said.values[p*k:p*k+k], both)
+		more += float64(both[own] - logSumExp(both) - scores[own] + logSumExp(scores))
 	}
-	best := 0
-	for i := range weights {
-		if likely[i] > likely[best] {
-			best = i
-		}
-	}
-	return independent * weights[best]
+	return more > 0
 }
 
 // represent returns the problem with a labelled row beside the file for each class that has none: its vector,

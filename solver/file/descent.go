@@ -37,7 +37,8 @@ func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity
 		p.Labels = l.class
 	}
 	if l.said != nil {
-		kernel.Scale(float32(l.regime.vectors/settings.Lambda), l.said.values)
+		// a row's own evidence weighs less than a labelled row, which neighbours and class repeat
+		kernel.Scale(float32(1/(settings.WS*settings.Lambda)), l.said.values)
 		p.Evidence = l.said.values
 	}
 	if r.Coherence > 0 {

@@ -35,7 +35,7 @@ type regime struct {
 	known     bool
 	manifold  bool
 	coherence float64
-	vectors   float64 // by how much class vectors count
+	vectors   bool // class vectors count
 }
 
 // solveAs labels the rows, and also returns the class that each was given, -1 for none. It fills in of unless
@@ -100,7 +100,8 @@ func (s *Settings) progress(stage string) progress {
 }
 
 // labels solves a file with labelled rows: it spreads labels over the graph, learns a metric from the answer,
-// spreads the labels again, and descends from there; with few labels from communities too.
+// spreads the labels again, and descends from there; if a class is many rows side by side, from communities
+// too.
 func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	lists, err := l.search(ctx, s)
 	if err != nil {
@@ -110,7 +111,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	if l.said != nil && !l.known {
 		l.regime.vectors = l.judgeVectors(settings)
 	}
-	if l.regime.vectors == 0 {
+	if !l.regime.vectors {
 		l.said = nil
 	}
 	if settings.MetricRank > 0 && settings.MetricShrink < 1 {
@@ -141,7 +142,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	s.progress("graph")(0, 1) // only now: while labels spread there is no memory for it
 	graph := l.affinity(lists, l.class, settings.Rho, r.Coherence)
 	starts := [][]int32{answer}
-	if l.fewLabels() {
+	if l.manifold && l.k <= fewClasses { // communities may be more informative than spread labels
 		if matched := l.byClusters(similar, answer, s.Seed); matched != nil {
 			starts = [][]int32{matched}
 		} else if other := l.byCommunities(similar, answer, s.Seed); other != nil {
@@ -159,24 +160,9 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 	return l.project(r)
 }
 
-// A file is solved from communities too if it has fewer than fewLabelled labelled rows (with as many, most
-// communities hold one), and at most fewClasses classes, as two answers for all rows must fit into memory.
-const (
-	fewLabelled = 400
-	fewClasses  = 64
-)
-
-// fewLabels says whether communities may be more informative than spread labels: if labels are few and a
-// class is many rows side by side.
-func (l *loaded) fewLabels() bool {
-	labelled := 0
-	for _, y := range l.class {
-		if y >= 0 {
-			labelled++
-		}
-	}
-	return labelled < fewLabelled && l.k <= fewClasses && l.manifold
-}
+// fewClasses bounds the classes of a file that is solved from a second start, as two answers for all rows
+// must fit into memory.
+const fewClasses = 64
 
 // agreeing is the share of labelled rows that the clusters of a file must get right to be its start. On MNIST
 // with one label a class they do in all seeds seen, and R would take the spread labels in one of five, .82
