@@ -237,8 +237,8 @@ func TestStageEndToEnd(t *testing.T) {
 func TestTeachRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for name, row := range map[string]struct{ content, says string }{
-		"unnamed.jsonl":  {`{"vector":[1,2],"label":"milk"}`, "row 0 has no id"},
-		"nameless.jsonl": {`{"id":"a","vector":[1,2]}`, "row 0 has no label"},
+		"unnamed.jsonl":  {`{"vector":[1,2],"label":"milk"}`, "line 1 has no id"},
+		"nameless.jsonl": {`{"id":"a","vector":[1,2]}`, "line 1 has no label"},
 		"broken.jsonl":   {`{"id":"a",`, "line 1"},
 	} {
 		path := filepath.Join(dir, name)

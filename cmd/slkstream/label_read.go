@@ -152,7 +152,7 @@ func (f *labelledFile) readClassVectors(path string) (map[int32][]float32, error
 			of.Label = strconv.Itoa(row)
 		}
 		if of.Label == "" {
-			return fmt.Errorf("%s: row %d has no label, the class that it is the vector of", path, row)
+			return fmt.Errorf("%s: %s has no label, the class that it is the vector of", path, of.Where())
 		}
 		row++
 		y := f.class(of.Label)

@@ -153,7 +153,7 @@ func TestLabelRefuses(t *testing.T) {
 		{"--input " + bad + " --k 2 --output " + out + ".jsonl", exitFailed, "bad.jsonl: line 3"},
 		{
 			"--input " + input + " --support " + bad + " --output " + out + ".jsonl", exitFailed,
-			"row 1 has no label",
+			"line 2 has no label",
 		},
 		{
 			"--input " + input + " --support " + other + " --support-labels " + labels + " --output " + out + ".npy",
@@ -240,7 +240,7 @@ func TestLabelByClassVectors(t *testing.T) {
 	}
 	for name, says := range map[string]string{
 		"twice.jsonl":   "two vectors of class",
-		"unnamed.jsonl": "row 0 has no label",
+		"unnamed.jsonl": "line 1 has no label",
 		"none.jsonl":    "no rows",
 		"short.jsonl":   `class "a" has 2 numbers, the rows have 16`,
 	} {

@@ -35,7 +35,7 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 			case label == "" && isNPY(path):
 				return fmt.Errorf("%s has no labels: give their file as --support-labels", path)
 			case label == "":
-				return fmt.Errorf("%s: row %d has no label", path, at)
+				return fmt.Errorf("%s: %s has no label", path, row.Where())
 			}
 			examples = append(examples, stream.Example{
 				ID: cmp.Or(row.ID, fmt.Sprintf("%s:%d", path, at)), Label: label,

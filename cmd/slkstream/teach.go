@@ -35,12 +35,12 @@ func teach(ctx context.Context, c *call) error {
 	err := eachRow(path, columns(c.Config), func(row table.Row) error {
 		switch {
 		case row.ID == "":
-			return fmt.Errorf("%s: row %d has no id, by which it could be corrected or forgotten", path, len(records))
+			return fmt.Errorf("%s: %s has no id, by which it could be corrected or forgotten", path, row.Where())
 		case change.Forget:
 			records = append(records, record.Forget(labels, row.ID))
 			return nil
 		case row.Label == "":
-			return fmt.Errorf("%s: row %d has no label", path, len(records))
+			return fmt.Errorf("%s: %s has no label", path, row.Where())
 		}
 		e := record.Example{ID: row.ID, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector}
 		if e.By = change.By; e.By != "" {

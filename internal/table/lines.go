@@ -77,7 +77,7 @@ func (l *lines) next() (Row, error) {
 		}
 		row := Row{
 			ID: item.ItemID, Label: item.Label, Stream: item.Stream, Model: item.Model, Vector: item.Vector,
-			Attributes: item.Attributes,
+			Attributes: item.Attributes, line: l.number,
 		}
 		if row.Stream == unnamed {
 			row.Stream = ""

@@ -27,6 +27,17 @@ type Row struct {
 	// Attributes are the row's other fields, as JSON; JSON Lines only.
 	Attributes json.RawMessage
 	Vector     []float32 // valid until the next call of Next
+
+	number int64 // from 0
+	line   int64 // JSON Lines only, from 1
+}
+
+// Where names the row as errors do: by its line, where the file has lines, else by its number.
+func (r *Row) Where() string {
+	if r.line > 0 {
+		return fmt.Sprintf("line %d", r.line)
+	}
+	return fmt.Sprintf("row %d", r.number)
 }
 
 // BadRow is the error of a row without a usable vector. Later rows can still be read.
@@ -130,6 +141,7 @@ func (s *Source) Next() (row Row, err error) {
 	switch {
 	case err == nil:
 		s.row++
+		row.number = at
 		return row, nil
 	case errors.As(err, &bad):
 		s.row++

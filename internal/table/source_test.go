@@ -177,6 +177,10 @@ func TestEveryFormReadsTheSame(t *testing.T) {
 			if name == "x.npy" {
 				want = Row{Vector: e.Vector}
 			}
+			want.number, want.line = int64(i), rows[i].line
+			if lines := name == "x.jsonl"; lines != (want.line == int64(i)+1) {
+				t.Errorf("%s: row %d is in line %d", name, i, want.line)
+			}
 			if !reflect.DeepEqual(rows[i], want) {
 				t.Errorf("%s: row %d is %v, want %v", name, i, rows[i], want)
 				break
