@@ -42,7 +42,7 @@ type Decoder struct {
 	frameName string            // of the last item, so that the items of a frame share one string
 	scratch   []float32
 	fields    fields
-	mapping   *mapping
+	scopes    []*node // of the paths; nil: none
 	// State of the record that is being decoded:
 	raw      *Raw
 	items    []Item
@@ -80,7 +80,7 @@ func NewDecoder(o Options) (*Decoder, error) {
 		return nil, fmt.Errorf("track-by %q: not record or object", o.TrackBy)
 	}
 	var err error
-	if d.mapping, err = o.Paths.mapping(); err != nil {
+	if d.scopes, err = o.Paths.scopes(); err != nil {
 		return nil, err
 	}
 	if o.Dimension < 0 || o.Dimension > mostDimension {

@@ -2,13 +2,13 @@ package record
 
 // json decodes a JSON object: one embedding, a frame that holds several, or a CloudEvent around either.
 func (d *Decoder) json(value []byte) *Rejection {
-	if d.mapping != nil {
+	if d.scopes != nil {
 		reached, bad := d.mapped(value)
 		switch {
 		case bad != nil || reached:
 			return bad
 		case !d.examples: // examples may also have the default format
-			return reject(Unreadable, "nothing at vector-field %s", d.mapping.path)
+			return reject(Unreadable, "nothing at vector-field %s", d.options.Paths.Vector)
 		}
 	}
 	f, e := &d.fields, &d.envelope

@@ -40,13 +40,6 @@ func parsePath(path string) (steps []string, err error) {
 	return steps, nil
 }
 
-// mapping is compiled Paths: the node of the record outside of lists, and one for the elements of each list
-// on the vector's path.
-type mapping struct {
-	scopes []*node
-	path   string // of the vector
-}
-
 // walk returns the node at the end of the names.
 func (p *node) walk(names []string) *node {
 	for _, name := range names {
@@ -61,8 +54,9 @@ func (p *node) walk(names []string) *node {
 	return p
 }
 
-// mapping compiles the paths; nil if there are none.
-func (p *Paths) mapping() (*mapping, error) {
+// scopes compiles the paths: the node of the record outside of lists, and one for the elements of each list
+// on the vector's path; nil if there are no paths.
+func (p *Paths) scopes() (scopes []*node, err error) {
 	paths := []struct{ name, path string }{
 		{"id", p.ID},
 		{"time", p.Time},
@@ -84,17 +78,16 @@ func (p *Paths) mapping() (*mapping, error) {
 	if err != nil {
 		return nil, fmt.Errorf("vector-field: %w", err)
 	}
-	m := &mapping{path: p.Vector}
 	starts := []int{0} // index in the vector's path where each scope starts
 	for i, step := range append(slices.Clip(vector), each) {
 		if step == each {
 			scope := &node{field: nowhere}
 			scope.walk(vector[starts[len(starts)-1]:i]).field = objectsField
-			m.scopes, starts = append(m.scopes, scope), append(starts, i+1)
+			scopes, starts = append(scopes, scope), append(starts, i+1)
 		}
 	}
-	last := len(m.scopes) - 1
-	m.scopes[last].walk(vector[starts[last]:]).field = vectorField
+	last := len(scopes) - 1
+	scopes[last].walk(vector[starts[last]:]).field = vectorField
 	for _, x := range paths {
 		if x.path == "" {
 			continue
@@ -112,7 +105,7 @@ func (p *Paths) mapping() (*mapping, error) {
 			return nil, fmt.Errorf("%s-field %q: its list is not one that vector-field %q goes through",
 				x.name, x.path, p.Vector)
 		}
-		at, field := m.scopes[scope].walk(rest), members[x.name].field
+		at, field := scopes[scope].walk(rest), members[x.name].field
 		switch {
 		case field == attributesField && begins(steps, vector):
 			return nil, fmt.Errorf("%s-field %q: the vector is in it, and would be in every result", x.name, x.path)
@@ -121,7 +114,7 @@ func (p *Paths) mapping() (*mapping, error) {
 		}
 		at.name, at.field = x.name+"-field", field
 	}
-	return m, nil
+	return scopes, nil
 }
 
 // begins says whether whole begins with the steps of part.
@@ -152,7 +145,7 @@ func (f *fields) walk(s *scanner, p *node) bool {
 func (d *Decoder) mapped(value []byte) (bool, *Rejection) {
 	w := mappedWalk{frame: frame{d: d}}
 	s := scanner{b: value}
-	if !w.scope(&s, d.mapping.scopes, fields{mapped: true}) || !s.end() {
+	if !w.scope(&s, d.scopes, fields{mapped: true}) || !s.end() {
 		return true, d.none(s.bad)
 	}
 	if !w.reached {
@@ -186,7 +179,7 @@ func (w *mappedWalk) scope(s *scanner, scopes []*node, f fields) bool {
 		case list == nil:
 			return true
 		case list[0] != '[':
-			s.bad = reject(Unreadable, "vector-field %s: no list where one should be", w.d.mapping.path)
+			s.bad = reject(Unreadable, "vector-field %s: no list where one should be", w.d.options.Paths.Vector)
 			return false
 		}
 		ok := inside.array(func(int) bool { return w.scope(&inside, scopes[1:], f) })
@@ -194,7 +187,7 @@ func (w *mappedWalk) scope(s *scanner, scopes []*node, f fields) bool {
 		return ok
 	}
 	bad, object := f.bad, int32(w.count)
-	one := len(w.d.mapping.scopes) == 1 // the record is the embedding
+	one := len(w.d.scopes) == 1 // the record is the embedding
 	if one {
 		object = -1
 	} else if s.refuse(checkObjects(w.count + 1)) {
@@ -205,7 +198,7 @@ func (w *mappedWalk) scope(s *scanner, scopes []*node, f fields) bool {
 	case f.hasVector:
 		bad = w.item(&f, object)
 	case !one:
-		bad = reject(Unreadable, "nothing at vector-field %s", w.d.mapping.path)
+		bad = reject(Unreadable, "nothing at vector-field %s", w.d.options.Paths.Vector)
 	}
 	if one {
 		return !s.refuse(bad)
