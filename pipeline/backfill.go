@@ -61,7 +61,11 @@ func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err er
 	if err := s.prepare(ctx); err != nil {
 		return false, err
 	}
-	plan, err := s.plan(ctx, b)
+	var plan *Plan
+	err = s.patiently(ctx, "planning the job", func() (err error) {
+		plan, err = s.plan(ctx, b)
+		return err
+	})
 	if err != nil {
 		return false, err
 	}
@@ -82,12 +86,13 @@ func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err er
 	}
 	s.labels.Fix(v)
 	if c := s.options.Compare; c != nil {
-		if err := c.load(ctx, s, plan); err != nil {
+		const what = "reading what was answered before"
+		if err := s.patiently(ctx, what, func() error { return c.load(ctx, s, plan) }); err != nil {
 			return false, err
 		}
 		defer func() {
 			if err == nil && ctx.Err() == nil {
-				err = c.finish(ctx, s)
+				err = s.patiently(ctx, what, func() error { return c.finish(ctx, s) })
 			}
 		}()
 	}
@@ -115,22 +120,32 @@ func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err er
 	return false, errors.Join(err, failed)
 }
 
-// left returns how many records of the plan are not committed, counted by offsets.
-func (s *Stage) left(ctx context.Context, plan *Plan) (int64, error) {
-	var left int64
-	for _, r := range plan.Ranges {
-		if r.From >= r.To {
-			continue
-		}
-		committed, err := topic.Await(ctx, s.client, s.log, "reading offsets of group "+s.options.Group, func() (int64, error) {
-			return s.client.Committed(ctx, s.options.Group, r.Topic, r.Partition)
-		})
-		if err != nil {
-			return 0, err
-		}
-		left += max(r.To-max(committed, r.From), 0)
+// patiently repeats do, which may be repeated, while its error may go away by waiting. An outage of brokers is
+// logged once, as what.
+func (s *Stage) patiently(ctx context.Context, what string, do func() error) error {
+	if err := s.client.Outage(s.log, what).Retry(ctx, nil, do); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	return left, nil
+	return nil
+}
+
+// left returns how many records of the plan are not committed, counted by offsets.
+func (s *Stage) left(ctx context.Context, plan *Plan) (left int64, err error) {
+	err = s.patiently(ctx, "reading offsets of group "+s.options.Group, func() error {
+		left = 0
+		for _, r := range plan.Ranges {
+			if r.From >= r.To {
+				continue
+			}
+			committed, err := s.client.Committed(ctx, s.options.Group, r.Topic, r.Partition)
+			if err != nil {
+				return err
+			}
+			left += max(r.To-max(committed, r.From), 0)
+		}
+		return nil
+	})
+	return left, err
 }
 
 // plan reads the job's plan, or makes it.
@@ -139,8 +154,7 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	read := func() (*Plan, error) { return s.readPlan(ctx, b.Job) }
-	plan, err := topic.Await(ctx, s.client, s.log, "reading the job's plan", read)
+	plan, err := s.readPlan(ctx, b.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +170,7 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 		if err := s.client.Write(ctx, []record.Out{{Topic: s.options.State, Partition: 0, Key: []byte(key), Value: value}}); err != nil {
 			return nil, err
 		}
-		if plan, err = topic.Await(ctx, s.client, s.log, "reading the job's plan", read); err != nil {
+		if plan, err = s.readPlan(ctx, b.Job); err != nil {
 			return nil, err
 		}
 		if plan == nil {
@@ -224,7 +238,7 @@ func (s *Stage) readPlan(ctx context.Context, job string) (*Plan, error) {
 func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessage) (*Plan, error) {
 	plan := &Plan{Job: b.Job, At: time.Now().UTC(), Since: b.From, Settings: settings}
 	for _, in := range s.options.In {
-		n, err := s.client.AwaitTopic(ctx, s.log, in)
+		n, err := s.client.Partitions(ctx, in)
 		if err != nil {
 			return nil, err
 		}
@@ -241,7 +255,7 @@ func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessa
 		}
 	}
 	if s.options.Labels != "" {
-		n, err := s.client.AwaitTopic(ctx, s.log, s.options.Labels)
+		n, err := s.client.Partitions(ctx, s.options.Labels)
 		if err != nil {
 			return nil, err
 		}
@@ -258,8 +272,5 @@ func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessa
 
 // offset returns the offset of a named position in a partition, within the offsets that the log holds.
 func (s *Stage) offset(ctx context.Context, name string, partition int32, named string) (int64, error) {
-	what := fmt.Sprintf("finding %s in %s/%d", named, name, partition)
-	return topic.Await(ctx, s.client, s.log, what, func() (int64, error) {
-		return s.client.OffsetNamed(ctx, name, partition, named, s.options.Committed)
-	})
+	return s.client.OffsetNamed(ctx, name, partition, named, s.options.Committed)
 }

@@ -112,7 +112,6 @@ func (c *Comparison) readAll(ctx context.Context, s *Stage, name string, take fu
 		if span.To, err = s.offset(ctx, name, at.Partition, "latest"); err != nil {
 			return err
 		}
-		c.ends[at] = span.To
 		for r, err := range s.client.Records(ctx, span) {
 			if err == nil {
 				err = take(r)
@@ -121,6 +120,7 @@ func (c *Comparison) readAll(ctx context.Context, s *Stage, name string, take fu
 				return err
 			}
 		}
+		c.ends[at] = span.To
 	}
 	return err
 }

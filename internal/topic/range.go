@@ -4,36 +4,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"log/slog"
-
-	"github.com/segmentio/kafka-go"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
-
-// Await retries do until success or a permanent error. An outage of brokers is logged once, as what.
-func Await[T any](ctx context.Context, c *Client, log *slog.Logger, what string, do func() (T, error)) (T, error) {
-	var result T
-	err := c.Outage(log, what).Retry(ctx, nil, func() (err error) {
-		result, err = do()
-		return err
-	})
-	if err != nil {
-		err = fmt.Errorf("%s: %w", what, err)
-	}
-	return result, err
-}
-
-// AwaitTopic waits until a topic exists and returns its number of partitions.
-func (c *Client) AwaitTopic(ctx context.Context, log *slog.Logger, name string) (int, error) {
-	return Await(ctx, c, log, "looking for topic "+name, func() (int, error) {
-		n, err := c.Partitions(ctx, name)
-		if err == nil && n == 0 {
-			err = kafka.UnknownTopicOrPartition
-		}
-		return n, err
-	})
-}
 
 // PartitionsOf lists the partitions of topics. It leaves out missing topics and empty names.
 func (c *Client) PartitionsOf(ctx context.Context, names ...string) (list []TopicPartition, err error) {

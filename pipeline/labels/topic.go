@@ -126,17 +126,15 @@ func (l *Topic) Follow(ctx context.Context, ready func()) error {
 	}
 }
 
-// read loads the topic, calls ready, and follows it. It returns on a permanent error, and when the topic has
-// more partitions or was created again. What it can read ends the outage.
+// read loads the topic, calls ready, and follows it. It returns on an error, and when the topic has more
+// partitions or was created again. What it can read ends the outage.
 func (l *Topic) read(ctx context.Context, outage *topic.Outage, ready func()) error {
 	o := &l.options
-	what := "looking for the labels topic " + o.Topic
-	id, err := topic.Await(ctx, o.Client, o.Log, what, func() (topic.ID, error) { return o.Client.ID(ctx, o.Topic) })
+	id, err := o.Client.ID(ctx, o.Topic)
 	if err != nil {
 		return err
 	}
-	what = "reading the labels topic " + o.Topic
-	spans, err := topic.Await(ctx, o.Client, o.Log, what, func() ([]topic.Span, error) { return l.spans(ctx) })
+	spans, err := l.spans(ctx)
 	if err != nil {
 		return err
 	}
