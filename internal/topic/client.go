@@ -61,9 +61,8 @@ type Client struct {
 
 	failures failures
 
-	mutex   sync.Mutex
-	limits  map[string]messageLimit // known limits, by topic
-	refused map[string]int          // by topic: smallest size rejected, of a record without a fallback
+	mutex  sync.Mutex
+	limits map[string]limit // by topic
 }
 
 // Connect returns a client. It opens no connection, so unreachable brokers are not an error here.
@@ -119,8 +118,7 @@ func Connect(s Settings) (*Client, error) {
 			ClientID: s.ClientID, Timeout: 5 * time.Second,
 			DialFunc: withoutCreating(dial), SASLMechanism: mechanism,
 		},
-		log:  log,
-		stop: stop,
+		log: log, stop: stop, limits: map[string]limit{},
 	}, nil
 }
 

@@ -2,6 +2,7 @@ package topic
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,6 +145,13 @@ func (c *Client) Write(ctx context.Context, records []record.Out) error {
 	return (&Sender{Client: c}).Write(ctx, records)
 }
 
+// limit is what is known of the records that a topic takes.
+type limit struct {
+	bytes   int // of the largest, by the topic's max.message.bytes; 0: not known
+	asked   time.Time
+	refused int // the smallest size rejected, of a record without a fallback; 0: none was
+}
+
 // messageLimit returns the size of the largest record that a topic's max.message.bytes allows; 0: not known.
 // The answer is at most age old, unless the topic could not be described since.
 func (c *Client) messageLimit(ctx context.Context, name string, age time.Duration) int {
@@ -153,7 +161,7 @@ func (c *Client) messageLimit(ctx context.Context, name string, age time.Duratio
 	if time.Since(known.asked) < age {
 		return known.bytes
 	}
-	known.asked = time.Now()
+	asked := time.Now()
 	if d, err := c.Describe(ctx, name); err == nil {
 		if bytes, err := strconv.Atoi(d.Settings["max.message.bytes"]); err == nil {
 			known.bytes = max(min(bytes, requestLimit)-batchHead, 1)
@@ -161,40 +169,29 @@ func (c *Client) messageLimit(ctx context.Context, name string, age time.Duratio
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.limits == nil {
-		c.limits = map[string]messageLimit{}
-	}
-	c.limits[name] = known
+	c.limits[name] = limit{known.bytes, asked, c.limits[name].refused}
 	return known.bytes
-}
-
-type messageLimit struct {
-	bytes int
-	asked time.Time
 }
 
 // RecordLimit returns the size of the largest record that a topic accepts: by its settings, or half of the
 // smallest size that it has refused, if that is within them; 0: neither is known.
 func (c *Client) RecordLimit(ctx context.Context, name string) int {
-	limit := c.messageLimit(ctx, name, 0)
+	most := c.messageLimit(ctx, name, 0)
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if refused := c.refused[name]; refused > 0 && (limit == 0 || limit >= refused) {
-		limit = refused / 2
+	if refused := c.limits[name].refused; refused > 0 && (most == 0 || most >= refused) {
+		return refused / 2
 	}
-	return limit
+	return most
 }
 
 // refuse stores that a topic has refused a record of this size.
 func (c *Client) refuse(name string, size int) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.refused == nil {
-		c.refused = map[string]int{}
-	}
-	if known := c.refused[name]; known == 0 || size < known {
-		c.refused[name] = size
-	}
+	known := c.limits[name]
+	known.refused = min(cmp.Or(known.refused, size), size)
+	c.limits[name] = known
 }
 
 // batchLimit returns the most bytes of one batch for a topic: BatchLimit, or less if the topic's limit was
