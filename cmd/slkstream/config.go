@@ -19,10 +19,9 @@ func newConfigCommand() *cobra.Command {
 	root.Long = "Print the effective configuration of a command (config run, config label, ...; config alone: of run), as a file that\n--config reads, and where each value came from. Secrets are masked."
 	parents := map[string]*cobra.Command{"": root}
 	for _, taker := range config.Commands() {
-		of, name, nested := strings.Cut(taker, " ")
-		if !nested {
-			of, name = "", taker
-		} else if parents[of] == nil {
+		space := strings.Index(taker, " ")
+		of, name := taker[:max(space, 0)], taker[space+1:]
+		if parents[of] == nil {
 			parents[of] = command{name: of, short: "print the effective configuration of a command of " + of}.build()
 			root.AddCommand(parents[of])
 		}
