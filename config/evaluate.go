@@ -13,6 +13,7 @@ type Evaluate struct {
 
 	Ways           int
 	Shots          []string // whole numbers
+	ShotCounts     []int    // Shots as numbers
 	Mixes          []string
 	Tasks          int
 	Novel          string
@@ -121,22 +122,14 @@ func (e *Evaluate) stream() []definition {
 	}
 }
 
-// ShotCounts returns Shots as numbers.
-func (e *Evaluate) ShotCounts() (counts []int) {
-	for _, text := range e.Shots {
-		n, _ := strconv.Atoi(text) // check refuses others
-		counts = append(counts, n)
-	}
-	return counts
-}
-
 func (e *Evaluate) check(c *Config, fault report) {
 	least := 1
 	if c.command == "eval stream" || e.VectorRows > 0 {
 		least = 0
 	}
 	for _, text := range e.Shots {
-		if n, err := strconv.Atoi(text); err != nil || n < least || n > 1<<16 {
+		n, err := strconv.Atoi(text)
+		if e.ShotCounts = append(e.ShotCounts, n); err != nil || n < least || n > 1<<16 {
 			fault("shots", "holds %s: must be whole numbers from %d to %d", shown(text), least, 1<<16)
 		}
 	}

@@ -11,8 +11,9 @@ type Select struct {
 	Class     string
 	Partition int // of the input; -1: not given
 	ID        string
-	Reason    string // of dead letters
-	Since     string // a duration before now, or RFC 3339
+	Reason    string    // of dead letters
+	Since     string    // a duration before now, or RFC 3339
+	After     time.Time // Since, as of the start; zero: from the first
 	Unknown   bool
 	Count     int
 }
@@ -41,12 +42,6 @@ func (s *Select) settings() []definition {
 	}
 }
 
-// SinceTime returns Since as a time; zero: from the start.
-func (s *Select) SinceTime(now time.Time) time.Time {
-	at, _ := s.since(now) // check refuses others
-	return at
-}
-
 func (s *Select) since(now time.Time) (time.Time, error) {
 	if s.Since == "" {
 		return time.Time{}, nil
@@ -58,7 +53,8 @@ func (s *Select) since(now time.Time) (time.Time, error) {
 }
 
 func (s *Select) check(c *Config, fault report) {
-	if _, err := s.since(time.Now()); err != nil {
+	var err error
+	if s.After, err = s.since(time.Now()); err != nil {
 		fault("since", "is %s: must be a duration such as 2h, or a time such as 2026-01-02T15:04:05Z", s.Since)
 	}
 	if !slices.Contains([]string{"pause", "resume"}, c.command) {

@@ -50,7 +50,7 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 				"give the --support of the stage", t.Labels)
 		}
 	}
-	from := c.Config.Select.SinceTime(time.Now()).UTC().Format(time.RFC3339)
+	from := c.Config.Select.After.UTC().Format(time.RFC3339)
 	if b.FromState == "" {
 		if n, err := client.Partitions(ctx, t.Group+"-state"); err == nil && n > 0 {
 			b.FromState = t.Group

@@ -200,7 +200,7 @@ func replayDead(ctx context.Context, c *call, client *topic.Client) error {
 // first and without their records.
 func chosenLetters(ctx context.Context, c *call, client *topic.Client) (letters []deadLetter, err error) {
 	chosen, name := &c.Config.Select, c.Config.Topics.DeadTopic()
-	since, wanted := chosen.SinceTime(time.Now()), strings.ToLower(chosen.Reason)
+	wanted := strings.ToLower(chosen.Reason)
 	spans, err := spansOf(ctx, client, true, name)
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func chosenLetters(ctx context.Context, c *call, client *topic.Client) (letters 
 			Bytes: len(raw.Value), Cut: l.Truncated, offset: raw.Offset,
 			at: topic.TopicPartition{Topic: name, Partition: raw.Partition},
 		}
-		if ok && !letter.Written.Before(since) && strings.Contains(strings.ToLower(letter.Reason), wanted) &&
+		if ok && !letter.Written.Before(chosen.After) && strings.Contains(strings.ToLower(letter.Reason), wanted) &&
 			(chosen.Stream == "" || letter.Stream == chosen.Stream) {
 			letters = append(letters, letter)
 		}

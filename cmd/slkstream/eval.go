@@ -156,7 +156,7 @@ func fewShot(c *call) (*evaluate.FewShot, error) {
 	e := c.Config.Evaluate
 	f := &evaluate.FewShot{
 		Ways: e.Ways, Tasks: e.Tasks, Seed: c.Config.Solver.Seed, SplitSeed: e.SplitSeed,
-		MetricEpisodes: e.MetricEpisodes, Shots: e.ShotCounts(),
+		MetricEpisodes: e.MetricEpisodes, Shots: e.ShotCounts,
 	}
 	for _, name := range e.Mixes {
 		mix, err := evaluate.ParseMix(name)

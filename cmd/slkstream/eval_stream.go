@@ -79,7 +79,7 @@ func streamRuns(c *call) ([]evaluate.Stream, error) {
 		}
 	}
 	for _, rival := range rivals {
-		if slices.Contains(c.Config.Evaluate.ShotCounts(), 0) {
+		if slices.Contains(c.Config.Evaluate.ShotCounts, 0) {
 			return nil, usagef("shots is 0, which scores clusters, and method %s needs labelled rows", rival)
 		}
 		runs = append(runs, evaluate.Stream{Settings: settings, Method: rival})
@@ -133,7 +133,7 @@ func newTrials(c *call) (*evaluate.Trials, error) {
 		return nil, err
 	}
 	trials := &evaluate.Trials{
-		Sets: sets, Shots: e.ShotCounts(), Count: e.Trials, Seed: c.Config.Solver.Seed,
+		Sets: sets, Shots: e.ShotCounts, Count: e.Trials, Seed: c.Config.Solver.Seed,
 		Protocol: evaluate.StreamProtocol{
 			Episode: cmp.Or(c.Config.Stage.EpisodeSize, 100), VectorRows: e.VectorRows, MinRows: e.MinRows,
 			Drift: e.Drift, Teach: e.Teach, TeachBy: cmp.Or(e.TeachBy, "random"),

@@ -34,7 +34,7 @@ func similar(ctx context.Context, c *call) error {
 		stages = []string{c.Config.Listen.Address}
 	}
 	question := map[string]any{"id": c.Config.Select.ID, "count": c.Config.Select.Count}
-	if since := c.Config.Select.SinceTime(time.Now()); !since.IsZero() {
+	if since := c.Config.Select.After; !since.IsZero() {
 		question["since"] = since
 	}
 	// One of the stages has the item. The others are queried with its vector.
