@@ -137,7 +137,8 @@ func TestDemo(t *testing.T) {
 	lines := bufio.NewScanner(events.Body)
 	lines.Buffer(nil, 1<<20)
 	atOnce := false
-	for name := ""; (!atOnce || episode.Items == nil) && lines.Scan(); {
+	// On a stalled machine an episode may close with fewer items.
+	for name := ""; (!atOnce || len(episode.Items) < 40) && lines.Scan(); {
 		if text, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
 			name = text
 		}
