@@ -49,8 +49,8 @@ func benchAblation(ctx context.Context, b *bench) error {
 		return err
 	}
 	b.Text("Each mechanism off, alone: the difference to all of them, in hundredths of what is right, with its "+
-		"standard error over seeds %d to %d (constants were chosen on 11 to 16). Tasks: 5 classes, 1 and 5 shots, four "+
-		"mixes, on the five sets. Streams: mot17-05-reid in the order of its rows, clip-dtd in bursts, 1 and 5 "+
+		"standard error over seeds %d to %d (constants were chosen on 11 to 16 and 601 to 610). Tasks: 5 "+
+		"classes, 1 and 5 shots, four mixes, on the five sets. Streams: mot17-05-reid in the order of its rows, clip-dtd in bursts, 1 and 5 "+
 		"shots, 0 and 3 %% taught. CPU time is that of the streams. Mechanisms without a setting of their own: "+
 		"bench/NOTES.md.",
 		ablationFirst, ablationFirst+seeds-1)

@@ -49,7 +49,7 @@ func (s *Scatter) AddMeans(z, soft []float32, k int) {
 
 // Separating returns the metric of the residuals so far that also separates classes. With P the map of m, B
 // the covariance of past class means in P's space less the noise in them, and Q and b its eigenpairs, b
-// shrunk towards their mean, it is
+// shrunk towards their mean as those of m are, it is
 //
 //	M = P Q diag( b / (b + weight t) ) Q' P        t the mean variance within a class in P's space
 //
@@ -106,7 +106,7 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 		values[i] -= most
 	}
 	gain := func(b float64) float64 {
-		b = max(0, (1-towardsMean)*b+towardsMean*mean)
+		b = max(0, (1-s.shrink)*b+s.shrink*mean)
 		return b / (b + weight*t)
 	}
 	rest := trace // of the other directions
@@ -148,12 +148,10 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 	return m.along(basis, eigen.Values(nil), &q, rest, rank), nil
 }
 
-// Fewer means than fewMeans are not used. At most mostDirections eigenpairs are computed. Their variances are
-// shrunk by towardsMean to the mean.
+// Fewer means than fewMeans are not used. At most mostDirections eigenpairs are computed.
 const (
 	fewMeans       = 8
 	mostDirections = 64
-	towardsMean    = .8
 )
 
 // along returns the metric with scale sqrt(value/rest) along the columns of q in a basis, for the rank

@@ -22,6 +22,7 @@ type Scatter struct {
 	Points   Residuals // all points from the S-weighted means of their own episode
 
 	rows, full, mean, mass, ones []float32 // workspace
+	shrink                       float64   // of the last Refresh
 }
 
 // NewScatter returns a Scatter for rows of dimension d.
@@ -173,6 +174,7 @@ func (s *Scatter) Refresh(rank int, shrink float64) (*Metric, error) {
 		}
 	}
 	full := s.full
+	s.shrink = shrink
 	kernel.Mirror(full, d)
 	t := trace / freedom / float64(d)
 	if !(t > 0) {

@@ -82,14 +82,13 @@ func (c *calibration) observe(e *episode) {
 }
 
 // A stream is doubtful if fewer than half of its newest held-out answers are right, of at least
-// doubtfulAfter. It is reported at once, and again in each doubtfulEvery-th episode.
+// enough. It is reported at once, and again in each doubtfulEvery-th episode.
 const (
-	doubtfulAfter  = 20
 	doubtfulNewest = 100
 	doubtfulEvery  = 10
 )
 
-func doubtful(right, all int) bool { return all >= doubtfulAfter && 2*right < all }
+func doubtful(right, all int) bool { return all >= enough && 2*right < all }
 
 // score counts the right answers among the doubtfulNewest newest held-out ones.
 func (c *calibration) score() (right, all int) {
@@ -242,13 +241,10 @@ type confidenceFit struct {
 	fitted bool
 }
 
-// enoughHeldOut is the number of held-out answers from which on a confidence counts as calibrated.
-const enoughHeldOut = 10
-
-// fit fits the confidence to the held-out answers, damped towards z itself. With fewer than enoughHeldOut
+// fit fits the confidence to the held-out answers, damped towards z itself. With fewer than enough
 // answers it is z.
 func (c *calibration) fit(labels *followedLabels) confidenceFit {
-	if len(c.answers) < enoughHeldOut {
+	if len(c.answers) < enough {
 		return confidenceFit{a: 1}
 	}
 	return fitConfidence(len(c.answers), func(i int) (float64, bool) {

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"math"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -14,20 +13,16 @@ import (
 // subtracting a centre, which is common to all and distinguishes nothing. Clusters and episode both count in
 // the centre with bounded weight, so that neither an object that stays long nor a crowd dominates it.
 const (
-	clusterWindow = 10  // a cluster's mean weighs no more than this many items
-	clustersKept  = 512 // beyond it, the cluster longest unseen is retired
-	clusterChunk  = 256 // items linked at once at most: the cost grows with its square
-	lateItems     = 20  // are linked again with those that follow; an episode weighs no more in the centre
+	clustersKept = 512 // beyond it, the cluster longest unseen is retired
+	clusterChunk = 256 // items linked at once at most: the cost grows with its square
+	// Items by which what is there now is known: so many are linked again with those that follow, and no
+	// cluster's mean weighs more, nor does an episode in the centre.
+	lateItems = 20
 
-	smoothNearest = 4       // a row gets the mean of this many nearest rows added ...
-	smoothWeight  = .75     // ... with this weight
-	linkReach     = 1.3     // two groups of one episode may be this much further apart than group and cluster,
-	linkReachSeen = 5. / 3. // or this much where frames tell items apart
-	lagLikeness   = 1.5     // of the order, in median cosine distances of nearest neighbours
-	twinLikeness  = .88     // two rows of one frame more similar than this may be one object
-
-	// clusterTau multiplies the cosines of a row and the clusters in the softmax that gives its confidence.
-	clusterTau = 12
+	smoothNearest = 3   // a row gets the mean of this many nearest rows added
+	linkReach     = 1.3 // two groups of an episode may be this much further apart than group and cluster
+	lagLikeness   = 1.5 // of the order, in median cosine distances of nearest neighbours
+	twinLikeness  = .88 // two rows of one frame more similar than this may be one object
 )
 
 // answerClusters answers an episode with clusters, where a stream has too few labelled classes.
@@ -105,14 +100,13 @@ func (s *Stream) clusterPart(items []Item, chosen []int, whole bool, report *Rep
 	}
 	kernel.Gram(p.alike, p.rows, len(p.items), d)
 	kernel.Mirror(p.alike, len(p.items))
-	p.relate(s.settings.FrameWeight > 0, &set.apart)
+	p.relate(s.settings.FrameWeight > 0)
 	if s.settings.Time && s.settings.Warm {
 		p.order(&s.timeline, whole)
 	}
-	match, link := set.limits(s.settings.DiscoverDistance)
 	p.smooth(d)
-	p.link(d, link)
-	found := p.match(set, centre, match)
+	p.link(d, s.settings.DiscoverDistance)
+	found := p.match(set, centre, 1-s.settings.DiscoverDistance)
 	born := len(set.list)
 	members := make([]int, len(chosen)) // each item's cluster
 	for g, at := range found {
@@ -135,7 +129,7 @@ func (s *Stream) clusterPart(items []Item, chosen []int, whole bool, report *Rep
 	n, k := len(chosen), len(set.list)
 	likely := make([]float32, n*k)
 	kernel.Products(likely, p.rows[p.before*d:], slices.Concat(set.centred(centre)...), n, k, d)
-	kernel.Scale(clusterTau, likely)
+	kernel.Scale(float32(2*s.settings.Solver.Tau), likely) // a squared distance is 2 less twice the cosine
 	kernel.SoftmaxRows(likely, n, k)
 	out := make([]member, n)
 	for i, at := range members {
@@ -209,32 +203,6 @@ func (s *clusters) centred(centre []float32) [][]float32 {
 	return out
 }
 
-// limits returns the least cosines at which a group joins a cluster, and at which two groups of an episode
-// are linked, by Settings.DiscoverDistance. Where frames show how similar different objects are, the limits
-// fall as that similarity does: rows of one object may then be less similar.
-func (s *clusters) limits(distance float64) (match, link float64) {
-	room, reach := 1., linkReach
-	if s.apart.pairs > 0 {
-		room, reach = s.apart.room(), linkReachSeen
-	}
-	return (1 - distance) * room, (1 - reach*distance) * room
-}
-
-// likeness is how similar different objects are: the sum of the squared cosines of rows of one frame,
-// and their number.
-type likeness struct {
-	squares, pairs float64
-}
-
-// usualLikeness is the deviation of these cosines about 0 at which the limits of clusters hold as they are.
-const usualLikeness = .2
-
-// room is the square root of the deviation relative to the usual one, at most 1. The root damps it, as a
-// stream shows more objects over time than in one frame.
-func (l *likeness) room() float64 {
-	return math.Sqrt(min(1, math.Sqrt(l.squares/l.pairs)/usualLikeness))
-}
-
 // learn moves the means of clusters towards the items that the episode assigns to them.
 func (s *clusters) learn(members []int, unit []float32, d int, episode int64) {
 	count := make([]float64, len(s.list))
@@ -252,7 +220,7 @@ func (s *clusters) learn(members []int, unit []float32, d int, episode int64) {
 				kernel.Axpy(float32(1/(c.mass+count[k])), unit[i*d:i*d+d], mean)
 			}
 		}
-		c.mean, c.mass = mean, min(clusterWindow, c.mass+count[k])
+		c.mean, c.mass = mean, min(lateItems, c.mass+count[k])
 		if c.seen != episode {
 			c.itemsBefore, c.seenBefore = c.items, c.seen
 		}

@@ -31,7 +31,6 @@ func (c *cluster) label() string {
 type clusters struct {
 	next   int64
 	list   []*cluster
-	apart  likeness     // of rows known to be of different objects
 	before []linkedItem // the last items that were clustered; replaced, never changed
 }
 
@@ -65,11 +64,6 @@ func (s *clusters) fields(f *fields) {
 	switch f.kind {
 	case "head":
 		integer(f, fieldNextCluster, &s.next)
-		if apart := []float64{s.apart.squares, s.apart.pairs}; !f.writes || s.apart.pairs > 0 {
-			slice(f, fieldApart, &apart, 2)
-			s.apart = likeness{apart[0], apart[1]}
-		}
-		f.check(s.apart.squares >= 0 && s.apart.squares <= s.apart.pairs, "likeness of different things")
 	case "before":
 		list(f, fieldLinkedItem, &s.before, func(f *fields, number int, item *linkedItem) {
 			f.group(number, func(f *fields) {
@@ -110,11 +104,10 @@ func (s *clusters) observe(e *episode) {
 	}
 	centre := s.centre(nil, e.stream.dimension)
 	means := s.centred(centre)
-	match, _ := s.limits(e.stream.settings.DiscoverDistance)
 	row := make([]float32, len(centre))
 	name := func(label string, vector []float32) {
 		centred(row, vector, centre)
-		best, at := float32(match), -1
+		best, at := float32(1-e.stream.settings.DiscoverDistance), -1
 		for k, mean := range means {
 			if v := kernel.Dot(row, mean); v >= best {
 				best, at = v, k

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -75,17 +74,6 @@ func TestClustersOfCrowdedRows(t *testing.T) {
 	for label, of := range classes {
 		if len(of) != 1 {
 			t.Errorf("%s holds classes %v", label, of)
-		}
-	}
-}
-
-// TestRoomOfFrames: where the objects of a frame are less similar than usual, rows of one object may vary
-// more; where they are more similar, nothing changes.
-func TestRoomOfFrames(t *testing.T) {
-	for _, c := range []struct{ deviation, want float64 }{{.1, .707}, {.2, 1}, {.5, 1}} {
-		l := likeness{c.deviation * c.deviation * 1000, 1000}
-		if room := l.room(); math.Abs(room-c.want) > .001 {
-			t.Errorf("deviation %g: room %.3f, want %g", c.deviation, room, c.want)
 		}
 	}
 }

@@ -130,13 +130,12 @@ func (k *Knowledge) rank() {
 func (k *Knowledge) fromClusters(s *Stream) {
 	c, d := &s.clusters, k.dimension
 	k.clusters, k.numbers, k.weight, k.fit = true, map[string]int32{}, 1, confidenceFit{a: 1}
-	k.solve.Method, k.solve.Power, k.solve.Tau = solver.SLKMeans, 1, clusterTau/2 // of distances, twice the cosine
+	k.solve.Method, k.solve.Power = solver.SLKMeans, 1
 	if len(c.list) == 0 {
 		return
 	}
 	k.mean = c.centre(nil, d)
-	match, _ := c.limits(s.settings.DiscoverDistance)
-	k.limit.at = distance(float32(match))
+	k.limit.at = distance(float32(1 - s.settings.DiscoverDistance))
 	means := c.centred(k.mean)
 	for _, x := range c.list {
 		label := x.label()

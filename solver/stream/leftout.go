@@ -29,7 +29,7 @@ func (v *novelty) learn(s *Stream, of *lesson) {
 			chosen = append(chosen, i)
 		}
 	}
-	if v.leftOut, v.fit = nil, (confidenceFit{}); len(chosen) < enoughScores {
+	if v.leftOut, v.fit = nil, (confidenceFit{}); len(chosen) < enough {
 		return
 	}
 	spaces := [][]float32{z}

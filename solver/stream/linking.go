@@ -10,18 +10,14 @@ import (
 )
 
 // relate marks the pairs of items that are different objects, as they are of one frame, and those that are
-// one object, as they are of one track. apart learns from the former.
-func (p *grouping) relate(framed bool, apart *likeness) {
+// one object, as they are of one track.
+func (p *grouping) relate(framed bool) {
 	n := len(p.items)
 	p.apart, p.track = make([]bool, n*n), make([]bool, n*n)
 	for i := range n {
 		for j := range i {
 			a, b, v := &p.items[i], &p.items[j], float64(p.alike[i*n+j])
 			if framed && a.frame != "" && a.frame == b.frame {
-				if i >= p.before { // others have been counted
-					apart.squares += min(1, v*v)
-					apart.pairs++
-				}
 				p.apart[i*n+j] = v <= twinLikeness
 				p.apart[j*n+i] = p.apart[i*n+j]
 			} else if a.track != "" && a.track == b.track {
@@ -84,16 +80,21 @@ func (p *grouping) smooth(d int) {
 		row := p.smoothed[i*d : i*d+d]
 		for _, l := range near {
 			j := int(l.node)
-			kernel.Axpy(smoothWeight*p.alike[i*n+j]/sum, p.rows[j*d:j*d+d], row)
+			kernel.Axpy(p.alike[i*n+j]/sum, p.rows[j*d:j*d+d], row)
 		}
 		vector.Unit(row, row)
 	}
 }
 
-// link makes the groups: each item starts as one, and the two most similar merge as long as the
-// mean similarity over their pairs of items reaches limit. Groups that hold different objects of a
+// link makes the groups: each item starts as one, and the two most similar merge as long as the mean
+// similarity over their pairs of items reaches a limit: that of a group and its cluster, distance, times
+// linkReach, and times it once more where frames tell items apart. Groups that hold different objects of a
 // frame never merge.
-func (p *grouping) link(d int, limit float64) {
+func (p *grouping) link(d int, distance float64) {
+	limit := 1 - linkReach*distance
+	if slices.Contains(p.apart, true) {
+		limit = 1 - linkReach*linkReach*distance
+	}
 	n := len(p.items)
 	alike := make([]float32, n*n)
 	kernel.Gram(alike, p.smoothed, n, d)

@@ -12,10 +12,6 @@ import (
 // does not make an item one of a known class.
 const Nobody = "nobody"
 
-// enoughScores is the least number of unknown scores from which a limit is derived, and how many scores of
-// held-out answers count as much as all others.
-const enoughScores = 20
-
 // novelty holds the scores from which the limit of the unknown is derived.
 type novelty struct {
 	scores  scoreDensity  // of the stream's own items
@@ -43,17 +39,17 @@ func (v *novelty) fields(f *fields) {
 	fit := []float64{v.fit.a, v.fit.b}
 	slice(f, fieldLeftOutFit, &fit, 2)
 	if v.leftOut != nil {
-		f.check(len(v.leftOut) >= enoughScores && slices.IsSorted(v.leftOut), "scores of labelled items")
+		f.check(len(v.leftOut) >= enough && slices.IsSorted(v.leftOut), "scores of labelled items")
 		v.fit = confidenceFit{fit[0], fit[1], true}
 	}
 }
 
-// scoreSweeps is the number of times that scores are smoothed over the graph: unknown items
-// seldom come alone.
-const scoreSweeps = 3
+// graphSweeps is the number of times that scores are smoothed, or labels passed on, over the graph: unknown
+// items seldom come alone.
+const graphSweeps = 3
 
 // unknownScores returns the unknown score of each row of a solved problem, 0 for labelled ones: its distance
-// to the nearest labelled item, smoothed over the graph scoreSweeps times, (W h + h)/(deg + 1). The distance
+// to the nearest labelled item, smoothed over the graph graphSweeps times, (W h + h)/(deg + 1). The distance
 // is the mean of those with and without the metric: the metric is learned on the labelled classes, separates
 // items like these, and may not separate others. In the distance without it, items of class nobody (-1: none)
 // do not count, unless it is the only class.
@@ -73,7 +69,7 @@ func unknownScores(p *solver.Problem, r *solver.Result, nobody int32) []float64 
 			h[i] = (h[i] + float64(r.Distance[i])) / 2
 		}
 	}
-	for range scoreSweeps {
+	for range graphSweeps {
 		h = smoothed(p, r, h)
 	}
 	return h
@@ -111,7 +107,7 @@ func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
 	for _, v := range s {
 		total += v
 	}
-	if total < enoughScores {
+	if total < enough {
 		return 0, false
 	}
 	for i, v := range s {
@@ -157,7 +153,7 @@ type unknownLimit struct {
 func (l unknownLimit) confidence(z float32, score float64) float32 {
 	most := 1.
 	if !math.IsInf(l.low, 1) {
-		most = max(.5, .75-.15*(score-l.at)/max(l.at-l.low, 1e-9))
+		most = .75 - .15*min(1, (score-l.at)/max(l.at-l.low, 1e-9))
 	}
 	if l.fit.fitted {
 		z = float32(l.fit.confidence(float64(z)))
@@ -191,7 +187,7 @@ func (s *Stream) unknownLimit(scores *scoreDensity) unknownLimit {
 	}
 	if heldOut := s.calibration.scores(); len(heldOut) > 0 {
 		n := float64(len(heldOut))
-		limit += n / (n + enoughScores) * (float64(vector.Quantile(heldOut, 1-rate)) - limit)
+		limit += n / (n + enough) * (float64(vector.Quantile(heldOut, 1-rate)) - limit)
 	}
 	return unknownLimit{limit, low, s.novelty.fit}
 }

@@ -32,9 +32,9 @@ type Now struct {
 }
 
 const (
-	nowRows   = 48 // rows that came before a tile count for its items
-	nowAtOnce = 32 // items in one tile of products
-	nowSpare  = 96 // more rows are kept, so that they move rarely
+	nowRows   = lagUnit // rows that came before a tile count for its items: as far as evidence reaches
+	nowAtOnce = 32      // items in one tile of products
+	nowSpare  = 96      // more rows are kept, so that they move rarely
 )
 
 // nowRow is an item that came before.
@@ -216,8 +216,7 @@ func (n *Now) count() {
 	n.middle, n.scratch.scores = float64(vector.Median(closest)), closest
 	n.lags = n.lags[:0]
 	for age := nowRows + nowAtOnce; age > 0; age-- {
-		const middling = 100. / 3 // the mean of how far two of a hundred items are apart
-		n.lags = append(n.lags, 2+float32(lagWeight*k.coherence*n.middle/lagUnit*(float64(age)-middling)))
+		n.lags = append(n.lags, 2+float32(lagWeight*k.coherence*n.middle/lagUnit*(float64(age)-lagUnit)))
 	}
 	for c := range n.counts {
 		n.logs[c] = logCount(n.counts[c])

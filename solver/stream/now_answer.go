@@ -230,7 +230,7 @@ func (n *Now) related(at int, item *Item, window, scores []float32) {
 		}
 	}
 	if c, ok := k.numbers[k.tracks[item.Track]]; ok {
-		scores[c] += float32(k.solve.Lambda) * evidenceWeight
+		scores[c] += float32(k.solve.Lambda * float64(k.solve.Rho))
 	}
 }
 

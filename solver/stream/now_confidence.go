@@ -8,17 +8,14 @@ type settledPairs struct {
 	count int                   // of all pairs so far; new ones replace the oldest
 }
 
-const (
-	pairsKept   = 256
-	pairsDamped = 10 // pairs that would leave a confidence as it is
-)
+const pairsKept = 256
 
 func (p *settledPairs) add(first float32, settled float64) {
 	p.pairs[p.count%pairsKept] = [2]float64{logit(float64(first)), logit(settled)}
 	p.count++
 }
 
-// fit is the line through the pairs, damped towards leaving confidences as they are.
+// fit is the line through the pairs, damped by enough others that would leave confidences as they are.
 func (p *settledPairs) fit() confidenceFit {
 	n := min(p.count, pairsKept)
 	total, sx, sy := float64(n), 0., 0.
@@ -26,13 +23,13 @@ func (p *settledPairs) fit() confidenceFit {
 		sx += v[0]
 		sy += v[1] - v[0]
 	}
-	x, y := sx/max(total, 1), sy/(total+pairsDamped)
+	x, y := sx/max(total, 1), sy/(total+enough)
 	var xx, xy float64
 	for _, v := range p.pairs[:n] {
 		xx += (v[0] - x) * (v[0] - x)
 		xy += (v[0] - x) * (v[1] - v[0] - y)
 	}
-	slope := xy / (xx + pairsDamped)
+	slope := xy / (xx + enough)
 	return confidenceFit{a: 1 + slope, b: y - slope*x}
 }
 

@@ -45,6 +45,10 @@ func each[T any](s *state, do func(T)) {
 // unknown scores counts less with each later one: about the last ten show where the stream is now.
 const episodeKept = .9
 
+// enough is the least number of items from which something is derived: a quantile, a calibrated confidence, a
+// verdict on the whole stream. In an average it is how many items count as much as what was known before.
+const enough = 20
+
 // episode is one episode on its way from items to answers and to what is learned from it.
 type episode struct {
 	stream  *Stream

@@ -11,12 +11,12 @@ import (
 )
 
 // An answer is learned from if its agreement with the prototypes of the labelled items alone is at least
-// gateAgreement. No learned prototype weighs more than mostMass items. One of a class with fewer than
-// fewLabels labelled items is dropped at the first label that comes after the first episode: a class that
-// rests on one or two may have been consistently misclassified.
+// gateAgreement. No learned prototype weighs more than Settings.Examples items, as many as are kept of a
+// class with labels. One of a class with fewer than fewLabels labelled items is dropped at the first label
+// that comes after the first episode: a class that rests on one or two may have been consistently
+// misclassified.
 const (
 	gateAgreement = .4
-	mostMass      = 50
 	fewLabels     = 3
 )
 
@@ -132,7 +132,7 @@ func (p *prototypes) learn(e *episode, weights []float32) {
 		kernel.Axpy(now, sums[c*d:c*d+d], was.mean)
 		kernel.Axpy(now*inverse, e.solved.Mean, was.mean)
 		was.inverse = before*was.inverse + now*inverse
-		was.mass = min(mostMass, was.mass+mass)
+		was.mass = min(float64(e.stream.settings.Examples), was.mass+mass)
 	}
 }
 

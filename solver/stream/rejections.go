@@ -24,10 +24,9 @@ const (
 	rejectionsMostClass = 1000   // ... and of one class in one stream, or in all
 	// A rejection counts against its class for items whose squared distance to its vector is below this part of
 	// their squared distance to the nearest example of the class, the less the further they are. For items of
-	// the same track it counts fully, and further out.
-	rejectionReach      = .85
-	rejectionReachTrack = 2
-	rejectionWeight     = 32 // at the vector itself, in labelled neighbours
+	// the same track it counts fully.
+	rejectionReach  = .85
+	rejectionWeight = 32 // at the vector itself, in labelled neighbours
 )
 
 // Rejections are those in force. They are immutable; nil: none.
@@ -167,14 +166,13 @@ func speakAgainst(row []float32, list []rejectedClass, item *Item, unit []float3
 // weight is how strongly the rejection counts against a class for an item; at most 0: not at all. row is the
 // item's unit vector, apart its squared distance to the nearest example of the class.
 func (x *rejected) weight(item *Item, row []float32, apart float64) float64 {
-	distance := float64(kernel.SquaredDistance(row, x.unit)) / apart
 	switch {
 	case item.Label != "":
 		return 0
-	case x.Track != "" && item.Track == x.Track && distance < rejectionReachTrack:
+	case x.Track != "" && item.Track == x.Track:
 		return 1
 	}
-	return 1 - distance/rejectionReach
+	return 1 - float64(kernel.SquaredDistance(row, x.unit))/apart/rejectionReach
 }
 
 // unitExamples returns the labelled examples of a class that the episode gets, at unit length.

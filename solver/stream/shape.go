@@ -14,7 +14,6 @@ import (
 // another light change little of that; another network, a rotation or another order of the coordinates leaves
 // nothing of it.
 const (
-	shapeRows   = 16  // judged together: a sample of a long episode, several short ones
 	shapeChance = 3.5 // standard deviations of the correlation of two vectors that have nothing in common
 	shapeTold   = 2   // consecutive judgements after which the embedder counts as changed
 )
@@ -49,7 +48,7 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 	}
 	judged := addShape(sum, squares, items)
 	h.sum, h.squares, h.count = sum, squares, h.count+judged
-	if h.count < shapeRows {
+	if h.count < enough {
 		return h.breaks > 0
 	}
 	mean, spread := shapeOf(sum, squares, h.count)
@@ -76,9 +75,9 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 // unitRow is the scale of values of unit rows that are stored in 16 bits.
 const unitRow = 1
 
-// addShape adds unit rows of items, up to shapeRows, and returns how many.
+// addShape adds unit rows of items, up to enough, and returns how many.
 func addShape(sum, squares []float32, items []Item) (count int) {
-	count = min(len(items), shapeRows)
+	count = min(len(items), enough)
 	row := make([]float32, len(sum))
 	squares = squares[:len(sum)]
 	for i := range count {

@@ -126,7 +126,8 @@ func (n *network) labels() []stream.Example {
 	return list
 }
 
-// TestReplacedEmbedderIsTold: a replaced embedder is reported within two episodes, large or small. Meanwhile
+// TestReplacedEmbedderIsTold: a replaced embedder is reported within two episodes of 20 items or more, or as
+// many items in small ones. Meanwhile
 // everything is unknown with at most the confidence of chance, even after a restore. Where the old one comes
 // back, the stream continues with what it has learned.
 func TestReplacedEmbedderIsTold(t *testing.T) {
@@ -166,7 +167,7 @@ func replaceEmbedder(t *testing.T, n *network, replaced func([]float32) []float3
 			t.Fatal("told before anything changed")
 		}
 	}
-	told, within := 0, 2*max(1, 16/size)
+	told, within := 0, 2*((20+size-1)/size)
 	other := func() []stream.Item {
 		items := n.episode(number, size)
 		for i := range items {

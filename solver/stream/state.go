@@ -72,9 +72,9 @@ const (
 	fieldItemCount
 	fieldTrack
 	fieldKernel
-	fieldApart // how similar different objects are
-	_          // the recurrence of clusters, no longer written
-	_          // a cluster's recent items, no longer written
+	_ // how similar different objects are, no longer written
+	_ // the recurrence of clusters, no longer written
+	_ // a cluster's recent items, no longer written
 	fieldRawMean
 	fieldInverse
 	fieldRawSum

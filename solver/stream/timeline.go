@@ -15,11 +15,9 @@ import (
 // chosen by time as well as by distance, and a given label is evidence for the items around it. The stream's
 // own answers are not: mistakes would reinforce themselves.
 const (
-	lagWeight      = .45            // of the order, in median nearest distances, for lagUnit positions
-	lagMost        = solvedTogether // items further apart than this many positions count as this far apart
-	lagUnit        = lagMost / 3    // how far two of so many items are apart on average; evidence reaches as far
-	evidenceWeight = 8              // of a certain label, or one given to the item's track
-	evidenceSweeps = 4
+	lagWeight = .5             // of the order, in median nearest distances, for lagUnit positions
+	lagMost   = solvedTogether // items further apart than this many positions count as this far apart
+	lagUnit   = lagMost / 3    // how far two of so many items are apart on average; evidence reaches as far
 )
 
 // timeline is what a stream learns of the order of its items, and the labels of its tracks.
@@ -39,9 +37,10 @@ type labelledTrack struct {
 // tracksKept bounds the labelled tracks kept; the one longest unseen is dropped first.
 const tracksKept = 1024
 
-// coherence is 1 where nearest neighbours are consecutive items, 0 where the order is random.
+// coherence is 1 where nearest neighbours are consecutive items, 0 where the order is random. An episode in
+// random order is added to those seen.
 func (t *timeline) coherence() float64 {
-	return max(0, 1-(t.distance+.5)/(t.weight+.5))
+	return max(0, 1-(t.distance+1)/(t.weight+1))
 }
 
 // surroundings are the distances and the nearest neighbours among an episode's items, in reused memory.
@@ -170,7 +169,7 @@ func (t *timeline) lag(out []float32, a *surroundings) []float32 {
 }
 
 // evidence returns the evidence for rows, n x K: from labels of the episode's items around them, and of
-// earlier items of their tracks. nil: none.
+// earlier items of their tracks. A certain one weighs as much as all rho neighbours together. nil: none.
 func (t *timeline) evidence(p *problem, rows []Item, rho int) []float32 {
 	values, classes := t.spread(&p.around, rows, rho)
 	k, c := len(classes), t.coherence()
@@ -180,10 +179,10 @@ func (t *timeline) evidence(p *problem, rows []Item, rho int) []float32 {
 	out := make([]float32, p.N*p.K)
 	for i := range rows {
 		for j, class := range classes {
-			out[i*p.K+int(p.numbers[class])] = float32(evidenceWeight*c) * values[i*k+j]
+			out[i*p.K+int(p.numbers[class])] = float32(float64(rho)*c) * values[i*k+j]
 		}
 		if class, ok := p.numbers[t.tracks[rows[i].Track].label]; ok && rows[i].Label == "" {
-			out[i*p.K+int(class)] += evidenceWeight
+			out[i*p.K+int(class)] += float32(rho)
 		}
 	}
 	return out
@@ -224,7 +223,7 @@ func (t *timeline) spread(a *surroundings, rows []Item, rho int) (values []float
 		ends[i] = len(links)
 	}
 	sum := make([]float32, k)
-	for range evidenceSweeps {
+	for range graphSweeps {
 		from := 0
 		for i, end := range ends {
 			clear(sum)

@@ -227,7 +227,7 @@ func TestLeftOutItemsKeepTheirFrames(t *testing.T) {
 // TestConfidenceWaitsForEnoughLabels: confidence is the solver's until there are enough labels to fit it to.
 func TestConfidenceWaitsForEnoughLabels(t *testing.T) {
 	c := calibration{}
-	for range enoughHeldOut {
+	for range enough {
 		if fit := c.fit(noLabels.of("s")); fit != (confidenceFit{a: 1}) {
 			t.Fatalf("%d labels: %+v", len(c.answers), fit)
 		}

@@ -11,10 +11,9 @@ import (
 // Items of one frame are different objects, as far as they look different; items of one track are one object,
 // as far as the tracker is right. Both are edges of the graph. A label given to one item of a track is
 // evidence for the others.
-const trackEdges = .5 // of rho: the weight of all edges of an item to the others of its track
 
 // edges appends the edges between items of one frame, with weights below zero, and between items of one
-// track, above zero.
+// track, above zero: an item's weigh as much together as those to its rho neighbours.
 func edges(out []solver.Edge, a *surroundings, items []Item, set *Settings) []solver.Edge {
 	frames, lambda, rho := set.FrameWeight, set.Solver.Lambda, set.Solver.Rho
 	if lambda == 0 || !related(items) {
@@ -31,7 +30,7 @@ func edges(out []solver.Edge, a *surroundings, items []Item, set *Settings) []so
 				continue // a frame has no two items of one track
 			}
 			if t := track[i]; t >= 0 && t == track[j] {
-				weight := trackEdges * float64(rho) / float64(length[t]-1)
+				weight := float64(rho) / float64(length[t]-1)
 				out = append(out, solver.Edge{P: int32(i), Q: int32(j), Weight: float32(weight)})
 			}
 		}
