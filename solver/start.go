@@ -16,9 +16,9 @@ func Communities(graph *index.Affinity, k int, rows *Points, seed uint64) []int3
 	return cluster
 }
 
-// start sets the first S of an episode without labels and prior to the clusters that the start chose. given
-// is Problem.Start. If the start found fewer than K clusters, the others are masked like classes without
-// examples.
+// start sets the first S of an episode without labels and prior: .98 for the cluster that the start chose and
+// .02 shared by all. given is Problem.Start. If the start found fewer than K clusters, the others are masked
+// like classes without examples.
 func (e *episode) start(given []int32) {
 	random := rand.New(rand.NewPCG(e.settings.Seed, 0))
 	k := len(e.number)
@@ -36,10 +36,22 @@ func (e *episode) start(given []int32) {
 
 // startFrom sets the first S of the unlabelled rows from their classes.
 func (e *episode) startFrom(given []int32) {
+	share := float32(.02) / float32(e.k)
+	row := make([]float32, e.k)
 	for p, c := range given {
-		if e.label[p] < 0 {
-			e.s.clamp(p, e.number[c])
+		if e.label[p] >= 0 {
+			continue
 		}
+		c = e.number[c]
+		if e.s.sparse() {
+			e.s.clamp(p, c) // equal shares carry no information
+			continue
+		}
+		for i := range row {
+			row[i] = share
+		}
+		row[c] += .98
+		copy(e.s.row(p), row)
 	}
 	e.started = true
 }
