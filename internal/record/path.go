@@ -166,7 +166,7 @@ type mappedWalk struct {
 // scope reads the value at the cursor: the record, or an element of a list. scopes has the nodes in it, and
 // in the lists within; f the fields found outside of it.
 func (w *mappedWalk) scope(s *scanner, scopes []*node, f fields) bool {
-	f.vector, f.values[objectsField], f.bad = w.d.scratch[:0], nil, nil
+	f.vector, f.values[objectsField] = w.d.scratch[:0], nil
 	if s.space(); !f.walk(s, scopes[0]) {
 		return false
 	}

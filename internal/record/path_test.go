@@ -98,6 +98,8 @@ func TestPathsRefuse(t *testing.T) {
 		},
 		{list, `{"items":[{"v":[1,2]}`, "not JSON", 0},
 		{list, `{"at":"soon","items":[{"v":[1,2]}]}`, "time-field", 0},
+		{list, `{"at":[],"items":[{"v":[1,2]},{"v":[3,4]}]}`, "time-field", 0},
+		{list, `{"items":[{"v":[1,2]}],"at":{}}`, "time-field", 0},
 		{Paths{Vector: "v"}, `{"v":[[1,2],[3,4]]}`, "let --vector-field end in []", 0},
 		{Paths{Vector: "v"}, `{"v":[1,2]} {}`, "the end", 0},
 	} {
