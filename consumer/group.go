@@ -125,7 +125,7 @@ func (g *membership) counts(ctx context.Context) map[string]int {
 	for _, name := range g.settings.Topics {
 		n, err := g.client.Partitions(ctx, name)
 		switch {
-		case err == nil && n > 0:
+		case err == nil:
 			layout[name] = n
 		case topic.IsMissing(err):
 			missing = append(missing, name)

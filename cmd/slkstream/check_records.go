@@ -166,7 +166,7 @@ func checkStart(ctx context.Context, c *call, client *topic.Client, support []st
 		err = fmt.Errorf("support: none of the %d labelled examples of %s fits the feed: they have %d numbers, the latest records of %s have %d",
 			len(support), strings.Join(c.Config.Stage.Support, ", "), len(support[0].Vector), in, dimension)
 		// The latest records may be wrong: they do not stop a stage that has answered before.
-		if n, missing := client.Partitions(ctx, c.Config.Topics.StateTopic()); missing != nil || n == 0 {
+		if _, missing := client.Partitions(ctx, c.Config.Topics.StateTopic()); missing != nil {
 			return err
 		}
 		c.Log.Error(err.Error())

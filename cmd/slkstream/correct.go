@@ -52,7 +52,7 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 	}
 	from := c.Config.Select.After.UTC().Format(time.RFC3339)
 	if b.FromState == "" {
-		if n, err := client.Partitions(ctx, t.Group+"-state"); err == nil && n > 0 {
+		if _, err := client.Partitions(ctx, t.Group+"-state"); err == nil {
 			b.FromState = t.Group
 		}
 	}

@@ -67,7 +67,7 @@ func (c *Client) Create(ctx context.Context, d Description) error {
 
 // Ensure creates a topic unless one of that name exists, which it does not change.
 func (c *Client) Ensure(ctx context.Context, d Description) error {
-	if n, err := c.Partitions(ctx, d.Name); err == nil && n > 0 {
+	if _, err := c.Partitions(ctx, d.Name); err == nil {
 		return nil
 	}
 	err := c.Create(ctx, d)
@@ -177,7 +177,8 @@ func (c *Client) layout(ctx context.Context, name string) (*metadata.ResponseTop
 	}
 	t := &answer.(*metadata.Response).Topics[0]
 	code := kafka.Error(t.ErrorCode)
-	if code == kafka.TopicAuthorizationFailed { // metadata of all topics leaves such a topic out
+	// Metadata of all topics leaves a topic without rights out. One without partitions is being made or deleted.
+	if code == kafka.TopicAuthorizationFailed || code == 0 && len(t.Partitions) == 0 {
 		code = kafka.UnknownTopicOrPartition
 	}
 	if code != 0 {
