@@ -49,7 +49,9 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	}
 	similar := similarities(lists, nearby(&l.points))
 	graph, class := similar.graph, similar.in(l.class)
-	weight := l.evidenceWeight()
+	// The published methods have no such weight: as little of it keeps values finite where labels are of some
+	// classes only.
+	const weight = 1e-3
 	var x []float32
 	told := s.progress("spreading labels")
 	switch method {
