@@ -57,7 +57,7 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 		}
 	}
 	if b.Job == "" {
-		spans, err := spansOf(ctx, client, false, t.Labels)
+		spans, err := client.SpansOf(ctx, false, t.Labels)
 		if err != nil {
 			return fmt.Errorf("labels topic %s: %w", t.Labels, err)
 		}

@@ -201,7 +201,7 @@ func replayDead(ctx context.Context, c *call, client *topic.Client) error {
 func chosenLetters(ctx context.Context, c *call, client *topic.Client) (letters []deadLetter, err error) {
 	chosen, name := &c.Config.Select, c.Config.Topics.DeadTopic()
 	wanted := strings.ToLower(chosen.Reason)
-	spans, err := spansOf(ctx, client, true, name)
+	spans, err := client.SpansOf(ctx, true, name)
 	if err != nil {
 		return nil, err
 	}

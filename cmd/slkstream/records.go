@@ -11,14 +11,6 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// spansOf returns what the partitions of a topic hold now; see topic.Spans. A missing topic is an error.
-func spansOf(ctx context.Context, client *topic.Client, committed bool, name string) ([]topic.Span, error) {
-	if _, err := client.Partitions(ctx, name); err != nil {
-		return nil, err
-	}
-	return client.Spans(ctx, committed, name)
-}
-
 // errGone is returned for a record that is not in its topic any more.
 var errGone = errors.New("compaction took it, or it is a transaction's mark")
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -89,6 +90,7 @@ func (c *Client) Ends(ctx context.Context, partitions []TopicPartition,
 	committed bool,
 ) (map[TopicPartition]int64, error) {
 	ends, err := c.listOffsets(ctx, partitions, Latest, committed)
+	maps.DeleteFunc(ends, func(_ TopicPartition, end int64) bool { return end < 0 })
 	if refused := (*Refused)(nil); errors.As(err, &refused) {
 		return ends, nil
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/segmentio/kafka-go"
+
 	"github.com/slkstream/slkstream/internal/record"
 )
 
@@ -44,6 +46,15 @@ func (c *Client) Spans(ctx context.Context, committed bool, names ...string) (li
 		list = append(list, span)
 	}
 	return list, err
+}
+
+// SpansOf is Spans for one topic, whose absence is an error.
+func (c *Client) SpansOf(ctx context.Context, committed bool, name string) ([]Span, error) {
+	spans, err := c.Spans(ctx, committed, name)
+	if err == nil && len(spans) == 0 {
+		err = fmt.Errorf("topic %s: %w", name, kafka.UnknownTopicOrPartition)
+	}
+	return spans, err
 }
 
 // Batches reads a span. Reaching its end ends it, not a record: compaction leaves gaps. After an error it

@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"github.com/slkstream/slkstream/internal/ordered"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/telemetry"
@@ -218,10 +216,7 @@ func (l *Topic) read(ctx context.Context, outage *topic.Outage, ready func()) er
 
 // spans returns what the topic's partitions hold now; an error if there is no topic.
 func (l *Topic) spans(ctx context.Context) ([]topic.Span, error) {
-	spans, err := l.options.Client.Spans(ctx, true, l.options.Topic)
-	if err == nil && len(spans) == 0 {
-		err = kafka.UnknownTopicOrPartition
-	}
+	spans, err := l.options.Client.SpansOf(ctx, true, l.options.Topic)
 	if err != nil {
 		return nil, fmt.Errorf("labels topic %s: %w", l.options.Topic, err)
 	}
