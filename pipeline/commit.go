@@ -153,8 +153,14 @@ func (c *commits) acknowledge(err error, now time.Time) (*draft, error) {
 // closings keeps a partition's episodes in the order in which they closed, and so knows which of them the
 // next owner must close again.
 type closings struct {
-	waiting []*job // the first is not answered
-	left    []*job // answered episodes that one item closed, the last to close any
+	waiting []*job    // the first is not answered
+	left    []closing // answered episodes that one item closed, the last to close any
+}
+
+// closing is what a restart needs to know of a closed episode, which it does not keep in memory.
+type closing struct {
+	at, first record.Position // see consumer.Episode
+	before    time.Time
 }
 
 func (c *closings) add(j *job) { c.waiting = append(c.waiting, j) }
@@ -162,12 +168,12 @@ func (c *closings) add(j *job) { c.waiting = append(c.waiting, j) }
 // drop removes answered episodes from the front.
 func (c *closings) drop() {
 	for len(c.waiting) > 0 && c.waiting[0].done {
-		first := c.waiting[0]
-		if len(c.left) > 0 && c.left[0].episode.At != first.episode.At {
+		e := c.waiting[0].episode
+		if len(c.left) > 0 && c.left[0].at != e.At {
 			c.left = c.left[:0]
 		}
-		if first.episode.Closed.ByItem() {
-			c.left = append(c.left, first)
+		if e.Closed.ByItem() {
+			c.left = append(c.left, closing{e.At, e.First(), e.Before})
 		}
 		c.waiting[0] = nil
 		c.waiting = c.waiting[1:]
@@ -183,9 +189,9 @@ func (c *closings) lower(r *state.Journal) {
 	for _, j := range c.waiting {
 		lowerTo(r, j.episode.First(), j.episode.Before)
 	}
-	for _, j := range c.left { // episodes that the same item closed must close again together
-		if j.episode.At == r.Decided {
-			lowerTo(r, j.episode.First(), j.episode.Before)
+	for _, e := range c.left { // episodes that the same item closed must close again together
+		if e.at == r.Decided {
+			lowerTo(r, e.first, e.before)
 		}
 	}
 }

@@ -3,8 +3,10 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
@@ -160,6 +162,26 @@ func TestClosings(t *testing.T) {
 	if from, decided := lowered(); from != record.Start(20) || decided != record.Start(21) {
 		t.Errorf("%v, %v with none open", from, decided)
 	}
+}
+
+// One item may close an episode of each stream. Once they are answered, none of them stays in memory.
+func TestAnsweredEpisodesAreFreed(t *testing.T) {
+	c, answered := closings{}, []weak.Pointer[job]{}
+	for _, at := range []int64{10, 10, 10, 11} {
+		j := &job{done: true, episode: &consumer.Episode{
+			Items: []record.Item{*item("a", at-1)}, At: record.Start(at), Closed: consumer.Age,
+		}}
+		c.add(j)
+		answered = append(answered, weak.Make(j))
+	}
+	c.drop()
+	runtime.GC()
+	for i, j := range answered {
+		if j.Value() != nil {
+			t.Errorf("episode %d is still there", i)
+		}
+	}
+	runtime.KeepAlive(&c)
 }
 
 // Silence closes episodes before the next item to be read, perhaps several times at one position. Episodes
