@@ -30,7 +30,7 @@ type besides struct {
 	twistedCentre []float32
 	twistedDelta  []float32
 
-	sums   []float32 // classes x d, of raised rows
+	sums   []float32 // classes x d: of raised rows, or of the prepared ones
 	counts []float64
 }
 
@@ -180,5 +180,5 @@ func (r *Result) Distances(out []float32, except int32) {
 // Labelled returns the labelled rows beside the episode that were in force, in z-space, concatenated,
 // and their classes.
 func (r *Result) Labelled() (z []float32, classes []int32) {
-	return r.beside.prepared.z(r.beside.list, nil, false)
+	return r.beside.z(nil, false)
 }

@@ -151,7 +151,7 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 				closeResults(t, want, got, p.N)
 			}
 			kept.Release()
-			if kept.metric != nil || kept.source != nil {
+			if kept.metric != nil {
 				t.Error("a metric is kept that was released")
 			}
 			q.Prepared = kept

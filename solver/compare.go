@@ -35,9 +35,9 @@ func (e *episode) compare(lists *nearLists) {
 			b.back[i] = 2 / by
 		}
 	}
-	if l.metric != nil {
-		kernel.Products(b.centre, l.metric.Centre, e.v, 1, n, d)
-		directions, less := len(l.metric.Scales), shrinkingScales(l.metric.Scales)
+	if b.metric != nil {
+		kernel.Products(b.centre, b.metric.Centre, e.v, 1, n, d)
+		directions, less := len(b.metric.Scales), shrinkingScales(b.metric.Scales)
 		b.signed = vector.Resize(b.signed, n*directions)
 		for i := range n {
 			row := b.signed[i*directions : i*directions+directions]
@@ -49,9 +49,9 @@ func (e *episode) compare(lists *nearLists) {
 	}
 	b.delta = vector.Resize(b.delta, n*len(b.list))
 	for s := range b.list {
-		kernel.Products(b.delta[s*n:s*n+n], l.deltas[s*d:s*d+d], e.v, 1, n, d)
+		kernel.Products(b.delta[s*n:s*n+n], b.deltas[s*d:s*d+d], e.v, 1, n, d)
 	}
-	if b.twists = l.metric != nil && len(l.metric.Scales) > 0 && len(l.along) == 0; b.twists {
+	if b.twists = b.metric != nil && len(b.metric.Scales) > 0 && len(l.along) == 0; b.twists {
 		b.twist(e)
 	}
 	e.pool.run((n+tile-1)/tile, func(w *worker, t int) { e.compareItems(w, lists, t*tile) })
@@ -90,7 +90,7 @@ func (e *episode) compareItems(w *worker, lists *nearLists, lo int) {
 // twist fills twisted, whose products with plain rows are products in u-space: v + V'
 // sign(s^2-1) sqrt|1-s^2| along.
 func (b *besides) twist(e *episode) {
-	m := b.prepared.metric
+	m := b.metric
 	n, d, r := e.n, e.d, len(m.Scales)
 	scaleAlong(b.signed, m.Scales)
 	b.twisted = append(b.twisted[:0], e.v[:n*d]...)
@@ -103,7 +103,7 @@ func (b *besides) twist(e *episode) {
 	b.twistedCentre, b.twistedDelta = vector.Resize(b.twistedCentre, n), vector.Resize(b.twistedDelta, n*sets)
 	kernel.Products(b.twistedCentre, m.Centre, b.twisted, 1, n, d)
 	for s := range sets {
-		kernel.Products(b.twistedDelta[s*n:s*n+n], b.prepared.deltas[s*d:s*d+d], b.twisted, 1, n, d)
+		kernel.Products(b.twistedDelta[s*n:s*n+n], b.deltas[s*d:s*d+d], b.twisted, 1, n, d)
 	}
 }
 

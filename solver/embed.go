@@ -97,7 +97,7 @@ func (e *episode) embed(p *Problem) error {
 	}
 	l.prepare(e.beside.list, e.mean, learned, &e.beside.preparing)
 	if e.apart && e.anchors > 0 {
-		e.z, _ = l.z(e.beside.list, e.z, true)
+		e.z, _ = e.beside.z(e.z, true)
 	}
 	e.mapRows(p)
 	return nil
@@ -146,7 +146,7 @@ func (e *episode) fault(p *Problem, q int) error {
 // mapRows fills v, by and along of all rows. u = metric(v) has length 1 for items and anchors, |m'| for a
 // prior prototype, and keeps its length for a mean of labelled rows.
 func (e *episode) mapRows(p *Problem) {
-	d, own, m := e.d, len(e.z)/e.d, e.beside.prepared.metric
+	d, own, m := e.d, len(e.z)/e.d, e.beside.metric
 	e.by, e.square, e.own = vector.Resize(e.by, e.rows), vector.Resize(e.square, e.rows), vector.Resize(e.own, e.rows)
 	if m == nil && e.rows == own && !e.settings.Paper.BiasCorrection {
 		e.v = e.z // shared, as it is only read
@@ -218,12 +218,17 @@ func (e *episode) mapRows(p *Problem) {
 
 // addHeld appends to v the means of labelled rows beside the episode, then the prior prototypes.
 func (e *episode) addHeld(p *Problem, from int) {
-	d, l := e.d, e.beside.prepared
+	d, b := e.d, &e.beside
 	e.priorSquare = vector.Resize(e.priorSquare, e.k)
+	sums := b.prepared.sums
+	if len(sums) == 0 && len(b.prepared.label) > 0 {
+		b.sums = b.prepared.added(b.sums, b.list, &b.preparing)
+		sums = b.sums
+	}
 	for q := from; q < e.rows; q++ {
 		row, k := e.v[q*d:q*d+d], int(e.class[e.fixed[q]])
 		if e.count[q] > 0 {
-			copy(row, l.sums[k*d:k*d+d])
+			copy(row, sums[k*d:k*d+d])
 			kernel.Scale(1/e.count[q], row)
 		} else {
 			p.Prior.mean(row, e.mean, k)
@@ -238,7 +243,7 @@ func (e *episode) shrinkRows() {
 		return
 	}
 	e.u = e.v
-	if m := e.beside.prepared.metric; m != nil {
+	if m := e.beside.metric; m != nil {
 		const some = 1 << 12
 		for from := 0; from < len(e.u); from += some * e.d {
 			rows := e.u[from:min(from+some*e.d, len(e.u))]

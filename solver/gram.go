@@ -93,7 +93,7 @@ func (g *gramSpace) fillScattered(e *episode) {
 
 // build fills the Gram matrix of u-space: G = v v' + along diag(sign(s^2 - 1)) along'.
 func (g *gramSpace) build(e *episode) {
-	t, m := e.rows, e.beside.prepared.metric
+	t, m := e.rows, e.beside.metric
 	g.e, g.metric = e, m
 	g.g = vector.Resize(g.g, t*t)
 	if g.scattered(e) {

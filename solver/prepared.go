@@ -18,26 +18,24 @@ type Prepared struct {
 	names, without []int32
 	k              int
 	mean           []float32
-	source         *metric.Metric
-	metric         *metric.Metric // source, centred in the z-space of mean
-	ready          bool           // computed for mean and source
+	metric         *metric.Metric
+	ready          bool // computed for mean and metric
 
 	label   []int32   // rows: the problem's class, -1: not in force
 	members []float64 // k: rows in force
 
-	deltas  []float32 // sets x d: mean less reference
 	inverse []float32 // rows: z = inverse (y - delta), y the set's row
 	square  []float32 // rows: |z - centre|^2
 	by      []float32 // rows: |by metric(z - centre)| = 1; 0 if its length is 0
 	along   []float32 // rows x directions: by scaleAlong of z - centre; empty above alongMost rows
-	sums    []float32 // k x d: of by (z - centre)
+	sums    []float32 // k x d: of by (z - centre); empty up to addedMost rows
 	unit    []float64 // k: rows that have a length
 }
 
 // Release drops the metric, which the next solve will not use. nil is allowed.
 func (l *Prepared) Release() {
 	if l != nil {
-		l.source, l.metric, l.ready = nil, nil, false
+		l.metric, l.ready = nil, false
 	}
 }
 
@@ -46,14 +44,17 @@ func (l *Prepared) Bytes() int {
 	if l == nil {
 		return 0
 	}
-	floats := cap(l.mean) + cap(l.deltas) + cap(l.inverse) + cap(l.square) + cap(l.by) + cap(l.along) +
-		cap(l.sums)
+	floats := cap(l.mean) + cap(l.inverse) + cap(l.square) + cap(l.by) + cap(l.along) + cap(l.sums)
 	return 4*(floats+cap(l.label)+cap(l.names)+cap(l.without)) + 8*(cap(l.sets)+cap(l.members)+cap(l.unit))
 }
 
 // alongMost bounds the rows for which the products with the directions of a metric are kept. Above it each
 // item is multiplied with every row twice, which saves 32 values a row for each stream.
 const alongMost = 4096
+
+// addedMost bounds the rows whose sums are not kept, as they are added up anew in no time: a sum takes as much
+// memory as a vector, for each class and stream.
+const addedMost = 256
 
 // follow sets the sets that l is prepared for, and lists their rows in force.
 func (l *Prepared) follow(list []Beside, k int) {
@@ -97,21 +98,34 @@ func (l *Prepared) of(list []Beside, k int) bool {
 	return true
 }
 
-// preparing is the workspace of prepare.
-type preparing struct{ rows, along []float32 }
+// preparing is the workspace of prepare, and what it computes anew for each problem.
+type preparing struct {
+	rows, along []float32
+	deltas      []float32      // sets x d: mean less reference
+	centred     metric.Metric  // the problem's, about mean
+	metric      *metric.Metric // centred, or nil: none
+}
 
 // prepare computes the rows of the sets that l follows.
 func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *preparing) {
-	if l.ready && l.source == m && slices.Equal(l.mean, mean) {
+	d, n := len(mean), len(l.label)
+	w.deltas = vector.Resize(w.deltas, len(list)*d)
+	for s, b := range list {
+		copy(w.deltas[s*d:], mean)
+		kernel.Axpy(-1, b.reference, w.deltas[s*d:s*d+d])
+	}
+	w.metric = nil
+	if m != nil {
+		w.metric = &w.centred
+		w.centred = metric.Metric{Centre: append(w.centred.Centre[:0], m.Centre...), Vectors: m.Vectors, Scales: m.Scales}
+		kernel.Axpy(-m.Inverse, mean, w.centred.Centre)
+	}
+	if l.ready && l.metric == m && slices.Equal(l.mean, mean) {
 		return
 	}
-	d, n := len(mean), len(l.label)
-	l.mean, l.source, l.ready = append(l.mean[:0], mean...), m, true
-	m = m.About(mean)
-	l.metric = m
+	l.mean, l.metric, l.ready = append(l.mean[:0], mean...), m, true
 	l.inverse, l.square, l.by = vector.Zeroed(l.inverse, n), vector.Zeroed(l.square, n), vector.Zeroed(l.by, n)
-	l.sums, l.unit = vector.Zeroed(l.sums, l.k*d), vector.Zeroed(l.unit, l.k)
-	l.deltas = vector.Resize(l.deltas, len(list)*d)
+	l.unit = vector.Zeroed(l.unit, l.k)
 	directions := 0
 	if m != nil {
 		directions = len(m.Scales)
@@ -123,14 +137,42 @@ func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *p
 	w.rows, w.along = vector.Resize(w.rows, tile*d), vector.Resize(w.along, tile*directions)
 	first := 0
 	for s, b := range list {
-		delta := l.deltas[s*d : s*d+d]
-		copy(delta, mean)
-		kernel.Axpy(-1, b.reference, delta)
 		for from := 0; from < b.Len(); from += tile {
-			l.prepareTile(w, b.Labelled, delta, first+from, from, min(tile, b.Len()-from))
+			l.prepareTile(w, b.Labelled, w.deltas[s*d:s*d+d], first+from, from, min(tile, b.Len()-from))
 		}
 		first += b.Len()
 	}
+	if l.sums = l.sums[:0]; n > addedMost {
+		l.sums = l.added(l.sums, list, w)
+	}
+}
+
+// added returns the sums of the classes, in the memory of sums.
+func (l *Prepared) added(sums []float32, list []Beside, w *preparing) []float32 {
+	d, at := len(l.mean), 0
+	sums = vector.Zeroed(sums, l.k*d)
+	w.along = vector.Zeroed(w.along, 2*l.k)
+	scaled, all := w.along[:l.k], w.along[l.k:] // by class: the sums of by inverse of a set, and of by
+	for s, b := range list {
+		clear(scaled)
+		for i := range b.class {
+			if c, by := l.label[at+i], l.by[at+i]; c >= 0 && by > 0 {
+				kernel.Axpy(by*l.inverse[at+i], b.rows[i*d:i*d+d], sums[int(c)*d:int(c)*d+d])
+				scaled[c] += by * l.inverse[at+i]
+				all[c] += by
+			}
+		}
+		for c, v := range scaled {
+			kernel.Axpy(-v, w.deltas[s*d:s*d+d], sums[c*d:c*d+d])
+		}
+		at += b.Len()
+	}
+	for c, v := range all {
+		if w.metric != nil {
+			kernel.Axpy(-v, w.metric.Centre, sums[c*d:c*d+d])
+		}
+	}
+	return sums
 }
 
 // prepareTile prepares count rows of a set. at is the number of the first among the rows of all sets.
@@ -138,7 +180,7 @@ func (l *Prepared) prepareTile(w *preparing, set *Labelled, delta []float32, at,
 	if !slices.ContainsFunc(l.label[at:at+count], func(c int32) bool { return c >= 0 }) {
 		return
 	}
-	d, m, directions := set.d, l.metric, 0
+	d, m, directions := set.d, w.metric, 0
 	for i := range count {
 		row := w.rows[i*d : i*d+d]
 		l.inverse[at+i] = set.unit(row, from+i, delta)
@@ -165,7 +207,6 @@ func (l *Prepared) prepareTile(w *preparing, set *Labelled, delta []float32, at,
 			continue
 		}
 		l.unit[c]++
-		kernel.Axpy(l.by[at+i], w.rows[i*d:i*d+d], l.sums[int(c)*d:int(c)*d+d])
 		if len(l.along) > 0 {
 			kernel.Axpy(l.by[at+i], along, l.along[(at+i)*directions:(at+i+1)*directions])
 		}
@@ -214,25 +255,27 @@ func lengthAlong(square float32, along, scales []float32) float32 {
 
 // z appends the rows in z-space to out and returns their classes too. With all, a row that is not in force is
 // appended as zeros; otherwise it is left out.
-func (l *Prepared) z(list []Beside, out []float32, all bool) (rows []float32, classes []int32) {
-	at, d := 0, len(l.mean)
+func (b *besides) z(out []float32, all bool) (rows []float32, classes []int32) {
+	l, at := b.prepared, 0
+	d := len(l.mean)
 	out = slices.Grow(out, len(l.label)*d)
-	for s, b := range list {
-		for i := range b.class {
+	for s, set := range b.list {
+		delta := b.deltas[s*d : s*d+d]
+		for i := range set.class {
 			c := l.label[at+i]
 			if c < 0 && !all {
 				continue
 			}
 			from := len(out)
-			out = append(out, l.deltas[s*d:s*d+d]...)
+			out = append(out, delta...)
 			if c < 0 {
 				clear(out[from:])
 			} else {
-				b.unit(out[from:], i, l.deltas[s*d:s*d+d])
+				set.unit(out[from:], i, delta)
 			}
 			classes = append(classes, c)
 		}
-		at += b.Len()
+		at += set.Len()
 	}
 	return out, classes
 }

@@ -125,7 +125,7 @@ func (x *Space) Distances(out []float32, n int) {
 // engine, whose rows are still those of v.
 func (e *episode) productsBeforeGraph(out []float32, n int) {
 	kernel.Gram(out, e.at(0, n, &e.scratch), n, e.d)
-	m := e.beside.prepared.metric
+	m := e.beside.metric
 	if e.points != nil || m == nil {
 		return
 	}
