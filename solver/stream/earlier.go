@@ -15,61 +15,89 @@ const (
 	earlierEach    = 10
 )
 
-// earlier are the last items that were answered, oldest first. A short episode is solved with them as
-// unlabelled rows. A stream whose last episode was long enough keeps none. The list is replaced, never
-// changed.
-type earlier struct{ items []earlierItem }
+// earlier are the last items that were answered, oldest first, without their labels: these may be corrected
+// later, and count as examples. A short episode is solved with them as unlabelled rows. A stream whose last
+// episode was long enough keeps none. The lists are replaced, never changed.
+type earlier struct {
+	rows    []byte    // of halfBytes, one after the other
+	scales  []float32 // of each row
+	tracked []tracked // of each row; nil: no item has a frame or a track
+}
 
-// earlierItem is an item without its label: it may be corrected later, and counts as an example.
+// tracked is an item's frame and track.
+type tracked struct{ frame, track string }
+
+// earlierItem is one item.
 type earlierItem struct {
-	codes        []int8  // the vector: 127 stands for its largest value ...
-	scale        float32 // ... which is this, without sign
-	frame, track string
+	row   []byte
+	scale float32 // the vector's largest value, without sign
+	tracked
 }
 
 // before appends the earlier items that an episode is solved with to its own. values is memory for their
 // vectors, and returned.
 func (r *earlier) before(items []Item, values []float32) ([]Item, []float32) {
-	count := min(len(r.items), solvedTogether-len(items), earlierEach*len(items))
+	count := min(len(r.scales), solvedTogether-len(items), earlierEach*len(items))
 	if count <= 0 {
 		return items, values
 	}
-	d := len(items[0].Vector)
+	d, first := len(items[0].Vector), len(r.scales)-count
 	rows, values := slices.Clone(items), vector.Resize(values, count*d)
-	for i, x := range r.items[len(r.items)-count:] {
+	for i := range count {
+		x := r.item(first+i, d)
 		row := values[i*d : i*d+d]
-		for j, code := range x.codes {
-			row[j] = x.scale * (float32(code) / math.MaxInt8)
-		}
+		x.decode(row)
 		rows = append(rows, Item{Vector: row, Frame: x.frame, Track: x.track})
 	}
 	return rows, values
 }
 
+// item returns an item. Its row is shared.
+func (r *earlier) item(i, d int) earlierItem {
+	size := halfBytes(d)
+	x := earlierItem{row: r.rows[i*size : i*size+size], scale: r.scales[i]}
+	if r.tracked != nil {
+		x.tracked = r.tracked[i]
+	}
+	return x
+}
+
 func (r *earlier) observe(e *episode) {
 	if e.solved == nil || len(e.items) >= solvedTogether {
-		r.items = nil
+		*r = earlier{}
 		return
 	}
-	kept := r.items[max(0, len(r.items)+len(e.items)-solvedTogether):]
-	next := append(make([]earlierItem, 0, len(kept)+len(e.items)), kept...)
-	for i := range e.items {
-		item := &e.items[i]
-		x := earlierItem{
-			codes: make([]int8, len(item.Vector)), scale: vector.Largest(item.Vector), frame: item.Frame,
-			track: item.Track,
-		}
-		for j, v := range item.Vector {
-			x.codes[j] = int8(math.RoundToEven(float64(v/x.scale) * math.MaxInt8))
-		}
-		next = append(next, x)
+	first := max(0, len(r.scales)+len(e.items)-solvedTogether)
+	next := newEarlier(len(r.scales)-first+len(e.items), e.stream.dimension)
+	for i := first; i < len(r.scales); i++ {
+		next.add(r.item(i, e.stream.dimension))
 	}
-	r.items = next
+	row := make([]byte, halfBytes(e.stream.dimension))
+	for i := range e.items {
+		x := earlierItem{row: row, tracked: tracked{e.items[i].Frame, e.items[i].Track}}
+		x.encode(e.items[i].Vector)
+		next.add(x)
+	}
+	*r = next
+}
+
+func newEarlier(n, d int) earlier {
+	return earlier{rows: make([]byte, 0, n*halfBytes(d)), scales: make([]float32, 0, n)}
+}
+
+func (r *earlier) add(x earlierItem) {
+	if r.tracked == nil && x.tracked != (tracked{}) {
+		r.tracked = make([]tracked, len(r.scales), cap(r.scales))
+	}
+	if r.tracked != nil {
+		r.tracked = append(r.tracked, x.tracked)
+	}
+	r.rows, r.scales = append(r.rows, x.row...), append(r.scales, x.scale)
 }
 
 // reset drops the items: any may be of the class.
 func (r *earlier) reset(string) bool {
-	r.items = nil
+	*r = earlier{}
 	return false
 }
 
@@ -77,13 +105,103 @@ func (r *earlier) fields(f *fields) {
 	if f.kind != "earlier" {
 		return
 	}
-	list(f, fieldEarlierItem, &r.items, func(f *fields, field int, x *earlierItem) {
-		f.group(field, func(f *fields) {
-			slice(f, fieldCodes, &x.codes, f.dimension)
-			number(f, fieldScales, &x.scale)
-			text(f, fieldFrame, &x.frame)
-			text(f, fieldTrack, &x.track)
-			f.check(len(x.codes) == f.dimension && x.scale > 0, "earlier item")
-		})
-	})
+	items := make([]earlierItem, len(r.scales))
+	for i := range items {
+		items[i] = r.item(i, f.dimension)
+	}
+	list(f, fieldEarlierItem, &items, func(f *fields, field int, x *earlierItem) { f.group(field, x.fields) })
+	if f.writes || f.err != nil {
+		return
+	}
+	*r = newEarlier(len(items), f.dimension)
+	for _, x := range items {
+		r.add(x)
+	}
+}
+
+func (x *earlierItem) fields(f *fields) {
+	text(f, fieldHalfBytes, &x.row)
+	number(f, fieldScales, &x.scale)
+	text(f, fieldFrame, &x.frame)
+	text(f, fieldTrack, &x.track)
+	if _, older := f.last(fieldCodes); older { // a byte a number: 127 stands for the scale
+		var codes []int8
+		slice(f, fieldCodes, &codes, f.dimension)
+		values := make([]float32, len(codes))
+		for j, code := range codes {
+			values[j] = x.scale * (float32(code) / math.MaxInt8)
+		}
+		x.row = make([]byte, halfBytes(len(values)))
+		x.encode(values)
+	}
+	f.check(len(x.row) == halfBytes(f.dimension) && x.scale > 0, "earlier item")
+}
+
+// A row has four bits a number, in blocks: first the block's largest value, as a part of the vector's, then
+// its numbers, 0 to halfMost with a sign. Small numbers are nearer to each other than large ones, and few
+// large ones in a vector, as many embedders make them, leave the others as they are.
+const (
+	halfBlock = 32
+	halfMost  = 7
+	halfSize  = 1 + halfBlock/2 // bytes of a block
+)
+
+// halfBytes is the size of a row of d numbers.
+func halfBytes(d int) int { return (d + halfBlock - 1) / halfBlock * halfSize }
+
+var (
+	halfLevels [2 * (halfMost + 1)]float32 // of the block's largest value, by code
+	halfCodes  [256]byte                   // by 255 times the part of it
+)
+
+func init() {
+	for c := range halfMost + 1 {
+		level := float32(math.Pow(float64(c)/halfMost, 4./3))
+		halfLevels[c], halfLevels[halfMost+1+c] = level, -level
+	}
+	for i := range halfCodes {
+		halfCodes[i] = byte(math.Round(halfMost * math.Pow(float64(i)/255, 3./4)))
+	}
+}
+
+// halfPart is the largest value of a block.
+func halfPart(scale float32, part byte) float32 { return scale * (float32(part) / 255) }
+
+// encode fills the row and the scale.
+func (x *earlierItem) encode(values []float32) {
+	x.scale = vector.Largest(values)
+	for row := x.row; len(row) >= halfSize; row = row[halfSize:] {
+		var some [halfBlock]float32
+		values = values[copy(some[:], values):]
+		row[0] = byte(math.Ceil(255 * float64(vector.Largest(some[:])) / float64(x.scale)))
+		largest, codes := halfPart(x.scale, row[0]), (*[halfBlock / 2]byte)(row[1:halfSize])
+		if *codes = ([halfBlock / 2]byte{}); largest == 0 {
+			continue
+		}
+		for j := range codes {
+			codes[j] = halfCode(some[2*j], largest) | halfCode(some[2*j+1], largest)<<4
+		}
+	}
+}
+
+// halfCode is the code of a value of a block.
+func halfCode(v, largest float32) byte {
+	bits := math.Float32bits(v)
+	part := 255 * (math.Float32frombits(bits&^(1<<31)) / largest)
+	return halfCodes[min(255, int32(part))] | byte(bits>>31)<<3
+}
+
+// decode fills values, as many as the row has.
+func (x *earlierItem) decode(values []float32) {
+	for row := x.row; len(row) >= halfSize; row = row[halfSize:] {
+		largest, levels := halfPart(x.scale, row[0]), halfLevels
+		for c := range levels {
+			levels[c] *= largest
+		}
+		var some [halfBlock]float32
+		for j, codes := range (*[halfBlock / 2]byte)(row[1:halfSize]) {
+			some[2*j], some[2*j+1] = levels[codes&15], levels[codes>>4]
+		}
+		values = values[copy(values, some[:]):]
+	}
 }

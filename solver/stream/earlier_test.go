@@ -2,8 +2,11 @@ package stream
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // Episodes of a few items are answered better when they are solved with the items before them. These go when
@@ -17,7 +20,7 @@ func TestShortEpisodes(t *testing.T) {
 		e, count := engine(t, s.settings), 0.
 		for at := 0; at < len(items); at += size {
 			if alone {
-				s.earlier.items = nil
+				s.earlier = earlier{}
 			}
 			answers, _ := answer(t, s, e, items[at:at+size], labels)
 			for i, a := range answers {
@@ -29,7 +32,7 @@ func TestShortEpisodes(t *testing.T) {
 		return count / float64(len(items)), s
 	}
 	_, s := right(120, false)
-	if n := len(s.earlier.items); n > 0 {
+	if n := len(s.earlier.scales); n > 0 {
 		t.Errorf("%d items are kept after a long episode", n)
 	}
 	for _, size := range []int{1, 4} {
@@ -38,13 +41,13 @@ func TestShortEpisodes(t *testing.T) {
 		if together < alone+.02 {
 			t.Errorf("%.3f right in episodes of %d items, %.3f without the items before them", together, size, alone)
 		}
-		if n := len(s.earlier.items); n != solvedTogether {
+		if n := len(s.earlier.scales); n != solvedTogether {
 			t.Errorf("%d items are kept", n)
 		}
 		before, _ := s.Bytes()
 		s.Reset(label(1))
-		if after, _ := s.Bytes(); len(s.earlier.items) > 0 || before-after < 48*solvedTogether {
-			t.Errorf("%d earlier items after a reset, %d bytes of %d", len(s.earlier.items), after, before)
+		if after, _ := s.Bytes(); len(s.earlier.scales) > 0 || before-after < 30*solvedTogether {
+			t.Errorf("%d earlier items after a reset, %d bytes of %d", len(s.earlier.scales), after, before)
 		}
 	}
 }
@@ -69,14 +72,62 @@ func TestEarlierItemsComeBefore(t *testing.T) {
 			if x.Frame != y.Frame || x.Track != y.Track || x.Label != "" && i >= len(items) {
 				t.Errorf("row %d is %+v", i, x)
 			}
+			step := .1 * vector.Largest(y.Vector)
 			for j, v := range x.Vector {
-				if d := v - y.Vector[j]; d > .02 || d < -.02 {
+				if d := v - y.Vector[j]; d > step || d < -step {
 					t.Errorf("row %d: value %d is %g, not %g", i, j, v, y.Vector[j])
 				}
 			}
 		}
 		answer(t, s, e, items, labels)
 		last = append(last, items...)
+	}
+}
+
+// Numbers come back within half a step of their block's, however large or small others are.
+func TestHalfBytes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		d     int
+		scale float32
+	}{{1, 1}, {31, 1e-3}, {32, 1}, {33, math.MaxFloat32}, {100, math.SmallestNonzeroFloat32}, {512, 10}} {
+		values, got := make([]float32, c.d), make([]float32, c.d)
+		for i := range values {
+			values[i] = c.scale * (2*random.Float32() - 1)
+			if i%64 >= halfBlock { // small ones, and zeros
+				values[i] *= float32(i%2) / 50
+			}
+		}
+		values[c.d-1] = c.scale
+		x := earlierItem{row: make([]byte, halfBytes(c.d))}
+		x.encode(values)
+		x.decode(got)
+		for i, v := range values {
+			from := i - i%halfBlock
+			largest := max(vector.Largest(values[from:min(c.d, from+halfBlock)]), c.scale/200)
+			if apart := math.Abs(float64(got[i]) - float64(v)); !(apart <= .1*float64(largest)+1e-44) {
+				t.Errorf("%d numbers up to %g: %g at %d, not %g", c.d, c.scale, got[i], i, v)
+			}
+		}
+	}
+}
+
+// Earlier items of a state of before had a byte a number.
+func TestEarlierItemsOfOlderStates(t *testing.T) {
+	written := &fields{kind: "earlier", writes: true, dimension: 3}
+	written.group(fieldEarlierItem, func(f *fields) {
+		codes, scale, frame := []int8{127, -127, 0}, float32(2), "frame"
+		slice(f, fieldCodes, &codes, 3)
+		number(f, fieldScales, &scale)
+		text(f, fieldFrame, &frame)
+	})
+	read := parse(written.b)
+	read.kind, read.dimension = "earlier", 3
+	var r earlier
+	r.fields(read)
+	rows, _ := r.before([]Item{{Vector: make([]float32, 3)}}, nil)
+	if read.err != nil || len(rows) != 2 || !slices.Equal(rows[1].Vector, []float32{2, -2, 0}) || rows[1].Frame != "frame" {
+		t.Errorf("%+v, %v", rows, read.err)
 	}
 }
 
@@ -93,9 +144,9 @@ func TestEarlierItemsStayFinite(t *testing.T) {
 		if _, _, err := s.Answer(t.Context(), e, items, labels); err != nil && i != 1 {
 			t.Fatalf("episode %d: %v", i, err)
 		}
-		for _, x := range s.earlier.items {
-			if x.scale-x.scale != 0 {
-				t.Errorf("a scale of %g", x.scale)
+		for _, scale := range s.earlier.scales {
+			if scale-scale != 0 {
+				t.Errorf("a scale of %g", scale)
 			}
 		}
 	}

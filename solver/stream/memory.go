@@ -26,9 +26,11 @@ func (s *Stream) Bytes() (rest, ofMetric int) {
 	if len(s.classes.owner) > 0 {
 		vectors += 2 * len(s.classes.owner) // as received, and prepared
 	}
-	linked, short := len(s.clusters.before), len(s.earlier.items)
-	many := vectors + linked + short + len(s.classes.kept) + len(s.calibration.answers) + len(s.timeline.tracks)
-	rest = 4<<10 + (4*vectors+2*linked+short)*s.dimension + many*each + s.prepared.Bytes()
+	linked, short, shape := len(s.clusters.before), &s.earlier, &s.shape
+	many := vectors + linked + len(s.classes.kept) + len(s.calibration.answers) + len(s.timeline.tracks)
+	rest = 4<<10 + (4*vectors+2*linked)*s.dimension + many*each + s.prepared.Bytes()
+	rest += len(short.rows) + 4*len(short.scales) + 32*len(short.tracked)
+	rest += 4 * (len(shape.mean) + len(shape.spread) + len(shape.sum) + len(shape.squares))
 	if m := s.metric.current; m != nil {
 		ofMetric += 4 * (len(m.Centre) + len(m.Scales) + len(m.Vectors))
 	}

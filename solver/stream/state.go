@@ -89,6 +89,7 @@ const (
 	fieldPosition
 	fieldEarlierItem
 	fieldUsual // likeness of shapes
+	fieldHalfBytes
 )
 
 // head holds the fields of the head that Restore checks.
