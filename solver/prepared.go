@@ -52,7 +52,7 @@ func (l *Prepared) Bytes() int {
 // item is multiplied with every row twice, which saves 32 values a row for each stream.
 const alongMost = 4096
 
-// addedMost bounds the rows whose sums are not kept, as they are added up anew in no time: a sum takes as much
+// addedMost bounds the rows whose sums are not kept, as they are added up anew soon: a sum takes as much
 // memory as a vector, for each class and stream.
 const addedMost = 256
 
@@ -117,7 +117,8 @@ func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *p
 	w.metric = nil
 	if m != nil {
 		w.metric = &w.centred
-		w.centred = metric.Metric{Centre: append(w.centred.Centre[:0], m.Centre...), Vectors: m.Vectors, Scales: m.Scales}
+		w.centred.Vectors, w.centred.Scales = m.Vectors, m.Scales
+		w.centred.Centre = append(w.centred.Centre[:0], m.Centre...)
 		kernel.Axpy(-m.Inverse, mean, w.centred.Centre)
 	}
 	if l.ready && l.metric == m && slices.Equal(l.mean, mean) {

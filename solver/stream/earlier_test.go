@@ -126,7 +126,8 @@ func TestEarlierItemsOfOlderStates(t *testing.T) {
 	var r earlier
 	r.fields(read)
 	rows, _ := r.before([]Item{{Vector: make([]float32, 3)}}, nil)
-	if read.err != nil || len(rows) != 2 || !slices.Equal(rows[1].Vector, []float32{2, -2, 0}) || rows[1].Frame != "frame" {
+	if read.err != nil || len(rows) != 2 || rows[1].Frame != "frame" ||
+		!slices.Equal(rows[1].Vector, []float32{2, -2, 0}) {
 		t.Errorf("%+v, %v", rows, read.err)
 	}
 }
