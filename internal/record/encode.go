@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -75,14 +76,21 @@ func appendScore(dst []byte, x float64) []byte {
 	n := uint64(x*scale + .5)
 	dst = strconv.AppendUint(dst, n/scale, 10)
 	if rest := n % scale; rest != 0 {
-		point := len(dst)
-		dst = strconv.AppendUint(dst, scale+rest, 10)
-		dst[point] = '.' // over the 1 of scale, which kept the zeros in front of rest
+		dst = append(dst, ".000000"...)
+		digits(dst[len(dst)-6:], rest)
 		for dst[len(dst)-1] == '0' {
 			dst = dst[:len(dst)-1]
 		}
 	}
 	return dst
+}
+
+// digits writes the last decimal digits of n to all of b.
+func digits(b []byte, n uint64) {
+	for i := len(b) - 1; i >= 0; i-- {
+		b[i] = byte('0' + n%10)
+		n /= 10
+	}
 }
 
 // appendTime appends a time as a JSON string.
@@ -92,30 +100,50 @@ func appendTime(dst []byte, t time.Time) []byte {
 
 // AppendTime appends a time as RFC 3339 in UTC. Times outside the years 0 to 9999 become the nearest inside.
 func AppendTime(dst []byte, t time.Time) []byte {
-	return nearest(t).AppendFormat(dst, time.RFC3339Nano)
+	t = nearest(t)
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	text := []byte("0000-00-00T00:00:00.000000000")
+	digits(text[:4], uint64(year))
+	digits(text[5:7], uint64(month))
+	digits(text[8:10], uint64(day))
+	digits(text[11:13], uint64(hour))
+	digits(text[14:16], uint64(minute))
+	digits(text[17:19], uint64(second))
+	digits(text[20:], uint64(t.Nanosecond()))
+	return append(append(dst, bytes.TrimRight(bytes.TrimRight(text, "0"), ".")...), 'Z')
 }
 
 // nearest returns the time in UTC, or the nearest that RFC 3339 can express.
 func nearest(t time.Time) time.Time {
-	t = t.UTC()
-	if y := t.Year(); y < 0 {
-		return time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
-	} else if y > 9999 {
-		return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	const first, last = -62167219200, 253402300799 // seconds of the years 0 to 9999
+	switch s := t.Unix(); {
+	case s < first:
+		t = time.Unix(first, 0)
+	case s > last:
+		t = time.Unix(last, 0)
 	}
-	return t
+	return t.UTC()
 }
 
 // appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+		if !plain[s[i]] {
 			return append(appendText(append(dst, s[:i]...), s[i:]), '"')
 		}
 	}
 	return append(append(dst, s...), '"')
 }
+
+// plain are the bytes that stand for themselves in a JSON string.
+var plain = func() (is [256]bool) {
+	for c := byte(' '); c < utf8.RuneSelf; c++ {
+		is[c] = c != '"' && c != '\\'
+	}
+	return is
+}()
 
 // appendText appends the inside of a JSON string.
 func appendText(dst []byte, s string) []byte {
