@@ -22,6 +22,7 @@ type scenario struct {
 	untimed  bool // the order of the items is not used
 	framed   bool // items have frames and tracks, some of them wrong
 	single   bool // the first episodes have one item, of which every third is taught
+	reused   bool // the memory of vectors has other numbers as soon as they are answered
 }
 
 var scenarios = []scenario{
@@ -77,13 +78,18 @@ func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *E
 		s, e = between(s, e)
 		a, r := answer(t, s, e, items, labels)
 		answers, reports = append(answers, a), append(reports, r)
+		for i := range items {
+			if c.reused {
+				copy(items[i].Vector, slices.Repeat([]float32{float32(i)}, 24))
+			}
+		}
 	}
 	return answers, reports, s.State()
 }
 
 // TestReplay: a stream that is encoded and restored before every episode, or solved by an engine that is
-// new or has just served another stream, or that has learned at once, answers bit for bit like one that
-// is not interrupted.
+// new or has just served another stream, or that has learned at once, or whose items' vectors are overwritten
+// once they are answered, answers bit for bit like one that is not interrupted.
 func TestReplay(t *testing.T) {
 	for _, c := range scenarios {
 		want, wantReports, wantState := c.play(t, func(s *Stream, e *Engine) (*Stream, *Engine) { return s, e })
@@ -109,6 +115,7 @@ func TestReplay(t *testing.T) {
 				return s, e
 			},
 			"new engine":      func(s *Stream, e *Engine) (*Stream, *Engine) { return s, new(Engine) },
+			"vectors reused":  func(s *Stream, e *Engine) (*Stream, *Engine) { return s, e },
 			"learned at once": func(s *Stream, e *Engine) (*Stream, *Engine) { s.Learn(); return s, e },
 			"another stream first": func(s *Stream, e *Engine) (*Stream, *Engine) {
 				other := newCamera(8, 3, 24, 1)
@@ -118,6 +125,7 @@ func TestReplay(t *testing.T) {
 			},
 		} {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
+				c.reused = name == "vectors reused"
 				got, reports, state := c.play(t, between)
 				for i := range want {
 					if !reflect.DeepEqual(got[i], want[i]) {
