@@ -1,6 +1,9 @@
 package index
 
-import "github.com/slkstream/slkstream/internal/vector"
+import (
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
 
 // Affinity is a sparse matrix in compressed rows: row p has Columns[Offsets[p]:Offsets[p+1]], ascending,
 // and their Weights.
@@ -18,6 +21,16 @@ func (a *Affinity) Row(p int) ([]int32, []float32) {
 	lo, hi := a.Offsets[p], a.Offsets[p+1]
 	return a.Columns[lo:hi], a.Weights[lo:hi]
 }
+
+// Prefetch requests row p, which is read soon, from memory. It changes nothing.
+func (a *Affinity) Prefetch(p int) {
+	columns, weights := a.Row(p)
+	kernel.Prefetch(columns, len(columns), first)
+	kernel.Prefetch(weights, len(weights), first)
+}
+
+// first names the first of some rows.
+var first = []int32{0}
 
 // Symmetric returns W = (A + A')/2, with A the 0/1 matrix of the lists: a kNN matrix alone is not symmetric.
 func (b *Neighbours) Symmetric() *Affinity {

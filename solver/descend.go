@@ -197,16 +197,25 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 		p := lo + i
 		if listed != nil {
 			p = int(listed[i])
-			if i+ahead < n {
-				columns, _ := e.graph.Row(int(listed[i+ahead]))
-				e.s.prefetch(columns)
-			}
+			e.prefetch(listed[i:])
 		}
 		if e.label[p] < 0 {
 			change += e.relax(p, scores[i*k:i*k+k], graph)
 		}
 	}
 	e.changes[block] = change
+}
+
+// prefetch requests what updates of some points, one after the other, read soon: the neighbours' rows of S of
+// the point that comes ahead points later, and the list of neighbours of the one as far behind it.
+func (e *episode) prefetch(points []int32) {
+	if len(points) > 2*ahead {
+		e.graph.Prefetch(int(points[2*ahead]))
+	}
+	if len(points) > ahead {
+		columns, _ := e.graph.Row(int(points[ahead]))
+		e.s.prefetch(columns)
+	}
 }
 
 // scores returns -a + beta log pi for a tile, without the terms that all classes of a row share.

@@ -77,10 +77,7 @@ func (e *episode) updateSparse(w *worker, lo, n int, listed []int32) float64 {
 		row, p := scores[i*k:i*k+k], lo+i
 		if listed != nil {
 			p = int(listed[i])
-			if i+ahead < n {
-				columns, _ := e.graph.Row(int(listed[i+ahead]))
-				e.s.prefetch(columns)
-			}
+			e.prefetch(listed[i:])
 			columns, weights := e.addFixedNeighbours(p, row)
 			e.s.add(float32(e.lambda), columns, weights, row)
 		} else if e.label[p] >= 0 {
