@@ -160,8 +160,11 @@ func (g *gramSpace) average(count int, base, density bool) {
 		clear(g.next)
 		clear(g.pending)
 	}
-	w := e.pool.workers[0]
-	for lo := 0; lo < count; lo += tile {
+	w, first := e.pool.workers[0], 0
+	for !density && first < count && e.label[first] >= 0 { // labelled rows weigh nothing, and often lead
+		first++
+	}
+	for lo := first; lo < count; lo += tile {
 		n := min(tile, count-lo)
 		weights := e.weigh(w, lo, n, density)
 		for i := 0; i < len(weights); i += k {

@@ -52,6 +52,10 @@ func gram(out, x []float32, n, d int) {
 			length := min(Chunk, d-from)
 			for j := i &^ 3; j < n; j += columns {
 				right := min(j+columns, n)
+				if j >= end { // right of the diagonal
+					active.strip(out[i*n+j:], n, x[i*d+from:], x[j*d+from:], length, d, end-i, right-j, from > 0)
+					continue
+				}
 				for r := i; r < min(end, right); r += step {
 					left := max(j, r&^3)
 					if left < right {
