@@ -105,18 +105,6 @@ func (s shape) agreesWith(v, other version) error {
 		keep("axpy", length, false, func(i int) float64 { return math.Abs(float64(alpha*a[i])) + math.Pow(10, s.spread) }, func(out []float32) { Axpy(alpha, a[:length], out) })
 		keep("scale", length, true, one, func(out []float32) { Scale(alpha, out) })
 		keep("power", length, true, one, func(out []float32) { ThreeQuarterPower(out, a[:length]) })
-		codes := make([]byte, length)
-		room := float32(math.Pow(10, -2*s.spread))
-		keep("to codes", length, true, one, func(out []float32) {
-			ToCodes(codes, a[:length], 2*room, b, b)
-			for i, code := range codes {
-				out[i] = float32(code)
-			}
-		})
-		for i := range codes {
-			codes[i] = byte(37*i + int(s.seed))
-		}
-		keep("from codes", length, true, one, func(out []float32) { FromCodes(out, codes, alpha, a) })
 		keep("exp", length, false, one, func(out []float32) { Exp(out, a[:length]) })
 		parts := make([]float32, length)
 		keep("softmax", length, false, summed(parts, length), func(out []float32) { Softmax(out); copy(parts, out) })

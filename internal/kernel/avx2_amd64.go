@@ -38,9 +38,6 @@ func avx2ThreeQuarterPower(out []float32, x []float32)
 func avx2Softmax(x []float32)
 
 //go:noescape
-func avx2ToCodes(codes []byte, values []float32, scale float32, scales []float32, dither []float32)
-
-//go:noescape
 func avx2AddRows(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)
 
 //go:noescape

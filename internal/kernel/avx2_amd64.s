@@ -206,36 +206,6 @@ DATA avx2Sign<>+24(SB)/4, $0x80000000
 DATA avx2Sign<>+28(SB)/4, $0x80000000
 GLOBL avx2Sign<>(SB), RODATA|NOPTR, $32
 
-DATA avx2CodeMost<>+0(SB)/4, $0x42fe0000
-DATA avx2CodeMost<>+4(SB)/4, $0x42fe0000
-DATA avx2CodeMost<>+8(SB)/4, $0x42fe0000
-DATA avx2CodeMost<>+12(SB)/4, $0x42fe0000
-DATA avx2CodeMost<>+16(SB)/4, $0x42fe0000
-DATA avx2CodeMost<>+20(SB)/4, $0x42fe0000
-DATA avx2CodeMost<>+24(SB)/4, $0x42fe0000
-DATA avx2CodeMost<>+28(SB)/4, $0x42fe0000
-GLOBL avx2CodeMost<>(SB), RODATA|NOPTR, $32
-
-DATA avx2CodeLarge<>+0(SB)/4, $0x4b400000
-DATA avx2CodeLarge<>+4(SB)/4, $0x4b400000
-DATA avx2CodeLarge<>+8(SB)/4, $0x4b400000
-DATA avx2CodeLarge<>+12(SB)/4, $0x4b400000
-DATA avx2CodeLarge<>+16(SB)/4, $0x4b400000
-DATA avx2CodeLarge<>+20(SB)/4, $0x4b400000
-DATA avx2CodeLarge<>+24(SB)/4, $0x4b400000
-DATA avx2CodeLarge<>+28(SB)/4, $0x4b400000
-GLOBL avx2CodeLarge<>(SB), RODATA|NOPTR, $32
-
-DATA avx2FirstBytes<>+0(SB)/4, $0x0c080400
-DATA avx2FirstBytes<>+4(SB)/4, $0x0c080400
-DATA avx2FirstBytes<>+8(SB)/4, $0x0c080400
-DATA avx2FirstBytes<>+12(SB)/4, $0x0c080400
-DATA avx2FirstBytes<>+16(SB)/4, $0x0c080400
-DATA avx2FirstBytes<>+20(SB)/4, $0x0c080400
-DATA avx2FirstBytes<>+24(SB)/4, $0x0c080400
-DATA avx2FirstBytes<>+28(SB)/4, $0x0c080400
-GLOBL avx2FirstBytes<>(SB), RODATA|NOPTR, $32
-
 // func avx2Strip3x4(out *float32, stride int, a *float32, b *float32, d int, length int, groups int, add int)
 // Requires: AVX, FMA3
 TEXT ·avx2Strip3x4(SB), NOSPLIT, $0-64
@@ -1637,67 +1607,6 @@ one10:
 
 stored10:
 sharesEnd:
-	VZEROUPPER
-	RET
-
-// func avx2ToCodes(codes []byte, values []float32, scale float32, scales []float32, dither []float32)
-// Requires: AVX, AVX2
-TEXT ·avx2ToCodes(SB), NOSPLIT, $0-104
-	MOVQ         codes_base+0(FP), AX
-	MOVQ         codes_len+8(FP), CX
-	MOVQ         values_base+24(FP), DX
-	MOVQ         values_len+32(FP), BX
-	MOVQ         scales_base+56(FP), BX
-	MOVQ         scales_len+64(FP), SI
-	MOVQ         dither_base+80(FP), SI
-	MOVQ         dither_len+88(FP), DI
-	VBROADCASTSS scale+48(FP), Y0
-	VMOVUPS      avx2Sign<>+0(SB), Y1
-	VMOVUPS      avx2Taylor1<>+0(SB), Y2
-	VMOVUPS      avx2CodeMost<>+0(SB), Y3
-	VMOVUPS      avx2CodeLarge<>+0(SB), Y4
-	VMOVUPS      avx2FirstBytes<>+0(SB), Y8
-	SHRQ         $0x04, CX
-
-step:
-	VMULPS       (DX), Y0, Y5
-	VMULPS       (BX), Y5, Y5
-	VANDPS       Y1, Y5, Y6
-	VANDNPS      Y5, Y1, Y5
-	VSQRTPS      Y5, Y7
-	VSQRTPS      Y7, Y5
-	VMULPS       Y5, Y7, Y5
-	VMINPS       Y2, Y5, Y5
-	VORPS        Y6, Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VADDPS       (SI), Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VPSHUFB      Y8, Y5, Y5
-	VMOVD        X5, (AX)
-	VEXTRACTF128 $0x01, Y5, X6
-	VMOVD        X6, 4(AX)
-	VMULPS       32(DX), Y0, Y5
-	VMULPS       32(BX), Y5, Y5
-	VANDPS       Y1, Y5, Y6
-	VANDNPS      Y5, Y1, Y5
-	VSQRTPS      Y5, Y7
-	VSQRTPS      Y7, Y5
-	VMULPS       Y5, Y7, Y5
-	VMINPS       Y2, Y5, Y5
-	VORPS        Y6, Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VADDPS       32(SI), Y5, Y5
-	VADDPS       Y4, Y5, Y5
-	VPSHUFB      Y8, Y5, Y5
-	VMOVD        X5, 8(AX)
-	VEXTRACTF128 $0x01, Y5, X6
-	VMOVD        X6, 12(AX)
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	ADDQ         $0x40, SI
-	ADDQ         $0x10, AX
-	DECQ         CX
-	JNZ          step
 	VZEROUPPER
 	RET
 

@@ -38,12 +38,6 @@ func avx512ThreeQuarterPower(out []float32, x []float32)
 func avx512Softmax(x []float32)
 
 //go:noescape
-func avx512ToCodes(codes []byte, values []float32, scale float32, scales []float32, dither []float32)
-
-//go:noescape
-func avx512FromCodes(out []float32, codes []byte, scale float32, scales []float32, table *float32)
-
-//go:noescape
 func avx512AddRows(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)
 
 //go:noescape

@@ -29,22 +29,6 @@ func check(v version) error {
 			{"axpy", func(v version, out []float32) { v.axpy(a[0], b[:n], out[:n]) }},
 			{"scale", func(v version, out []float32) { v.scale(b[0], out[:n]) }},
 			{"power", func(v version, out []float32) { v.threeQuarterPower(out[:n], a[:n]) }},
-			{"from codes", func(v version, out []float32) {
-				const whole = 2 * codeStep
-				var codes [whole]byte
-				for i := range codes {
-					codes[i] = byte(7 * (i + n))
-				}
-				v.fromCodes(out[:whole], codes[:], a[1], b[:whole])
-			}},
-			{"to codes", func(v version, out []float32) {
-				const whole = 2 * codeStep
-				var codes [whole]byte
-				v.toCodes(codes[:], a[:whole], 2*a[1], b[n:n+whole], b[:whole])
-				for i, code := range codes {
-					out[i] = float32(int8(code))
-				}
-			}},
 			{"exp", func(v version, out []float32) { v.exp(out[:n], a[:n]) }},
 			{"softmax", func(v version, out []float32) { v.softmax(out[:n]) }},
 			{"weighted rows by id", func(v version, out []float32) {

@@ -20,8 +20,6 @@ type version struct {
 	exp               func(out, x []float32)
 	threeQuarterPower func(out, x []float32)
 	softmax           func(x []float32)
-	toCodes           func(codes []byte, values []float32, scale float32, scales, dither []float32)
-	fromCodes         func(out []float32, codes []byte, scale float32, scales []float32)
 	addRows           func(out []float32, alpha float32, rows *float32, ids []int32, weights *float32)
 	relax             relaxation // up to shortRow values; nil: none
 	strip             func(out []float32, stride int, a, b []float32, length, d, rows, columns int, add bool)

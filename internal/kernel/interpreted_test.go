@@ -86,8 +86,6 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 			m.pin(x)
 			m.run(name+"Softmax", frame("x", x))
 		},
-		// The interpreter has no conversions of bytes.
-		toCodes: portableToCodes, fromCodes: portableFromCodes,
 		addRows: func(out []float32, alpha float32, rows *float32, ids []int32, weights *float32) {
 			if len(ids) == 0 {
 				return

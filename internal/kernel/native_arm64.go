@@ -5,7 +5,6 @@ func native() []version {
 	return []version{{
 		name: "neon", rows: 4, columns: 4, tileSums: 4, dotSums: 16, dot: neonDot, squaredDistance: neonSquaredDistance, axpy: neonAxpy, scale: neonScale, exp: neonExp,
 		threeQuarterPower: neonThreeQuarterPower, softmax: neonSoftmax,
-		toCodes: neonToCodes, fromCodes: portableFromCodes,
 		addRows: portableAddRows, strip: neonTiles.strip, accumulate: neonSums.accumulate, outer: neonSums.outer, groupMinima: neonGroupMinima, below: neonBelow,
 		belowEach: neonBelowEach, prefetch: neonPrefetch, transpose: portableTranspose, multiplyAdds: neonMultiplyAdds, roundFlops: 12 * 4 * 2,
 	}}
@@ -13,11 +12,6 @@ func native() []version {
 
 // neonSoftmax computes the exponentials in assembly.
 func neonSoftmax(x []float32) { softmaxBy(neonExp, x) }
-
-// neonToCodes computes the powers in assembly.
-func neonToCodes(codes []byte, values []float32, scale float32, scales, dither []float32) {
-	toCodesBy(neonThreeQuarterPower, codes, values, scale, scales, dither)
-}
 
 var (
 	neonTiles = tiles{4, neonStrip4x4, neonStrip4x1, neonStrip1x4, neonStrip1x1}

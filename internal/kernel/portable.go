@@ -21,8 +21,6 @@ var portable = version{
 	exp:               portableExp,
 	threeQuarterPower: portableThreeQuarterPower,
 	softmax:           func(x []float32) { softmaxBy(portableExp, x) },
-	toCodes:           portableToCodes,
-	fromCodes:         portableFromCodes,
 	addRows:           portableAddRows,
 	strip:             portableStrip,
 	accumulate:        portableAccumulate,

@@ -34,12 +34,7 @@ func Principal(rows Matrix, rank int) (mean []float32, directions Matrix, err er
 func TopEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
 	width := min(d, rank+8)
 	basis, next := make([]float32, width*d), make([]float32, width*d) // rows
-	state := uint64(1)
-	// Any start that is not orthogonal to the answer works; this one is the same each time.
-	for i := range basis {
-		state = state*6364136223846793005 + 1442695040888963407
-		basis[i] = float32(int32(state>>32)) / (1 << 31)
-	}
+	Noise(basis)                                                      // not orthogonal to the answer, as any start will do
 	kernel.Products(next, basis, full, width, d, d)
 	Orthonormal(basis, next, d, 1)
 	kernel.Products(next, basis, full, width, d, d)
@@ -61,6 +56,50 @@ func TopEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
 		kernel.Products(next, basis, full, width, d, d)
 	}
 	return ritzPairs(basis, next, d, rank)
+}
+
+// TopOfRows returns the top eigenpairs of the sum of r r' over rows r of dimension d. Of fewer rows than
+// dimensions these are those of their inner products; a pair that rounding would make up has the value 0 and
+// the vector 0.
+func TopOfRows(rows []float32, d, rank int) ([]float64, []float32, error) {
+	n := len(rows) / d
+	if n >= d {
+		scatter := make([]float32, d*d)
+		kernel.AddOuter(scatter, rows, n, d)
+		kernel.Mirror(scatter, d)
+		return TopEigenpairs(scatter, d, rank)
+	}
+	products := make([]float32, n*n)
+	kernel.Gram(products, rows, n, d)
+	values, weights, err := TopEigenpairs(products, n, min(rank, n))
+	if err != nil {
+		return nil, nil, err
+	}
+	k := len(values)
+	vectors, columns := make([]float32, k*d), make([]float32, n*k)
+	for i, w := range values {
+		if w <= values[0]/1e6 {
+			values[i] = 0
+			continue
+		}
+		for j, v := range weights[i*n : i*n+n] {
+			columns[j*k+i] = v
+		}
+	}
+	kernel.Accumulate(vectors, columns, rows, n, k, d)
+	for from := 0; from < len(vectors); from += d {
+		Unit(vectors[from:from+d], vectors[from:from+d])
+	}
+	return values, vectors, nil
+}
+
+// Noise fills values with numbers from -1 to 1, the same ones each time.
+func Noise(values []float32) {
+	state := uint64(1)
+	for i := range values {
+		state = state*6364136223846793005 + 1442695040888963407
+		values[i] = float32(int32(state>>32)) / (1 << 31)
+	}
 }
 
 // A filter amplifies the eigenvalues above a bound. It is repeated until an eigenvalue of slightly times the

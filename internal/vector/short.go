@@ -36,3 +36,36 @@ func Rounded(values []float32, scale float32) {
 		values[i] = Long(Short(v, scale), scale)
 	}
 }
+
+// ShortRows encodes rows of dimension d in 16 bits a value, each row with a scale of its own.
+func ShortRows(rows []float32, d int) (codes []int16, scales []float32) {
+	codes, scales = make([]int16, len(rows)), make([]float32, len(rows)/d)
+	for i := range scales {
+		row, bits := rows[i*d:i*d+d], uint32(0)
+		for _, v := range row {
+			bits = max(bits, math.Float32bits(v)&^(1<<31)) // of a number without its sign: in the numbers' order
+		}
+		most := math.Float32frombits(bits)
+		if most < 1e-30 { // no direction
+			continue
+		}
+		scales[i] = most / mostShort
+		inverse, list := mostShort/most, codes[i*d:i*d+d]
+		for j, v := range row {
+			// The sum with so large a number keeps whole numbers only, the nearest one, in its last bits.
+			list[j] = int16(math.Float32bits(float32(v*inverse) + 3<<22))
+		}
+	}
+	return codes, scales
+}
+
+// LongRows decodes what ShortRows returned into rows.
+func LongRows(rows []float32, codes []int16, scales []float32) {
+	d := len(codes) / max(1, len(scales))
+	for i, scale := range scales {
+		row := rows[i*d : i*d+d]
+		for j, code := range codes[i*d : i*d+d] {
+			row[j] = float32(code) * scale
+		}
+	}
+}

@@ -20,25 +20,3 @@ func (r *Residuals) Add(rows []float32, d int, freedom float64) {
 	}
 	kernel.AddOuter(r.Values, rows, len(rows)/d, d)
 }
-
-// reset empties the sum. Residuals without a degree of freedom need not be zero.
-func (r *Residuals) reset() {
-	clear(r.Values)
-	r.Freedom, r.Trace = 0, 0
-}
-
-// Clone returns a copy that shares nothing.
-func (r *Residuals) Clone() *Residuals {
-	c := *r
-	c.Values = append([]float32(nil), r.Values...)
-	return &c
-}
-
-// Fade scales the residuals down to at most so many degrees of freedom, so that new ones still count.
-func (r *Residuals) Fade(most float64) {
-	if r.Freedom > most {
-		share := most / r.Freedom
-		r.Freedom, r.Trace = most, share*r.Trace
-		kernel.Scale(float32(share), r.Values)
-	}
-}

@@ -49,6 +49,13 @@ func (s *Scatter) Observe(z []float32) {
 // AddLabelled adds the residuals of labelled z-rows from the mean of their class. Rows with a label below
 // 0 are skipped.
 func (s *Scatter) AddLabelled(z []float32, labels []int32, k int) {
+	rows, freedom := s.labelledResiduals(z, labels, k)
+	s.Labelled.Add(rows, s.Dimension, freedom)
+}
+
+// labelledResiduals returns the rows that AddLabelled adds, and their degrees of freedom. The rows are valid
+// until the next call.
+func (s *Scatter) labelledResiduals(z []float32, labels []int32, k int) (rows []float32, freedom float64) {
 	d := s.Dimension
 	s.mean, s.mass = vector.Zeroed(s.mean, k*d), vector.Zeroed(s.mass, k)
 	for i, y := range labels {
@@ -57,7 +64,6 @@ func (s *Scatter) AddLabelled(z []float32, labels []int32, k int) {
 			kernel.Axpy(1, z[i*d:i*d+d], s.mean[int(y)*d:int(y)*d+d])
 		}
 	}
-	freedom := 0.
 	for c, n := range s.mass {
 		if n > 0 {
 			kernel.Scale(1/n, s.mean[c*d:c*d+d])
@@ -71,7 +77,7 @@ func (s *Scatter) AddLabelled(z []float32, labels []int32, k int) {
 			kernel.Axpy(-1, s.mean[int(y)*d:int(y)*d+d], s.rows[len(s.rows)-d:])
 		}
 	}
-	s.Labelled.Add(s.rows, d, freedom)
+	return s.rows, freedom
 }
 
 // AddPoints adds the residuals of an episode's z-rows from its own S-weighted class means: z - sum_k s_pk
@@ -140,7 +146,11 @@ func (s *Scatter) Update(e Episode) {
 	s.AddPoints(e.Z, e.S, e.K)
 }
 
-func (s *Scatter) wantsPoints() bool { return s.Labelled.Freedom < .4*float64(s.Dimension) }
+func (s *Scatter) wantsPoints() bool { return Few(s.Labelled.Freedom, s.Dimension) }
+
+// Few says whether so many degrees of freedom of labelled items are too few for a metric: the residuals of
+// all points stand in.
+func Few(freedom float64, d int) bool { return freedom < .4*float64(d) }
 
 // Freedom returns the degrees of freedom of the next metric.
 func (s *Scatter) Freedom() float64 {
@@ -176,20 +186,29 @@ func (s *Scatter) Refresh(rank int, shrink float64) (*Metric, error) {
 	full := s.full
 	s.shrink = shrink
 	kernel.Mirror(full, d)
-	t := trace / freedom / float64(d)
-	if !(t > 0) {
+	if !(trace > 0) {
 		return nil, nil
 	}
 	values, vectors, err := vector.TopEigenpairs(full, d, min(rank, d))
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
 	}
+	return ofPairs(values, vectors, trace, freedom, shrink, s.Sum, s.Count), nil
+}
+
+// ofPairs returns the metric of the top eigenpairs of a scatter with a trace and degrees of freedom, about
+// the mean of count rows.
+func ofPairs(values []float64, vectors []float32, trace, freedom, shrink float64, sum []float64,
+	count float64,
+) *Metric {
+	d := len(sum)
+	t := trace / freedom / float64(d)
 	m := &Metric{ // streams keep it: no more memory than its values need
 		Centre: make([]float32, d), Vectors: make([]float32, 0, len(vectors)),
 		Scales: make([]float32, 0, len(values)),
 	}
-	for i, v := range s.Sum {
-		m.Centre[i] = float32(v / s.Count)
+	for i, v := range sum {
+		m.Centre[i] = float32(v / count)
 	}
 	for i, w := range values {
 		if w /= freedom; w > 0 {
@@ -197,5 +216,5 @@ func (s *Scatter) Refresh(rank int, shrink float64) (*Metric, error) {
 			m.Vectors = append(m.Vectors, vectors[i*d:i*d+d]...)
 		}
 	}
-	return m, nil
+	return m
 }

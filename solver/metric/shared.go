@@ -15,7 +15,7 @@ type Shared struct {
 	uses  int64
 }
 
-// sharedFeeds bounds the pairs of model and dimension of a Shared, each of which costs a d x d matrix.
+// sharedFeeds bounds the pairs of model and dimension of a Shared, each of which costs a sketch and a metric.
 const sharedFeeds = 16
 
 // Feed identifies streams that can share: residuals of two models or two dimensions cannot be compared.
@@ -25,9 +25,9 @@ type Feed struct {
 }
 
 type sharedFeed struct {
-	scatter *Scatter
-	latest  *Metric // the last one published
-	used    int64
+	points *Sketch
+	latest *Metric // the last one published
+	used   int64
 }
 
 // NewShared returns an empty Shared.
@@ -36,7 +36,7 @@ func NewShared() *Shared { return &Shared{feeds: map[Feed]*sharedFeed{}} }
 func (m *Shared) of(key Feed) *sharedFeed {
 	f := m.feeds[key]
 	if f == nil {
-		f = &sharedFeed{scatter: NewScatter(key.Dimension)}
+		f = &sharedFeed{}
 		m.feeds[key] = f
 	}
 	m.uses++
@@ -53,30 +53,33 @@ func (m *Shared) of(key Feed) *sharedFeed {
 	return f
 }
 
-// Add adds the residuals of an episode: its z-rows and their S, k values a row.
-func (m *Shared) Add(feed Feed, z, soft []float32, k int) {
+// Add adds the residuals of an episode to those of its feed, for metrics of a rank.
+func (m *Shared) Add(feed Feed, of Rows, rank int) {
 	if m == nil {
 		return
 	}
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	points := &m.of(feed).scatter.Points
-	m.of(feed).scatter.AddPoints(z, soft, k)
-	points.Fade(freedomKept * float64(feed.Dimension))
+	f := m.of(feed)
+	f.points = f.points.With(of, rank)
 }
 
-// Points returns a copy of the residuals of all streams, nil if nothing is shared.
-func (m *Shared) Points(feed Feed) *Residuals {
+// Points returns the residuals of all streams, and own if nothing is shared.
+func (m *Shared) Points(feed Feed, own *Sketch) *Sketch {
 	if m == nil {
-		return nil
+		return own
 	}
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	return m.of(feed).scatter.Points.Clone()
+	if f := m.of(feed); f.points != nil {
+		return f.points
+	}
+	return own
 }
 
-// Publish makes a stream's new metric the one with which new streams start.
-func (m *Shared) Publish(feed Feed, metric *Metric) {
+// Publish makes a stream's new metric, of a rank, the one with which new streams start, and its directions
+// those of the residuals.
+func (m *Shared) Publish(feed Feed, metric *Metric, rank int) {
 	if m == nil || metric == nil {
 		return
 	}
@@ -84,6 +87,9 @@ func (m *Shared) Publish(feed Feed, metric *Metric) {
 	defer m.mutex.Unlock()
 	if f := m.feeds[feed]; f != nil {
 		f.latest = metric
+		if f.points != nil {
+			f.points = f.points.about(metric.Vectors, f.points.rows(), rank)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ func (s Settings) room(d int) (release func(), ok bool) {
 	if s.Budget == nil {
 		return func() {}, true
 	}
-	return s.Budget.Reserve(metric.WorkspaceBytes(d))
+	return s.Budget.Reserve(metric.WorkspaceBytes(s.Solver.MetricRank, d))
 }
 
 // Bytes estimates the memory of the stream without its metric, and of the metric.
@@ -35,7 +35,7 @@ func (s *Stream) Bytes() (rest, ofMetric int) {
 		ofMetric += 4 * (len(m.Centre) + len(m.Scales) + len(m.Vectors))
 	}
 	if c := s.metric.seen; c != nil {
-		ofMetric += 8*len(c.Sum) + 4*len(c.Scales) + 2*len(c.Pending) + len(c.Codes)
+		ofMetric += 8*len(c.Sum) + 4*len(c.Scales) + 2*len(c.Products) + len(c.Directions)
 	}
 	return rest, ofMetric
 }

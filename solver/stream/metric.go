@@ -9,8 +9,8 @@ import (
 
 // learnedMetric is a stream's metric, and the statistics for the next one.
 type learnedMetric struct {
-	seen    *metric.Compact // the mean of all z and, while labelled items are few, the residuals of solved episodes
-	current *metric.Metric  // nil: none yet
+	seen    *metric.Sketch // the mean of all z and, while labelled items are few, the residuals of solved episodes
+	current *metric.Metric // nil: none yet
 }
 
 // join gives a stream without a metric the one that the streams of its feed share, if they do.
@@ -39,25 +39,30 @@ func (m *learnedMetric) learn(s *Stream, of *lesson) {
 		return
 	}
 	defer release()
-	shared := s.settings.SharedMetric
+	rank, shared, own := s.settings.Solver.MetricRank, s.settings.SharedMetric, 0
 	if len(of.rows.Z) > 0 {
-		m.seen = m.seen.With(of.number, of.rows, of.few)
-		if of.few {
-			shared.Add(s.feed(), of.rows.Z, of.rows.S, of.rows.K)
+		switch {
+		case of.few && shared == nil:
+			own = rank
+		case of.few:
+			shared.Add(s.feed(), of.rows, rank)
 		}
+		m.seen = m.seen.With(of.rows, own)
 	}
 	if !metric.Refreshes(of.number) {
 		return
 	}
 	from := &metric.Material{
-		Seen: m.seen, Shared: shared.Points(s.feed()), Variety: s.proportions.variety(),
+		Seen: m.seen, Points: shared.Points(s.feed(), m.seen), Variety: s.proportions.variety(),
 		Z: of.z, Labels: of.classes, Classes: of.rows.K,
-		Rank: s.settings.Solver.MetricRank, Shrink: s.settings.Solver.MetricShrink,
+		Rank: rank, Shrink: s.settings.Solver.MetricShrink,
 	}
-	if made, err := from.Metric(); err == nil && made != nil { // otherwise the data do not determine one yet
-		m.current = made
+	if made, points, err := from.Metric(); err == nil && made != nil { // otherwise the data do not determine one yet
+		if m.current = made; shared == nil {
+			m.seen = points
+		}
 		s.prepared.Release() // or the metric before would stay in memory until the next episode
-		shared.Publish(s.feed(), made)
+		shared.Publish(s.feed(), made, rank)
 	}
 }
 
@@ -75,9 +80,9 @@ func (m *learnedMetric) fields(f *fields) {
 		}
 	case f.kind == "scatter" && (!f.writes || m.seen != nil):
 		if !f.writes {
-			m.seen = &metric.Compact{}
+			m.seen = &metric.Sketch{}
 		}
-		if compactFields(f, m.seen); m.seen.Sum == nil {
+		if sketchFields(f, m.seen); m.seen.Sum == nil {
 			m.seen = nil
 		}
 	}
@@ -91,18 +96,19 @@ func metricFields(f *fields, m *metric.Metric) {
 	f.check(m.Vectors == nil || len(m.Vectors) == len(m.Scales)*f.dimension, "metric")
 }
 
-func compactFields(f *fields, r *metric.Compact) {
+func sketchFields(f *fields, r *metric.Sketch) {
 	number(f, fieldCount, &r.Count)
 	slice(f, fieldRawSum, &r.Sum, f.dimension)
 	number(f, fieldInverse, &r.Inverse)
+	slice(f, fieldProductScales, &r.Scales, -1)
+	f.check(r.Count >= 0 && r.Inverse >= 0, "scatter")
+	if len(r.Scales) == 0 { // no residuals, or of a form that is no longer read: new ones are collected
+		return
+	}
 	number(f, fieldFreedom, &r.Freedom)
 	number(f, fieldTrace, &r.Trace)
-	slice(f, fieldScales, &r.Scales, f.dimension)
-	if !f.writes || r.Scales != nil {
-		text(f, fieldCodes, &r.Codes)
-	}
-	slice(f, fieldPending, &r.Pending, -1)
-	number(f, fieldPendingFreedom, &r.PendingFreedom)
-	f.check(r.Count >= 0 && r.Inverse >= 0 && r.Freedom >= 0 && r.Trace >= 0 && r.PendingFreedom >= 0 &&
-		len(r.Codes) == len(r.Scales)*(len(r.Scales)-1)/2 && f.dimension > 0 && len(r.Pending)%f.dimension == 0, "scatter")
+	slice(f, fieldDirections, &r.Directions, -1)
+	slice(f, fieldProducts, &r.Products, len(r.Scales)*f.dimension)
+	f.check(f.dimension > 0 && r.Freedom >= 0 && r.Trace >= 0 && len(r.Products) == len(r.Scales)*f.dimension &&
+		len(r.Directions)%f.dimension == 0 && len(r.Directions) <= len(r.Products), "scatter")
 }

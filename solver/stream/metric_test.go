@@ -3,6 +3,8 @@ package stream
 import (
 	"reflect"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // TestResidueChangesRarely: long after its start a stream changes its residuals only now and then, and never
@@ -22,7 +24,8 @@ func TestResidueChangesRarely(t *testing.T) {
 			changes++
 		}
 		if most := 8 * 12.; s.metric.seen.Freedom > most || s.metric.seen.Count > most {
-			t.Fatalf("episode %d: %g degrees of freedom of %g rows, at most %g", episode+1, s.metric.seen.Freedom, s.metric.seen.Count, most)
+			t.Fatalf("episode %d: %g degrees of freedom of %g rows, at most %g", episode+1,
+				s.metric.seen.Freedom, s.metric.seen.Count, most)
 		}
 	}
 	if changes != 4 {
@@ -40,9 +43,9 @@ func TestResidueChangesRarely(t *testing.T) {
 	}
 }
 
-// TestResidualsOfSmallEpisodesWait: the residuals of small episodes are collected until there are enough of
-// them, and count from the start.
-func TestResidualsOfSmallEpisodesWait(t *testing.T) {
+// TestResidualsOfSmallEpisodesCount: the residuals of small episodes count from the start, and come back from
+// the state as they were.
+func TestResidualsOfSmallEpisodesCount(t *testing.T) {
 	set := settings(t)
 	f := newCamera(9, 3, 40, 1)
 	labels := f.labels(1)
@@ -53,19 +56,68 @@ func TestResidualsOfSmallEpisodesWait(t *testing.T) {
 		answer(t, s, e, items, labels)
 		s.Learn()
 		r := s.metric.seen
-		if want := episode < 6; (r.Scales == nil) != want {
-			t.Errorf("episode %d: %d rows wait", episode+1, len(r.Pending)/40)
+		if !(r.Freedom > last) {
+			t.Errorf("episode %d: %g degrees of freedom, %g before", episode+1, r.Freedom, last)
 		}
-		if !(r.Known() > last) {
-			t.Errorf("episode %d: %g degrees of freedom, %g before", episode+1, r.Known(), last)
-		}
-		last = r.Known()
+		last = r.Freedom
 		restored, err := Restore(set, s.State())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(restored.metric.seen, r) {
 			t.Errorf("episode %d: other residuals from the state", episode+1)
+		}
+	}
+}
+
+// TestOlderResidualsAreCollectedAnew: of residuals in the form before this one the mean stays, and the metric
+// that was made of them.
+func TestOlderResidualsAreCollectedAnew(t *testing.T) {
+	written := &fields{kind: "scatter", writes: true, dimension: 3}
+	count, inverse, freedom, sum := 9., 4., 7., []float64{1, 2, 3}
+	codes, scales := []byte{1, 2, 3}, []float32{1, 1, 1}
+	text(written, fieldKind, &written.kind)
+	number(written, fieldCount, &count)
+	slice(written, fieldRawSum, &sum, 3)
+	number(written, fieldInverse, &inverse)
+	number(written, fieldFreedom, &freedom)
+	number(written, fieldTrace, &freedom)
+	slice(written, fieldScales, &scales, 3)
+	text(written, fieldCodes, &codes)
+	read, err := open(written.sealed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.kind, read.dimension = "scatter", 3
+	m := learnedMetric{current: &metric.Metric{}}
+	if m.fields(read); read.err != nil {
+		t.Fatal(read.err)
+	}
+	want := &metric.Sketch{Count: 9, Inverse: 4, Sum: sum}
+	if !reflect.DeepEqual(m.seen, want) || m.current == nil {
+		t.Errorf("read %+v", m.seen)
+	}
+}
+
+// TestSketchesThatDoNotFitAreRefused: a state whose sketch does not fit together is not read.
+func TestSketchesThatDoNotFitAreRefused(t *testing.T) {
+	sum, scales, products := make([]float64, 2), make([]float32, 2), make([]int16, 4)
+	for name, r := range map[string]metric.Sketch{
+		"products":   {Sum: sum, Scales: scales, Products: make([]int16, 3)},
+		"no product": {Sum: sum, Scales: scales},
+		"directions": {Sum: sum, Scales: scales, Products: products, Directions: make([]int8, 3)},
+		"too many":   {Sum: sum, Scales: scales, Products: products, Directions: make([]int8, 6)},
+		"freedom":    {Sum: sum, Scales: scales, Products: products, Freedom: -1},
+	} {
+		written := &fields{kind: "scatter", writes: true, dimension: 2}
+		sketchFields(written, &r)
+		read, err := open(written.sealed())
+		if err != nil {
+			t.Fatal(err)
+		}
+		read.dimension = 2
+		if sketchFields(read, new(metric.Sketch)); read.err == nil {
+			t.Errorf("%s: read", name)
 		}
 	}
 }

@@ -129,7 +129,7 @@ func (e *episode) lesson() *lesson {
 		beside, of := r.Labelled()
 		l.z, l.classes = append(l.z, beside...), append(l.classes, of...)
 	}
-	if l.few = float64(freedom) < .4*float64(p.D); folds {
+	if l.few = metric.Few(float64(freedom), p.D); folds {
 		n := len(e.items)
 		l.rows.Z, l.rows.Inverse = append(l.rows.Z, r.Z[:n*p.D]...), append(l.rows.Inverse, r.Inverse[:n]...)
 		l.rows.S = append(l.rows.S, r.S[:n*p.K]...)

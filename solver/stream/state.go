@@ -58,7 +58,7 @@ const (
 	fieldUnits
 	fieldSpread // the density of unknown scores
 	fieldPending
-	fieldPendingFreedom
+	_ // residuals that waited, no longer written
 	fieldAgain
 	fieldRecurrenceMass
 	fieldOrderDistance
@@ -90,6 +90,9 @@ const (
 	fieldEarlierItem
 	fieldUsual // likeness of shapes
 	fieldHalfBytes
+	fieldDirections
+	fieldProducts
+	fieldProductScales
 )
 
 // head holds the fields of the head that Restore checks.

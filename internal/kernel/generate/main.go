@@ -65,10 +65,6 @@ func (v vector) file() (*ir.File, error) {
 	v.exp(constants)
 	v.threeQuarterPower(constants)
 	v.softmax(constants)
-	v.toCodes(constants)
-	if v.lanes == 16 {
-		v.fromCodes()
-	}
 	v.addRows()
 	v.relax(constants)
 	for _, classes := range []int{v.classes, 1} {

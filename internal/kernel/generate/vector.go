@@ -286,10 +286,5 @@ func (v vector) constants() constants {
 		}
 	}
 	number("Sign", 1<<31)
-	number("CodeMost", math.Float32bits(127))
-	number("CodeLarge", math.Float32bits(3<<22))
-	if v.lanes == 8 {
-		number("FirstBytes", 0x0c080400)
-	}
 	return c
 }

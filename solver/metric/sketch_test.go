@@ -1,0 +1,201 @@
+package metric
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// turned returns orthonormal rows of dimension d.
+func turned(random *rand.Rand, d int) []float32 {
+	axes, rows := make([]float32, d*d), make([]float32, d*d)
+	for i := range rows {
+		rows[i] = float32(random.NormFloat64())
+	}
+	vector.Orthonormal(axes, rows, d, 2)
+	return axes
+}
+
+// ofOneClass returns an episode of n rows of one class, all of them zero.
+func ofOneClass(n, d int) Rows {
+	of := Rows{make([]float32, n*d), make([]float32, d), make([]float32, n), make([]float32, n), 1}
+	for i := range n {
+		of.S[i], of.Inverse[i] = 1, 1
+	}
+	return of
+}
+
+// spreading returns an episode of n rows of one class that spread along axes, less along each.
+func spreading(random *rand.Rand, axes []float32, n, d, spread int) Rows {
+	of := ofOneClass(n, d)
+	for i := range n {
+		for a := range spread {
+			kernel.Axpy(float32(random.NormFloat64())/float32(1+a), axes[a*d:a*d+d], of.Z[i*d:i*d+d])
+		}
+	}
+	return of
+}
+
+// apart returns the distance of two metrics' maps, relative to the second's from none.
+func apart(a, b *Metric) float64 {
+	d := len(a.Centre)
+	maps := [2][]float32{}
+	for i, m := range []*Metric{a, b} {
+		maps[i] = make([]float32, d*d)
+		for j := range d {
+			maps[i][j*d+j] = 1
+		}
+		m.Shrink(maps[i], nil)
+	}
+	kernel.Axpy(-1, maps[1], maps[0])
+	for j := range d {
+		maps[1][j*d+j]--
+	}
+	return math.Sqrt(float64(kernel.Dot(maps[0], maps[0]) / kernel.Dot(maps[1], maps[1])))
+}
+
+// A metric of a sketch is near the one of the whole scatter, whether residuals spread in fewer directions
+// than the sketch has or in all of them, with labelled items and without, and after many metrics.
+func TestSketchMakesTheMetricOfTheWholeScatter(t *testing.T) {
+	const rank, shrink = 8, .85
+	for _, c := range []struct {
+		d, spread, labelled int
+		most                float64
+	}{
+		{24, 24, 0, .02},
+		{96, 10, 0, .02},
+		{96, 96, 0, .1},
+		{96, 96, 20, .1},
+		{256, 256, 0, .2},
+		{256, 256, 90, .2},
+	} {
+		random := rand.New(rand.NewPCG(uint64(c.d), uint64(c.spread)))
+		axes := turned(random, c.d)
+		whole := NewScatter(c.d)
+		var seen *Sketch
+		for episode := range min(20, freedomKept*c.d/30) { // the whole scatter does not fade
+			of := spreading(random, axes, 30, c.d, c.spread)
+			whole.Observe(of.Z)
+			whole.AddPoints(of.Z, of.S, 1)
+			seen = seen.With(of, rank)
+			labels := make([]int32, c.labelled)
+			labelled := spreading(random, axes, c.labelled, c.d, c.spread).Z
+			whole.Labelled = Residuals{}
+			whole.AddLabelled(labelled, labels, 1)
+			want, err := whole.Refresh(rank, shrink)
+			if err != nil {
+				t.Fatal(err)
+			}
+			from := Material{Seen: seen, Points: seen, Variety: 1, Rank: rank, Shrink: shrink}
+			from.Z, from.Labels, from.Classes = labelled, labels, 1
+			m, next, err := from.Metric()
+			if err != nil || (m == nil) != (want == nil) {
+				t.Fatalf("%+v, episode %d: %v, %v, %v", c, episode, m, want, err)
+			}
+			if m == nil {
+				continue
+			}
+			if got := apart(m, want); !(got < c.most) {
+				t.Errorf("%+v, episode %d: apart by %.3f", c, episode, got)
+			}
+			seen = next
+		}
+	}
+}
+
+// Residuals that come to spread along another axis, in which no direction of the sketch lies, show in the
+// metric, and those of before fade.
+func TestSketchFollowsADrift(t *testing.T) {
+	const d, rank = 96, 4
+	random := rand.New(rand.NewPCG(1, 2))
+	axes := turned(random, d)
+	var seen *Sketch
+	var m *Metric
+	for episode := range 120 {
+		some := axes[:4*d]
+		if episode >= 20 {
+			some = axes[8*d : 12*d]
+		}
+		var err error
+		seen = seen.With(spreading(random, some, 40, d, 4), rank)
+		from := Material{Seen: seen, Points: seen, Variety: 1, Rank: rank, Shrink: .5}
+		if m, seen, err = from.Metric(); err != nil || m == nil {
+			t.Fatal(m, err)
+		}
+	}
+	for axis, want := range map[int]bool{0: false, 8: true} {
+		row := slices.Clone(axes[axis*d : axis*d+d])
+		m.Shrink(row, nil)
+		if short := kernel.Dot(row, row) < .5; short != want {
+			t.Errorf("axis %d has the squared length %.2f", axis, kernel.Dot(row, row))
+		}
+	}
+}
+
+// Residuals that are not there, all zero, or tiny do no harm.
+func TestSketchOfNothing(t *testing.T) {
+	const d = 40
+	for _, size := range []float32{0, 1e-30, 1e-12, 1e12} {
+		of := ofOneClass(30, d)
+		for i := range of.Z {
+			of.Z[i] = size * float32(i%7)
+		}
+		var seen *Sketch
+		for range 3 {
+			seen = seen.With(of, 4)
+			m, next, err := (&Material{Seen: seen, Points: seen, Variety: 1, Rank: 4, Shrink: .85}).Metric()
+			if err != nil {
+				t.Fatal(size, err)
+			}
+			if m != nil && m.Check(d) != nil {
+				t.Error(size, m.Check(d))
+			}
+			seen = next
+		}
+	}
+}
+
+// A sketch never changes: a stream that is copied shares it. Labels that suffice leave no residuals.
+func TestSketchIsImmutable(t *testing.T) {
+	const d = 40
+	random := rand.New(rand.NewPCG(1, 2))
+	axes := turned(random, d)
+	first := (*Sketch)(nil).With(spreading(random, axes, 30, d, d), 4)
+	kept := Sketch{
+		Sum: slices.Clone(first.Sum), Products: slices.Clone(first.Products), Scales: slices.Clone(first.Scales),
+	}
+	second := first.With(spreading(random, axes, 30, d, d), 4)
+	second.about(axes[:4*d], second.rows(), 4)
+	if !slices.Equal(kept.Sum, first.Sum) || !slices.Equal(kept.Products, first.Products) ||
+		!slices.Equal(kept.Scales, first.Scales) {
+		t.Error("changed")
+	}
+	none := second.With(spreading(random, axes, 30, d, d), 0)
+	if none.Products != nil || none.Freedom != 0 || none.Count != 90 {
+		t.Errorf("%+v", none)
+	}
+}
+
+// Ten thousand streams each keep a metric, so none holds more memory than its values need.
+func TestAMetricHoldsItsValuesOnly(t *testing.T) {
+	const d, k = 150, 10
+	z, soft := episode(rand.New(rand.NewPCG(1, 2)), d)
+	seen := (*Sketch)(nil).With(Rows{z, make([]float32, d), make([]float32, len(z)/d), soft, k}, 32)
+	from := Material{Seen: seen, Points: seen, Variety: 1, Rank: 32, Shrink: .85}
+	from.Z, from.Labels, from.Classes = z[:d], []int32{0}, k
+	m, next, err := from.Metric()
+	if err != nil || m == nil {
+		t.Fatal(m, err)
+	}
+	if m.Vectors == nil || cap(m.Vectors) > 33*d || cap(m.Scales) > 33 {
+		t.Errorf("%d vector values and %d scales take memory for %d and %d", len(m.Vectors), len(m.Scales),
+			cap(m.Vectors), cap(m.Scales))
+	}
+	if len(next.Scales) != 64 || cap(next.Products) > 64*d || cap(next.Directions) > 60*d {
+		t.Errorf("%d directions take memory for %d products", len(next.Scales), cap(next.Products))
+	}
+}
