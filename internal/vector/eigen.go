@@ -34,7 +34,7 @@ func Principal(rows Matrix, rank int) (mean []float32, directions Matrix, err er
 func TopEigenpairs(full []float32, d, rank int) ([]float64, []float32, error) {
 	width := min(d, rank+8)
 	basis, next := make([]float32, width*d), make([]float32, width*d) // rows
-	Noise(basis)                                                      // not orthogonal to the answer, as any start will do
+	Noise(basis)                                                      // any start will do
 	kernel.Products(next, basis, full, width, d, d)
 	Orthonormal(basis, next, d, 1)
 	kernel.Products(next, basis, full, width, d, d)
