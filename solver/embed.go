@@ -110,8 +110,7 @@ func (e *episode) embedSome(p *Problem, from, to int) int {
 	for q := from; q < to; q++ {
 		row := e.z[q*d : q*d+d]
 		Raise(row, p.raw(q), e.settings.Power)
-		kernel.Axpy(-1, e.mean, row)
-		square := kernel.Dot(row, row)
+		square := kernel.Difference(row, row, e.mean)
 		e.inverse[q] = 0
 		if inverse := 1 / math.Sqrt(float64(square)); inverse <= math.MaxFloat32 {
 			e.inverse[q] = float32(inverse)
@@ -147,21 +146,24 @@ func (e *episode) fault(p *Problem, q int) error {
 // prior prototype, and keeps its length for a mean of labelled rows.
 func (e *episode) mapRows(p *Problem) {
 	d, own, m := e.d, len(e.z)/e.d, e.beside.metric
+	measured := 0 // rows whose square is known
 	e.by, e.square, e.own = vector.Resize(e.by, e.rows), vector.Resize(e.square, e.rows), vector.Resize(e.own, e.rows)
 	if m == nil && e.rows == own && !e.settings.Paper.BiasCorrection {
 		e.v = e.z // shared, as it is only read
 	} else {
 		e.mapped = vector.Resize(e.mapped, e.rows*d)
 		e.v = e.mapped
-		for q := 0; q < own; q++ { // a row at a time, so that it is in the cache when it is centred
-			row := e.v[q*d : q*d+d]
-			copy(row, e.z[q*d:q*d+d])
-			if m != nil {
-				kernel.Axpy(-1, m.Centre, row)
+		if m == nil {
+			copy(e.v, e.z)
+		} else {
+			for ; measured < own; measured++ {
+				at := measured * d
+				e.square[measured] = kernel.Difference(e.v[at:at+d], e.z[at:at+d], m.Centre)
 			}
 		}
 		if e.settings.Paper.BiasCorrection {
 			e.correctBias()
+			measured = 0
 		}
 		e.addHeld(p, own)
 	}
@@ -178,9 +180,12 @@ func (e *episode) mapRows(p *Problem) {
 			kernel.Scale(alongScale(s), e.along[r*e.rows:(r+1)*e.rows])
 		}
 	}
-	for q := range e.rows {
+	for q := measured; q < e.rows; q++ {
 		e.square[q] = kernel.Dot(e.v[q*d:q*d+d], e.v[q*d:q*d+d])
-		e.by[q], e.own[q] = 1, e.square[q]
+	}
+	copy(e.own, e.square)
+	for q := range e.by {
+		e.by[q] = 1
 	}
 	if m == nil {
 		return

@@ -102,6 +102,11 @@ func (s shape) agreesWith(v, other version) error {
 			out[0] = SquaredDistance(a[:length], b[:length])
 			apart[0] = out[0]
 		})
+		square := make([]float32, 1)
+		keep("difference", length, true, one, func(out []float32) {
+			square[0] = Difference(out, a[:length], b[:length])
+		})
+		keep("squared difference", 1, false, summed(square, length), func(out []float32) { out[0] = square[0] })
 		keep("axpy", length, false, func(i int) float64 { return math.Abs(float64(alpha*a[i])) + math.Pow(10, s.spread) }, func(out []float32) { Axpy(alpha, a[:length], out) })
 		keep("scale", length, true, one, func(out []float32) { Scale(alpha, out) })
 		keep("power", length, true, one, func(out []float32) { ThreeQuarterPower(out, a[:length]) })

@@ -23,6 +23,9 @@ func avx2Dot(a []float32, b []float32) float32
 func avx2SquaredDistance(a []float32, b []float32) float32
 
 //go:noescape
+func avx2Difference(out []float32, a []float32, b []float32) float32
+
+//go:noescape
 func avx2Axpy(alpha float32, x []float32, y []float32)
 
 //go:noescape

@@ -966,6 +966,112 @@ reduce:
 	VZEROUPPER
 	RET
 
+// func avx2Difference(out []float32, a []float32, b []float32) float32
+// Requires: AVX, FMA3
+TEXT ·avx2Difference(SB), NOSPLIT, $0-76
+	MOVQ   out_base+0(FP), AX
+	MOVQ   out_len+8(FP), CX
+	MOVQ   a_base+24(FP), CX
+	MOVQ   a_len+32(FP), DX
+	MOVQ   b_base+48(FP), BX
+	MOVQ   b_len+56(FP), SI
+	MOVQ   DX, SI
+	SHRQ   $0x03, SI
+	ANDQ   $0x07, DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+four:
+	CMPQ        SI, $0x04
+	JLT         one
+	VMOVUPS     (CX), Y4
+	VMOVUPS     (BX), Y8
+	VSUBPS      Y8, Y4, Y4
+	VFMADD231PS Y4, Y4, Y0
+	VMOVUPS     Y4, (AX)
+	VMOVUPS     32(CX), Y5
+	VMOVUPS     32(BX), Y9
+	VSUBPS      Y9, Y5, Y5
+	VFMADD231PS Y5, Y5, Y1
+	VMOVUPS     Y5, 32(AX)
+	VMOVUPS     64(CX), Y6
+	VMOVUPS     64(BX), Y10
+	VSUBPS      Y10, Y6, Y6
+	VFMADD231PS Y6, Y6, Y2
+	VMOVUPS     Y6, 64(AX)
+	VMOVUPS     96(CX), Y7
+	VMOVUPS     96(BX), Y11
+	VSUBPS      Y11, Y7, Y7
+	VFMADD231PS Y7, Y7, Y3
+	VMOVUPS     Y7, 96(AX)
+	ADDQ        $+128, CX
+	ADDQ        $+128, BX
+	ADDQ        $+128, AX
+	SUBQ        $0x04, SI
+	JMP         four
+
+one:
+	TESTQ       SI, SI
+	JZ          tail
+	VMOVUPS     (CX), Y4
+	VMOVUPS     (BX), Y8
+	VSUBPS      Y8, Y4, Y4
+	VFMADD231PS Y4, Y4, Y0
+	VMOVUPS     Y4, (AX)
+	ADDQ        $0x20, CX
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, AX
+	DECQ        SI
+	JMP         one
+
+tail:
+	TESTQ        DX, DX
+	JZ           reduce
+	LEAQ         avx2Mask<>+0(SB), SI
+	MOVQ         DX, DI
+	NEGQ         DI
+	VMOVUPS      32(SI)(DI*4), Y12
+	VMASKMOVPS   (CX), Y12, Y4
+	VMASKMOVPS   (BX), Y12, Y8
+	VSUBPS       Y8, Y4, Y4
+	VFMADD231PS  Y4, Y4, Y1
+	LEAQ         (AX), AX
+	TESTQ        $0x00000004, DX
+	JZ           two1
+	VMOVUPS      X4, (AX)
+	VEXTRACTF128 $0x01, Y4, X12
+	VMOVUPS      Y12, Y4
+	ADDQ         $0x10, AX
+
+two1:
+	TESTQ     $0x00000002, DX
+	JZ        one1
+	VMOVLPS   X4, (AX)
+	VPERMILPS $0x0e, X4, X4
+	ADDQ      $0x08, AX
+
+one1:
+	TESTQ  $0x00000001, DX
+	JZ     stored1
+	VMOVSS X4, (AX)
+
+stored1:
+reduce:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y1
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVSS       X0, ret+72(FP)
+	VZEROUPPER
+	RET
+
 // func avx2Axpy(alpha float32, x []float32, y []float32)
 // Requires: AVX, FMA3
 TEXT ·avx2Axpy(SB), NOSPLIT, $0-56
@@ -1002,25 +1108,25 @@ tail:
 	VFMADD231PS  Y2, Y0, Y3
 	LEAQ         (DX), AX
 	TESTQ        $0x00000004, CX
-	JZ           two1
+	JZ           two2
 	VMOVUPS      X3, (AX)
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVUPS      Y1, Y3
 	ADDQ         $0x10, AX
 
-two1:
+two2:
 	TESTQ     $0x00000002, CX
-	JZ        one1
+	JZ        one2
 	VMOVLPS   X3, (AX)
 	VPERMILPS $0x0e, X3, X3
 	ADDQ      $0x08, AX
 
-one1:
+one2:
 	TESTQ  $0x00000001, CX
-	JZ     stored1
+	JZ     stored2
 	VMOVSS X3, (AX)
 
-stored1:
+stored2:
 end:
 	VZEROUPPER
 	RET
@@ -1056,25 +1162,25 @@ tail:
 	VMULPS       Y0, Y2, Y2
 	LEAQ         (AX), AX
 	TESTQ        $0x00000004, CX
-	JZ           two2
+	JZ           two3
 	VMOVUPS      X2, (AX)
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVUPS      Y1, Y2
 	ADDQ         $0x10, AX
 
-two2:
+two3:
 	TESTQ     $0x00000002, CX
-	JZ        one2
+	JZ        one3
 	VMOVLPS   X2, (AX)
 	VPERMILPS $0x0e, X2, X2
 	ADDQ      $0x08, AX
 
-one2:
+one3:
 	TESTQ  $0x00000001, CX
-	JZ     stored2
+	JZ     stored3
 	VMOVSS X2, (AX)
 
-stored2:
+stored3:
 end:
 	VZEROUPPER
 	RET
@@ -1158,25 +1264,25 @@ tail:
 	VMULPS       Y1, Y3, Y3
 	LEAQ         (AX), AX
 	TESTQ        $0x00000004, DX
-	JZ           two3
+	JZ           two4
 	VMOVUPS      X3, (AX)
 	VEXTRACTF128 $0x01, Y3, X7
 	VMOVUPS      Y7, Y3
 	ADDQ         $0x10, AX
 
-two3:
+two4:
 	TESTQ     $0x00000002, DX
-	JZ        one3
+	JZ        one4
 	VMOVLPS   X3, (AX)
 	VPERMILPS $0x0e, X3, X3
 	ADDQ      $0x08, AX
 
-one3:
+one4:
 	TESTQ  $0x00000001, DX
-	JZ     stored3
+	JZ     stored4
 	VMOVSS X3, (AX)
 
-stored3:
+stored4:
 end:
 	VZEROUPPER
 	RET
@@ -1225,25 +1331,25 @@ tail:
 	VORPS        Y1, Y2, Y2
 	LEAQ         (AX), AX
 	TESTQ        $0x00000004, DX
-	JZ           two4
+	JZ           two5
 	VMOVUPS      X2, (AX)
 	VEXTRACTF128 $0x01, Y2, X5
 	VMOVUPS      Y5, Y2
 	ADDQ         $0x10, AX
 
-two4:
+two5:
 	TESTQ     $0x00000002, DX
-	JZ        one4
+	JZ        one5
 	VMOVLPS   X2, (AX)
 	VPERMILPS $0x0e, X2, X2
 	ADDQ      $0x08, AX
 
-one4:
+one5:
 	TESTQ  $0x00000001, DX
-	JZ     stored4
+	JZ     stored5
 	VMOVSS X2, (AX)
 
-stored4:
+stored5:
 end:
 	VZEROUPPER
 	RET
@@ -1357,61 +1463,61 @@ narrow:
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
 	TESTQ        $0x00000008, DX
-	JZ           some5
+	JZ           some6
 	VMOVUPS      Y9, (AX)
-	JMP          done5
+	JMP          done6
 
-some5:
+some6:
 	LEAQ         (AX), CX
 	TESTQ        $0x00000004, DX
-	JZ           two6
+	JZ           two7
 	VMOVUPS      X9, (CX)
 	VEXTRACTF128 $0x01, Y9, X7
 	VMOVUPS      Y7, Y9
 	ADDQ         $0x10, CX
 
-two6:
+two7:
 	TESTQ     $0x00000002, DX
-	JZ        one6
+	JZ        one7
 	VMOVLPS   X9, (CX)
 	VPERMILPS $0x0e, X9, X9
 	ADDQ      $0x08, CX
 
-one6:
+one7:
 	TESTQ  $0x00000001, DX
-	JZ     stored6
+	JZ     stored7
 	VMOVSS X9, (CX)
 
-stored6:
-done5:
+stored7:
+done6:
 	TESTQ   $0x00000008, BX
-	JZ      some7
+	JZ      some8
 	VMOVUPS Y10, 32(AX)
-	JMP     done7
+	JMP     done8
 
-some7:
+some8:
 	LEAQ         32(AX), AX
 	TESTQ        $0x00000004, BX
-	JZ           two8
+	JZ           two9
 	VMOVUPS      X10, (AX)
 	VEXTRACTF128 $0x01, Y10, X8
 	VMOVUPS      Y8, Y10
 	ADDQ         $0x10, AX
 
-two8:
+two9:
 	TESTQ     $0x00000002, BX
-	JZ        one8
+	JZ        one9
 	VMOVLPS   X10, (AX)
 	VPERMILPS $0x0e, X10, X10
 	ADDQ      $0x08, AX
 
-one8:
+one9:
 	TESTQ  $0x00000001, BX
-	JZ     stored8
+	JZ     stored9
 	VMOVSS X10, (AX)
 
-stored8:
-done7:
+stored9:
+done8:
 	VZEROUPPER
 	RET
 
@@ -1533,25 +1639,25 @@ exponentialsTail:
 	VADDPS       Y3, Y10, Y10
 	LEAQ         (BX), BX
 	TESTQ        $0x00000004, CX
-	JZ           two9
+	JZ           two10
 	VMOVUPS      X3, (BX)
 	VEXTRACTF128 $0x01, Y3, X7
 	VMOVUPS      Y7, Y3
 	ADDQ         $0x10, BX
 
-two9:
+two10:
 	TESTQ     $0x00000002, CX
-	JZ        one9
+	JZ        one10
 	VMOVLPS   X3, (BX)
 	VPERMILPS $0x0e, X3, X3
 	ADDQ      $0x08, BX
 
-one9:
+one10:
 	TESTQ  $0x00000001, CX
-	JZ     stored9
+	JZ     stored10
 	VMOVSS X3, (BX)
 
-stored9:
+stored10:
 exponentialsEnd:
 	VPERMILPS    $0x4e, Y10, Y0
 	VADDPS       Y0, Y10, Y10
@@ -1587,25 +1693,25 @@ sharesTail:
 	VMULPS       Y9, Y0, Y0
 	LEAQ         (BX), AX
 	TESTQ        $0x00000004, CX
-	JZ           two10
+	JZ           two11
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVUPS      Y7, Y0
 	ADDQ         $0x10, AX
 
-two10:
+two11:
 	TESTQ     $0x00000002, CX
-	JZ        one10
+	JZ        one11
 	VMOVLPS   X0, (AX)
 	VPERMILPS $0x0e, X0, X0
 	ADDQ      $0x08, AX
 
-one10:
+one11:
 	TESTQ  $0x00000001, CX
-	JZ     stored10
+	JZ     stored11
 	VMOVSS X0, (AX)
 
-stored10:
+stored11:
 sharesEnd:
 	VZEROUPPER
 	RET
@@ -1680,25 +1786,25 @@ tailRow:
 	VFMADD231PS  Y1, Y0, Y2
 	LEAQ         (AX), AX
 	TESTQ        $0x00000004, R9
-	JZ           two11
+	JZ           two12
 	VMOVUPS      X2, (AX)
 	VEXTRACTF128 $0x01, Y2, X4
 	VMOVUPS      Y4, Y2
 	ADDQ         $0x10, AX
 
-two11:
+two12:
 	TESTQ     $0x00000002, R9
-	JZ        one11
+	JZ        one12
 	VMOVLPS   X2, (AX)
 	VPERMILPS $0x0e, X2, X2
 	ADDQ      $0x08, AX
 
-one11:
+one12:
 	TESTQ  $0x00000001, R9
-	JZ     stored11
+	JZ     stored12
 	VMOVSS X2, (AX)
 
-stored11:
+stored12:
 end:
 	VZEROUPPER
 	RET
@@ -1858,61 +1964,61 @@ added:
 	VBROADCASTSS X1, Y1
 	VMOVSS       X1, ret+96(FP)
 	TESTQ        $0x00000008, R9
-	JZ           some12
+	JZ           some13
 	VMOVUPS      Y9, (AX)
-	JMP          done12
+	JMP          done13
 
-some12:
+some13:
 	LEAQ         (AX), CX
 	TESTQ        $0x00000004, R9
-	JZ           two13
+	JZ           two14
 	VMOVUPS      X9, (CX)
 	VEXTRACTF128 $0x01, Y9, X7
 	VMOVUPS      Y7, Y9
 	ADDQ         $0x10, CX
 
-two13:
+two14:
 	TESTQ     $0x00000002, R9
-	JZ        one13
+	JZ        one14
 	VMOVLPS   X9, (CX)
 	VPERMILPS $0x0e, X9, X9
 	ADDQ      $0x08, CX
 
-one13:
+one14:
 	TESTQ  $0x00000001, R9
-	JZ     stored13
+	JZ     stored14
 	VMOVSS X9, (CX)
 
-stored13:
-done12:
+stored14:
+done13:
 	TESTQ   $0x00000008, R10
-	JZ      some14
+	JZ      some15
 	VMOVUPS Y10, 32(AX)
-	JMP     done14
+	JMP     done15
 
-some14:
+some15:
 	LEAQ         32(AX), AX
 	TESTQ        $0x00000004, R10
-	JZ           two15
+	JZ           two16
 	VMOVUPS      X10, (AX)
 	VEXTRACTF128 $0x01, Y10, X8
 	VMOVUPS      Y8, Y10
 	ADDQ         $0x10, AX
 
-two15:
+two16:
 	TESTQ     $0x00000002, R10
-	JZ        one15
+	JZ        one16
 	VMOVLPS   X10, (AX)
 	VPERMILPS $0x0e, X10, X10
 	ADDQ      $0x08, AX
 
-one15:
+one16:
 	TESTQ  $0x00000001, R10
-	JZ     stored15
+	JZ     stored16
 	VMOVSS X10, (AX)
 
-stored15:
-done14:
+stored16:
+done15:
 	VZEROUPPER
 	RET
 
@@ -2073,88 +2179,88 @@ tailRow:
 	JNZ          tailRow
 	LEAQ         (AX), CX
 	TESTQ        $0x00000004, R8
-	JZ           two16
+	JZ           two17
 	VMOVUPS      X0, (CX)
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVUPS      Y6, Y0
 	ADDQ         $0x10, CX
 
-two16:
-	TESTQ     $0x00000002, R8
-	JZ        one16
-	VMOVLPS   X0, (CX)
-	VPERMILPS $0x0e, X0, X0
-	ADDQ      $0x08, CX
-
-one16:
-	TESTQ  $0x00000001, R8
-	JZ     stored16
-	VMOVSS X0, (CX)
-
-stored16:
-	LEAQ         (AX)(SI*1), CX
-	TESTQ        $0x00000004, R8
-	JZ           two17
-	VMOVUPS      X1, (CX)
-	VEXTRACTF128 $0x01, Y1, X6
-	VMOVUPS      Y6, Y1
-	ADDQ         $0x10, CX
-
 two17:
 	TESTQ     $0x00000002, R8
 	JZ        one17
-	VMOVLPS   X1, (CX)
-	VPERMILPS $0x0e, X1, X1
+	VMOVLPS   X0, (CX)
+	VPERMILPS $0x0e, X0, X0
 	ADDQ      $0x08, CX
 
 one17:
 	TESTQ  $0x00000001, R8
 	JZ     stored17
-	VMOVSS X1, (CX)
+	VMOVSS X0, (CX)
 
 stored17:
-	LEAQ         (AX)(SI*2), CX
+	LEAQ         (AX)(SI*1), CX
 	TESTQ        $0x00000004, R8
 	JZ           two18
-	VMOVUPS      X2, (CX)
-	VEXTRACTF128 $0x01, Y2, X6
-	VMOVUPS      Y6, Y2
+	VMOVUPS      X1, (CX)
+	VEXTRACTF128 $0x01, Y1, X6
+	VMOVUPS      Y6, Y1
 	ADDQ         $0x10, CX
 
 two18:
 	TESTQ     $0x00000002, R8
 	JZ        one18
-	VMOVLPS   X2, (CX)
-	VPERMILPS $0x0e, X2, X2
+	VMOVLPS   X1, (CX)
+	VPERMILPS $0x0e, X1, X1
 	ADDQ      $0x08, CX
 
 one18:
 	TESTQ  $0x00000001, R8
 	JZ     stored18
-	VMOVSS X2, (CX)
+	VMOVSS X1, (CX)
 
 stored18:
-	LEAQ         (AX)(R9*1), AX
+	LEAQ         (AX)(SI*2), CX
 	TESTQ        $0x00000004, R8
 	JZ           two19
+	VMOVUPS      X2, (CX)
+	VEXTRACTF128 $0x01, Y2, X6
+	VMOVUPS      Y6, Y2
+	ADDQ         $0x10, CX
+
+two19:
+	TESTQ     $0x00000002, R8
+	JZ        one19
+	VMOVLPS   X2, (CX)
+	VPERMILPS $0x0e, X2, X2
+	ADDQ      $0x08, CX
+
+one19:
+	TESTQ  $0x00000001, R8
+	JZ     stored19
+	VMOVSS X2, (CX)
+
+stored19:
+	LEAQ         (AX)(R9*1), AX
+	TESTQ        $0x00000004, R8
+	JZ           two20
 	VMOVUPS      X3, (AX)
 	VEXTRACTF128 $0x01, Y3, X6
 	VMOVUPS      Y6, Y3
 	ADDQ         $0x10, AX
 
-two19:
+two20:
 	TESTQ     $0x00000002, R8
-	JZ        one19
+	JZ        one20
 	VMOVLPS   X3, (AX)
 	VPERMILPS $0x0e, X3, X3
 	ADDQ      $0x08, AX
 
-one19:
+one20:
 	TESTQ  $0x00000001, R8
-	JZ     stored19
+	JZ     stored20
 	VMOVSS X3, (AX)
 
-stored19:
+stored20:
 end:
 	VZEROUPPER
 	RET
@@ -2265,25 +2371,25 @@ tailRow:
 	JNZ          tailRow
 	LEAQ         (AX), AX
 	TESTQ        $0x00000004, R8
-	JZ           two20
+	JZ           two21
 	VMOVUPS      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVUPS      Y3, Y0
 	ADDQ         $0x10, AX
 
-two20:
+two21:
 	TESTQ     $0x00000002, R8
-	JZ        one20
+	JZ        one21
 	VMOVLPS   X0, (AX)
 	VPERMILPS $0x0e, X0, X0
 	ADDQ      $0x08, AX
 
-one20:
+one21:
 	TESTQ  $0x00000001, R8
-	JZ     stored20
+	JZ     stored21
 	VMOVSS X0, (AX)
 
-stored20:
+stored21:
 end:
 	VZEROUPPER
 	RET

@@ -23,6 +23,9 @@ func avx512Dot(a []float32, b []float32) float32
 func avx512SquaredDistance(a []float32, b []float32) float32
 
 //go:noescape
+func avx512Difference(out []float32, a []float32, b []float32) float32
+
+//go:noescape
 func avx512Axpy(alpha float32, x []float32, y []float32)
 
 //go:noescape

@@ -1201,6 +1201,94 @@ reduce:
 	VZEROUPPER
 	RET
 
+// func avx512Difference(out []float32, a []float32, b []float32) float32
+// Requires: AVX, AVX512F, AVX512VL, BMI2
+TEXT ·avx512Difference(SB), NOSPLIT, $0-76
+	MOVQ   out_base+0(FP), AX
+	MOVQ   out_len+8(FP), CX
+	MOVQ   a_base+24(FP), CX
+	MOVQ   a_len+32(FP), DX
+	MOVQ   b_base+48(FP), BX
+	MOVQ   b_len+56(FP), SI
+	MOVQ   DX, SI
+	SHRQ   $0x04, SI
+	ANDQ   $0x0f, DX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+four:
+	CMPQ        SI, $0x04
+	JLT         one
+	VMOVUPS     (CX), Z4
+	VMOVUPS     (BX), Z8
+	VSUBPS      Z8, Z4, Z4
+	VFMADD231PS Z4, Z4, Z0
+	VMOVUPS     Z4, (AX)
+	VMOVUPS     64(CX), Z5
+	VMOVUPS     64(BX), Z9
+	VSUBPS      Z9, Z5, Z5
+	VFMADD231PS Z5, Z5, Z1
+	VMOVUPS     Z5, 64(AX)
+	VMOVUPS     128(CX), Z6
+	VMOVUPS     128(BX), Z10
+	VSUBPS      Z10, Z6, Z6
+	VFMADD231PS Z6, Z6, Z2
+	VMOVUPS     Z6, 128(AX)
+	VMOVUPS     192(CX), Z7
+	VMOVUPS     192(BX), Z11
+	VSUBPS      Z11, Z7, Z7
+	VFMADD231PS Z7, Z7, Z3
+	VMOVUPS     Z7, 192(AX)
+	ADDQ        $+256, CX
+	ADDQ        $+256, BX
+	ADDQ        $+256, AX
+	SUBQ        $0x04, SI
+	JMP         four
+
+one:
+	TESTQ       SI, SI
+	JZ          tail
+	VMOVUPS     (CX), Z4
+	VMOVUPS     (BX), Z8
+	VSUBPS      Z8, Z4, Z4
+	VFMADD231PS Z4, Z4, Z0
+	VMOVUPS     Z4, (AX)
+	ADDQ        $0x40, CX
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, AX
+	DECQ        SI
+	JMP         one
+
+tail:
+	TESTQ       DX, DX
+	JZ          reduce
+	MOVL        $-1, SI
+	BZHIL       DX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX), K1, Z4
+	VMOVUPS.Z   (BX), K1, Z8
+	VSUBPS      Z8, Z4, Z4
+	VFMADD231PS Z4, Z4, Z1
+	VMOVUPS     Z4, K1, (AX)
+
+reduce:
+	VADDPS        Z1, Z0, Z0
+	VADDPS        Z3, Z2, Z2
+	VADDPS        Z2, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VPERMILPS     $0x4e, Y0, Y1
+	VADDPS        Y1, Y0, Y0
+	VPERMILPS     $0xb1, Y0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVSS        X0, ret+72(FP)
+	VZEROUPPER
+	RET
+
 // func avx512Axpy(alpha float32, x []float32, y []float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·avx512Axpy(SB), NOSPLIT, $0-56

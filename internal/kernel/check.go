@@ -26,6 +26,7 @@ func check(v version) error {
 			name string
 			run  func(v version, out []float32)
 		}{
+			{"difference", func(v version, out []float32) { out[most] = v.difference(out[:n], a[:n], b[:n]) }},
 			{"axpy", func(v version, out []float32) { v.axpy(a[0], b[:n], out[:n]) }},
 			{"scale", func(v version, out []float32) { v.scale(b[0], out[:n]) }},
 			{"power", func(v version, out []float32) { v.threeQuarterPower(out[:n], a[:n]) }},

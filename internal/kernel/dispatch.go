@@ -15,6 +15,7 @@ type version struct {
 	tileSums, dotSums int // independent partial sums of an inner product, in a tile and alone
 	dot               func(a, b []float32) float32
 	squaredDistance   func(a, b []float32) float32
+	difference        func(out, a, b []float32) float32
 	axpy              func(alpha float32, x, y []float32)
 	scale             func(alpha float32, x []float32)
 	exp               func(out, x []float32)

@@ -66,6 +66,11 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 			m.run(name+"SquaredDistance", frame("a", a, "b", b))
 			return math.Float32frombits(uint32(m.returned))
 		},
+		difference: func(out, a, b []float32) float32 {
+			m.pin(out, a, b)
+			m.run(name+"Difference", frame("out", out, "a", a, "b", b))
+			return math.Float32frombits(uint32(m.returned))
+		},
 		axpy: func(alpha float32, x, y []float32) {
 			m.pin(x, y)
 			m.run(name+"Axpy", frame("alpha", alpha, "x", x, "y", y))

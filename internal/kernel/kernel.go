@@ -23,6 +23,12 @@ func SquaredDistance(a, b []float32) float32 {
 	return active.squaredDistance(a, b[:len(a)])
 }
 
+// Difference fills out with a-b and returns its squared length. out and a may be the same slice. a and b are
+// at least as long as out.
+func Difference(out, a, b []float32) float32 {
+	return active.difference(out, a[:len(out)], b[:len(out)])
+}
+
 // Axpy adds alpha x to y. y is at least as long as x.
 func Axpy(alpha float32, x, y []float32) {
 	active.axpy(alpha, x, y[:len(x)])

@@ -21,6 +21,9 @@ func neonDot(a []float32, b []float32) float32
 func neonSquaredDistance(a []float32, b []float32) float32
 
 //go:noescape
+func neonDifference(out []float32, a []float32, b []float32) float32
+
+//go:noescape
 func neonAxpy(alpha float32, x []float32, y []float32)
 
 //go:noescape

@@ -514,6 +514,70 @@ end6:
 	FMOVS F0, ret+48(FP)
 	RET
 
+// func neonDifference(out []float32, a []float32, b []float32) float32
+TEXT ·neonDifference(SB), NOSPLIT, $0-76
+	MOVD out_base+0(FP), R4
+	MOVD a_base+24(FP), R0
+	MOVD a_len+32(FP), R2
+	MOVD b_base+48(FP), R1
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	LSR $4, R2, R3
+	AND $15, R2, R2
+	CBZ R3, end2
+again1:
+	VLD1.P 64(R0), [V4.S4, V5.S4, V6.S4, V7.S4]
+	VLD1.P 64(R1), [V16.S4, V17.S4, V18.S4, V19.S4]
+	WORD $0x4eb0d484 // FSUB V4.4S, V4.4S, V16.4S
+	VFMLA V4.S4, V4.S4, V0.S4
+	WORD $0x4eb1d4a5 // FSUB V5.4S, V5.4S, V17.4S
+	VFMLA V5.S4, V5.S4, V1.S4
+	WORD $0x4eb2d4c6 // FSUB V6.4S, V6.4S, V18.4S
+	VFMLA V6.S4, V6.S4, V2.S4
+	WORD $0x4eb3d4e7 // FSUB V7.4S, V7.4S, V19.4S
+	VFMLA V7.S4, V7.S4, V3.S4
+	VST1.P [V4.S4, V5.S4, V6.S4, V7.S4], 64(R4)
+	SUB $1, R3, R3
+	CBNZ R3, again1
+end2:
+	LSR $2, R2, R8
+	CBZ R8, end4
+again3:
+	VLD1 (R0), [V4.S4]
+	VLD1 (R1), [V16.S4]
+	WORD $0x4eb0d484 // FSUB V4.4S, V4.4S, V16.4S
+	VFMLA V4.S4, V4.S4, V0.S4
+	VST1 [V4.S4], (R4)
+	ADD $16, R4, R4
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $1, R8, R8
+	CBNZ R8, again3
+end4:
+	AND $3, R2, R8
+	CBZ R8, end6
+again5:
+	FMOVS (R0), F4
+	FMOVS (R1), F16
+	WORD $0x4eb0d484 // FSUB V4.4S, V4.4S, V16.4S
+	VFMLA V4.S4, V4.S4, V0.S4
+	FMOVS F4, (R4)
+	ADD $4, R4, R4
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUB $1, R8, R8
+	CBNZ R8, again5
+end6:
+	WORD $0x4e21d400 // FADD V0.4S, V0.4S, V1.4S
+	WORD $0x4e23d442 // FADD V2.4S, V2.4S, V3.4S
+	WORD $0x4e22d400 // FADD V0.4S, V0.4S, V2.4S
+	WORD $0x6e20d400 // FADDP V0.4S, V0.4S, V0.4S
+	WORD $0x6e20d400 // FADDP V0.4S, V0.4S, V0.4S
+	FMOVS F0, ret+72(FP)
+	RET
+
 // func neonAxpy(alpha float32, x []float32, y []float32)
 TEXT ·neonAxpy(SB), NOSPLIT, $0-56
 	MOVWU alpha+0(FP), R25

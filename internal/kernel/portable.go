@@ -16,6 +16,7 @@ var portable = version{
 	dotSums:           4,
 	dot:               portableDot,
 	squaredDistance:   portableSquaredDistance,
+	difference:        portableDifference,
 	axpy:              portableAxpy,
 	scale:             portableScale,
 	exp:               portableExp,
@@ -66,6 +67,13 @@ func portableSquaredDistance(a, b []float32) float32 {
 		s0 += float32(d * d)
 	}
 	return (s0 + s2) + (s1 + s3)
+}
+
+func portableDifference(out, a, b []float32) float32 {
+	for i, v := range a {
+		out[i] = v - b[i]
+	}
+	return portableDot(out, out)
 }
 
 func portableAxpy(alpha float32, x, y []float32) {

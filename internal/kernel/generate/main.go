@@ -58,8 +58,9 @@ func (v vector) file() (*ir.File, error) {
 			v.strip(rows, columns)
 		}
 	}
-	v.dot(false)
-	v.dot(true)
+	for _, name := range []string{dot, squaredDistance, difference} {
+		v.dot(name)
+	}
 	v.axpy()
 	v.scale()
 	v.exp(constants)

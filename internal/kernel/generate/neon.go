@@ -22,8 +22,9 @@ func generateNEON() (assembly, declarations string) {
 			n.strip(rows, columns)
 		}
 	}
-	n.dot(false)
-	n.dot(true)
+	for _, name := range []string{dot, squaredDistance, difference} {
+		n.dot(name)
+	}
 	n.axpy()
 	n.scale()
 	n.exp()
@@ -198,22 +199,25 @@ func (n *neon) strip(rows, columns int) {
 	n.emit("RET")
 }
 
-func (n *neon) dot(distance bool) {
-	name := "Dot"
-	if distance {
-		name = "SquaredDistance"
+func (n *neon) dot(name string) {
+	parameters, first := "a []float32, b []float32", 0
+	if name == difference {
+		parameters, first = "out []float32, "+parameters, 24
 	}
-	n.function(name, "(a []float32, b []float32) float32", 52)
-	n.emit("MOVD a_base+0(FP), R0")
-	n.emit("MOVD a_len+8(FP), R2")
-	n.emit("MOVD b_base+24(FP), R1")
+	n.function(name, "("+parameters+") float32", first+52)
+	if name == difference {
+		n.emit("MOVD out_base+0(FP), R4")
+	}
+	n.emit("MOVD a_base+%d(FP), R0", first)
+	n.emit("MOVD a_len+%d(FP), R2", first+8)
+	n.emit("MOVD b_base+%d(FP), R1", first+24)
 	n.zero(0, 1, 2, 3)
 	term := func(left, right, sum int) {
-		if distance {
+		if name == dot {
+			n.fma(sum, left, right)
+		} else {
 			n.sub(left, left, right)
 			n.fma(sum, left, left)
-		} else {
-			n.fma(sum, left, right)
 		}
 	}
 	n.emit("LSR $4, R2, R3")
@@ -224,11 +228,18 @@ func (n *neon) dot(distance bool) {
 		for i := range 4 {
 			term(4+i, 16+i, i)
 		}
+		if name == difference {
+			n.emit("VST1.P [V4.S4, V5.S4, V6.S4, V7.S4], 64(R4)")
+		}
 	})
 	n.wholeAndRest(2, func(lanes int) {
 		n.load(4, 0, lanes)
 		n.load(16, 1, lanes)
 		term(4, 16, 0)
+		if name == difference {
+			n.store(4, 4, lanes)
+			n.emit("ADD $%d, R4, R4", 4*lanes)
+		}
 		n.emit("ADD $%d, R0, R0", 4*lanes)
 		n.emit("ADD $%d, R1, R1", 4*lanes)
 	})
@@ -237,7 +248,7 @@ func (n *neon) dot(distance bool) {
 	n.add(0, 0, 2)
 	n.pairs(0, 0, 0)
 	n.pairs(0, 0, 0)
-	n.emit("FMOVS F0, ret+48(FP)")
+	n.emit("FMOVS F0, ret+%d(FP)", first+48)
 	n.emit("RET")
 }
 

@@ -129,24 +129,47 @@ func (v vector) strip(rows, columns int) {
 	v.RET()
 }
 
+// The routines of dot.
+const (
+	dot             = "Dot"
+	squaredDistance = "SquaredDistance"
+	difference      = "Difference" // a squared distance that writes the differences to out
+)
+
 // dot computes an inner product, or a squared distance, with four registers of sums.
-func (v vector) dot(distance bool) {
-	name := "Dot"
-	if distance {
-		name = "SquaredDistance"
+func (v vector) dot(name string) {
+	parameters := "a, b []float32"
+	if name == difference {
+		parameters = "out, " + parameters
 	}
-	v.function(name, "func(a, b []float32) float32")
+	v.function(name, "func("+parameters+") float32")
+	var out reg.GPVirtual
+	if name == difference {
+		out, _ = v.slice("out")
+	}
 	a, length := v.slice("a")
 	b, _ := v.slice("b")
 	whole, rest := v.split(length)
 	sums, left, right := v.registers[:4], v.registers[4:8], v.registers[8:12]
 	v.zero(sums...)
 	term := func(left, right, sum reg.VecPhysical) {
-		if distance {
+		if name == dot {
+			v.VFMADD231PS(right, left, sum)
+		} else {
 			v.VSUBPS(right, left, left)
 			v.VFMADD231PS(left, left, sum)
-		} else {
-			v.VFMADD231PS(right, left, sum)
+		}
+	}
+	keep := func(store storing, left reg.VecPhysical, displacement int) {
+		if name == difference {
+			store(left, Mem{Base: out, Disp: displacement})
+		}
+	}
+	advance := func(bytes Op) {
+		v.ADDQ(bytes, a)
+		v.ADDQ(bytes, b)
+		if name == difference {
+			v.ADDQ(bytes, out)
 		}
 	}
 
@@ -157,9 +180,9 @@ func (v vector) dot(distance bool) {
 		v.VMOVUPS(Mem{Base: a, Disp: i * v.bytes()}, left[i])
 		v.VMOVUPS(Mem{Base: b, Disp: i * v.bytes()}, right[i])
 		term(left[i], right[i], sums[i])
+		keep(v.store, left[i], i*v.bytes())
 	}
-	v.ADDQ(I32(4*v.bytes()), a)
-	v.ADDQ(I32(4*v.bytes()), b)
+	advance(I32(4 * v.bytes()))
 	v.SUBQ(U8(4), whole)
 	v.JMP(LabelRef("four"))
 
@@ -169,8 +192,8 @@ func (v vector) dot(distance bool) {
 	v.VMOVUPS(Mem{Base: a}, left[0])
 	v.VMOVUPS(Mem{Base: b}, right[0])
 	term(left[0], right[0], sums[0])
-	v.ADDQ(U8(v.bytes()), a)
-	v.ADDQ(U8(v.bytes()), b)
+	keep(v.store, left[0], 0)
+	advance(U8(v.bytes()))
 	v.DECQ(whole)
 	v.JMP(LabelRef("one"))
 
@@ -181,6 +204,7 @@ func (v vector) dot(distance bool) {
 	tail.load(Mem{Base: a}, left[0])
 	tail.load(Mem{Base: b}, right[0])
 	term(left[0], right[0], sums[1])
+	keep(tail.store, left[0], 0)
 
 	v.Label("reduce")
 	v.VADDPS(sums[1], sums[0], sums[0])
