@@ -14,7 +14,7 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 	o := &stage.options
 	j.records = make([]record.Out, 0, len(answers)+1)
 	results := make([]record.Result, len(answers))
-	fallbacks := make([]record.ResultFallback, len(answers))
+	fallbacks := make([]resultFallback, len(answers))
 	buffer := make([]byte, 0, 416*len(answers))
 	others := 0
 	for i := range answers {
@@ -25,12 +25,7 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 	for i := range answers {
 		a, it := &answers[i], &e.Items[i]
 		r := &results[i]
-		say(r, it, j.ids[i], a)
-		r.Episode = j.report.Episode
-		if o.Memory.MaxWrong > 0 {
-			r.Sure, r.SureFrom = &a.Sure, a.SureFrom
-		}
-		if a.Unknown {
+		if alternatives = j.result(r, i, a, alternatives); a.Unknown {
 			j.unknown++
 		}
 		if o.Compare != nil {
@@ -38,12 +33,6 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 				j.add(correction.Out(o.Corrections, it.Key))
 			}
 			continue
-		}
-		if n := len(alternatives); len(a.Alternatives) > 0 {
-			for _, other := range a.Alternatives {
-				alternatives = append(alternatives, record.Alternative(other))
-			}
-			r.Alternatives = alternatives[n:len(alternatives):len(alternatives)]
 		}
 		if o.WithVector || o.Form.Vector {
 			from := len(buffer)
@@ -53,7 +42,7 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 		from := len(buffer)
 		buffer = o.Form.Append(buffer, r)
 		// A buffer that grew has moved, but the bytes written before stay where they were.
-		fallbacks[i] = record.ResultFallback{Item: it, Result: r, Dead: o.Dead, Encode: o.Form.Append}
+		fallbacks[i] = resultFallback{j, a, i}
 		out := record.Out{Topic: o.Out, Partition: -1, Key: it.Key, Value: buffer[from:len(buffer):len(buffer)], Fallback: &fallbacks[i]}
 		from = len(buffer)
 		buffer = record.AppendTime(buffer, it.Time)
@@ -87,6 +76,45 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 		})
 	}
 	return results, reviews
+}
+
+// result sets the result of an item, without its vector. It appends the alternatives to others, of which the
+// result holds a part, and returns them.
+func (j *job) result(
+	r *record.Result, i int, a *stream.Answer, others []record.Alternative,
+) []record.Alternative {
+	say(r, &j.episode.Items[i], j.ids[i], a)
+	r.Episode = j.report.Episode
+	if j.stream.partition.stage.options.Memory.MaxWrong > 0 {
+		r.Sure, r.SureFrom = &a.Sure, a.SureFrom
+	}
+	if n := len(others); len(a.Alternatives) > 0 {
+		for _, other := range a.Alternatives {
+			others = append(others, record.Alternative(other))
+		}
+		r.Alternatives = others[n:len(others):len(others)]
+	}
+	return others
+}
+
+// resultFallback is the Fallback of a result. It makes the result again, which hardly ever happens: many
+// answers wait for their commit, and the collector would have to mark the results of all.
+type resultFallback struct {
+	job    *job
+	answer *stream.Answer
+	item   int
+}
+
+// Instead implements record.Fallback.
+func (f *resultFallback) Instead(rejected record.Out, why error, limit int) (record.Out, bool) {
+	o, it := &f.job.stream.partition.stage.options, &f.job.episode.Items[f.item]
+	var r record.Result
+	f.job.result(&r, f.item, f.answer, nil)
+	if o.WithVector || o.Form.Vector {
+		r.Vector = record.AppendVector(nil, it.Vector)
+	}
+	whole := record.ResultFallback{Item: it, Result: &r, Dead: o.Dead, Encode: o.Form.Append}
+	return whole.Instead(rejected, why, limit)
 }
 
 // say sets the fields that every result has of an item and its answer.

@@ -48,6 +48,7 @@ func (d *draft) answer(j *job) {
 	} else {
 		d.records = append(d.records, j.records...)
 	}
+	j.records = nil
 	d.jobs = append(d.jobs, j)
 	d.episodes = append(d.episodes, state.Episode{
 		Stream: e.Key,

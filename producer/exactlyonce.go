@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/segmentio/kafka-go"
+
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
@@ -51,6 +53,7 @@ func (d *ExactlyOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 		return nil, 0, err
 	}
 	e := &exactlyOnce{claim: c, identity: id, client: d.Client, log: d.Log, sequences: sequences{}}
+	e.kafka, e.coordinators = d.Client.Coordinators()
 	e.sender = topic.Sender{
 		Client: d.Client, Log: d.Log, Transaction: id.transaction, Origin: c.Partition, Compression: d.Compression,
 		Stamp:   e.stamp,
@@ -62,15 +65,17 @@ func (d *ExactlyOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 }
 
 type exactlyOnce struct {
-	claim     Claim
-	identity  identity
-	client    *topic.Client
-	log       *slog.Logger
-	sender    topic.Sender
-	sequences sequences
-	state     topic.TopicPartition // where state is written
-	open      bool                 // a transaction may be open
-	broken    error                // the error that every further Commit returns; nil: none
+	claim        Claim
+	identity     identity
+	client       *topic.Client
+	kafka        *kafka.Client       // for the steps of a transaction
+	coordinators *topic.Coordinators // its transport
+	log          *slog.Logger
+	sender       topic.Sender
+	sequences    sequences
+	state        topic.TopicPartition // where state is written
+	open         bool                 // a transaction may be open
+	broken       error                // the error that every further Commit returns; nil: none
 }
 
 var errNoOffset = errors.New("records without an offset: the group could not refuse them")
@@ -116,15 +121,18 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 	if err != nil {
 		return err
 	}
-	if err := e.addOffsets(ctx); err != nil {
-		return err
-	}
 	// The records and the offset go to different brokers and become visible together, so that neither must
 	// wait for the other.
 	offsets := make(chan error, 1)
 	putting, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() { offsets <- e.putOffset(putting, c.Offset) }()
+	go func() {
+		err := e.addOffsets(putting)
+		if err == nil {
+			err = e.putOffset(putting, c.Offset)
+		}
+		offsets <- err
+	}()
 	if err := e.sender.Send(ctx, queue); err != nil {
 		stop()
 		if put := <-offsets; put != nil && !errors.Is(put, context.Canceled) {

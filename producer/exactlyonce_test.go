@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -432,6 +433,39 @@ func TestPassingFaultsAreWaitedFor(t *testing.T) {
 	if faults.Hits() < 15 {
 		t.Errorf("%d faults hit", faults.Hits())
 	}
+}
+
+// The coordinators are asked for with the first commit, not with each request, and again after an error.
+func TestCoordinatorsAreRemembered(t *testing.T) {
+	server := brokertest.Embedded(t)
+	b := newBench(t, []string{server.Address})
+	c, _ := b.claim(b.join())
+	var asked atomic.Int64
+	server.Cluster.ControlKey(int16(kmsg.FindCoordinator), func(kmsg.Request) (kmsg.Response, error, bool) {
+		server.Cluster.KeepControl()
+		asked.Add(1)
+		return nil, nil, false
+	})
+	commit := func(i int) int64 {
+		before := asked.Load()
+		if err := c.Commit(b.ctx, &Commit{
+			Records: b.results(2*i, 2*i+2), State: b.snapshot(i), Offset: int64(2*i + 2),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return asked.Load() - before
+	}
+	if n := commit(0); n != 2 {
+		t.Errorf("the first commit asked %d times, for the coordinators of a transaction and of a group", n)
+	}
+	if n := commit(1); n != 0 {
+		t.Errorf("the second commit asked %d times", n)
+	}
+	server.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.EndTxn}, TopLevel: true, Err: kerr.NotCoordinator})
+	if n := commit(2); n != 1 {
+		t.Errorf("the commit whose coordinator had moved asked %d times", n)
+	}
+	b.expect([]string{"0", "1", "2", "3", "4", "5"}, []string{"0", "1", "2"}, 6)
 }
 
 // A transaction whose output is unavailable does not hold back readers of the partitions it shares with

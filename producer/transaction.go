@@ -20,7 +20,7 @@ func (e *exactlyOnce) addPartitions(ctx context.Context, partitions []topic.Topi
 	for _, p := range partitions {
 		topics[p.Topic] = append(topics[p.Topic], kafka.AddPartitionToTxn{Partition: int(p.Partition)})
 	}
-	k := e.client.Kafka()
+	k := e.kafka
 	return e.until(ctx, "adding partitions to", func(ctx context.Context) error {
 		answer, err := k.AddPartitionsToTxn(ctx, &kafka.AddPartitionsToTxnRequest{
 			Addr: k.Addr, TransactionalID: e.identity.transaction,
@@ -58,7 +58,7 @@ func partitionError(topics map[string][]kafka.AddPartitionToTxnPartition) (err e
 
 // addOffsets registers the group with the coordinator, as the transaction commits one of its offsets.
 func (e *exactlyOnce) addOffsets(ctx context.Context) error {
-	k := e.client.Kafka()
+	k := e.kafka
 	return e.until(ctx, "adding the group to", func(ctx context.Context) error {
 		answer, err := k.AddOffsetsToTxn(ctx, &kafka.AddOffsetsToTxnRequest{
 			Addr: k.Addr, TransactionalID: e.identity.transaction,
@@ -74,7 +74,7 @@ func (e *exactlyOnce) addOffsets(ctx context.Context) error {
 // putOffset sends the offset to the group, which keeps it until the transaction ends. The request carries the
 // generation and the member's id, by which the group refuses an owner that is no longer a member.
 func (e *exactlyOnce) putOffset(ctx context.Context, offset int64) error {
-	k := e.client.Kafka()
+	k := e.kafka
 	return e.until(ctx, "putting the offset into", func(ctx context.Context) error {
 		answer, err := k.TxnOffsetCommit(ctx, &kafka.TxnOffsetCommitRequest{
 			Addr: k.Addr, TransactionalID: e.identity.transaction,
@@ -104,7 +104,7 @@ const ending = "ending"
 
 // end commits or aborts the transaction. It must not be called to abort after it was called to commit.
 func (e *exactlyOnce) end(ctx context.Context, commit bool) error {
-	k := e.client.Kafka()
+	k := e.kafka
 	return e.until(ctx, ending, func(ctx context.Context) error {
 		answer, err := k.EndTxn(ctx, &kafka.EndTxnRequest{
 			Addr: k.Addr, TransactionalID: e.identity.transaction,
@@ -128,7 +128,11 @@ func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.
 	err := outage.Retry(ctx, again, func() error {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		return step(ctx)
+		err := step(ctx)
+		if err != nil {
+			e.coordinators.Forget()
+		}
+		return err
 	})
 	if err != nil {
 		err = fmt.Errorf("%s the transaction: %w", what, err)
