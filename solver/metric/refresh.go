@@ -18,8 +18,7 @@ func Refreshes(episode int64) bool {
 	return episode%often == 0 || episode < often && episode&(episode-1) == 0
 }
 
-// Folds says which episodes add to a stream's residuals. A fold costs .4 ms
-// at 512 dimensions.
+// Folds says which episodes add to a stream's residuals. A fold costs .4 ms at 512 dimensions.
 func Folds(episode int64) bool { return episode <= often/2 || episode%8 == 0 }
 
 // Material is the input from which a metric is made.
@@ -46,10 +45,7 @@ func (f *Material) Metric() (*Metric, *Sketch, error) {
 	defer workspaces.Put(w)
 	w.scatter.Dimension = d
 	labelled, freedom := w.scatter.labelledResiduals(f.Z, f.Labels, f.Classes)
-	trace := 0.
-	for from := 0; from < len(labelled); from += d {
-		trace += float64(kernel.Dot(labelled[from:from+d], labelled[from:from+d]))
-	}
+	trace := squares(labelled, d)
 	var rows []float32
 	if Few(freedom, d) {
 		if !Determined(freedom+points.Freedom, d) {

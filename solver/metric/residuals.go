@@ -12,11 +12,17 @@ type Residuals struct {
 // Add adds residual rows of dimension d to the sum.
 func (r *Residuals) Add(rows []float32, d int, freedom float64) {
 	r.Freedom += freedom
-	for from := 0; from < len(rows); from += d {
-		r.Trace += float64(kernel.Dot(rows[from:from+d], rows[from:from+d]))
-	}
+	r.Trace += squares(rows, d)
 	if r.Values == nil {
 		r.Values = make([]float32, d*d)
 	}
 	kernel.AddOuter(r.Values, rows, len(rows)/d, d)
+}
+
+// squares returns the sum of |r|^2 over rows r of dimension d.
+func squares(rows []float32, d int) (sum float64) {
+	for from := 0; from < len(rows); from += d {
+		sum += float64(kernel.Dot(rows[from:from+d], rows[from:from+d]))
+	}
+	return sum
 }

@@ -91,9 +91,7 @@ func (r *Sketch) add(of Rows, rank int) {
 	w.scatter.Dimension = d
 	rows, freedom := w.scatter.PointResiduals(of.Z, of.S, of.K)
 	r.Freedom += freedom
-	for from := 0; from < len(rows); from += d {
-		r.Trace += float64(kernel.Dot(rows[from:from+d], rows[from:from+d]))
-	}
+	r.Trace += squares(rows, d)
 	if r.Scales == nil {
 		r.Scales = make([]float32, min(2*directions(rank, d), d))
 		r.Products = make([]int16, len(r.Scales)*d)
@@ -152,13 +150,16 @@ func (r *Sketch) rows() []float32 {
 		}
 		trace += within.At(i, i)
 	}
-	if !(trace > 0) {
+	if !(trace > 0) || math.IsInf(trace, 1) { // a restored state may hold any numbers
 		return nil
 	}
 	// With L L' = D C D', the rows are those of L^-1 (D C). Rounding, and more directions than rows, leave no
 	// L until the diagonal is raised.
 	var factor mat.Cholesky
 	for raised := leastShare * trace / float64(m); ; raised *= 4 {
+		if raised > trace { // not the products of a scatter
+			return nil
+		}
 		for i := range m {
 			within.SetSym(i, i, within.At(i, i)+raised)
 		}
@@ -210,6 +211,9 @@ func (r *Sketch) about(vectors, rows []float32, rank int) *Sketch {
 	for from := 0; from < len(spread); from += d {
 		row := spread[from : from+d]
 		most := max(slices.Max(row), -slices.Min(row))
+		if most == 0 { // the rows spread in fewer directions
+			continue
+		}
 		for j, v := range row {
 			next.Directions[from+j] = int8(math.RoundToEven(float64(v / most * math.MaxInt8)))
 		}

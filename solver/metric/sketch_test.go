@@ -159,6 +159,31 @@ func TestSketchOfNothing(t *testing.T) {
 	}
 }
 
+// Numbers of a restored state that no scatter has end without rows, not in a search for them without end.
+func TestSketchOfOtherNumbers(t *testing.T) {
+	const d, m = 8, 4
+	large := slices.Repeat([]float32{math.MaxFloat32}, m)
+	for name, r := range map[string]Sketch{
+		"infinite": {Scales: large, Products: slices.Repeat([]int16{32767}, m*d)},
+		"opposite": {Scales: slices.Repeat([]float32{1}, m), Products: make([]int16, m*d)},
+		"overflow": {Scales: large, Products: slices.Repeat([]int16{32767, -32767}, m*d/2)},
+	} {
+		r.Sum, r.Directions = make([]float64, d), make([]int8, m*d)
+		for i := range m {
+			r.Directions[i*d+i] = 1
+			if name == "infinite" {
+				copy(r.Directions[i*d:], slices.Repeat([]int8{1}, d))
+			}
+			if name == "opposite" { // eigenvalues below zero, as far as those above
+				r.Products[i*d+(i^1)], r.Products[0] = 1000, 1
+			}
+		}
+		if rows := r.rows(); vector.NotFinite(rows) >= 0 {
+			t.Errorf("%s: %v", name, rows)
+		}
+	}
+}
+
 // A sketch never changes: a stream that is copied shares it. Labels that suffice leave no residuals.
 func TestSketchIsImmutable(t *testing.T) {
 	const d = 40
