@@ -25,6 +25,7 @@ type partition struct {
 	progress *health.Partition
 	log      *slog.Logger
 	ctx      context.Context // ends when the partition is released, not when it drains
+	abandon  func()          // ends ctx
 	buffer   *consumer.Buffer
 	streams  map[record.Stream]*liveStream
 	replay   *replay

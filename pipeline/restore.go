@@ -18,13 +18,16 @@ import (
 )
 
 // claim restores a partition after its assignment: it fences the previous owner, then reads the committed
-// offset, then the state, and only then writes.
+// offset, then the state, and only then writes. ctx ends the claim; once it is made, p.abandon alone ends what
+// it has begun, as a hand-over must wait for the first offset too.
 func (s *Stage) claim(ctx context.Context, a consumer.Assignment, progress *health.Partition) (*partition, *topic.Reader, *record.Decoder, error) {
 	o := &s.options
 	committer, committed, err := o.Delivery.Claim(ctx, producer.Claim{Group: o.Group, Topic: a.Topic, Partition: a.Partition, Generation: a.Generation})
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	holding, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	made := context.AfterFunc(ctx, abandon)
 	p, err := s.proceed(ctx, a, committer, committed)
 	if p == nil && err == nil {
 		p, err = s.restore(ctx, a, committer, committed)
@@ -32,10 +35,14 @@ func (s *Stage) claim(ctx context.Context, a consumer.Assignment, progress *heal
 	var reader *topic.Reader
 	var decoder *record.Decoder
 	if err == nil {
-		p.progress = progress
-		reader, decoder, err = p.open(ctx)
+		p.progress, p.ctx, p.abandon = progress, holding, abandon
+		reader, decoder, err = p.open()
+	}
+	if !made() && err == nil {
+		err = ctx.Err()
 	}
 	if err != nil {
+		defer abandon()
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		return nil, nil, nil, errors.Join(err, committer.Close(closing))
@@ -48,7 +55,7 @@ func (s *Stage) claim(ctx context.Context, a consumer.Assignment, progress *heal
 // It commits first, which the group refuses if another member owns the partition by now. The commit comes
 // after all state was read and before any is written, so that of two owners the one that sees more of the
 // state, or else has the later generation, is the one that owns the partition.
-func (p *partition) open(ctx context.Context) (*topic.Reader, *record.Decoder, error) {
+func (p *partition) open() (*topic.Reader, *record.Decoder, error) {
 	decoder, err := p.newDecoder()
 	if err != nil {
 		return nil, nil, err
@@ -60,7 +67,7 @@ func (p *partition) open(ctx context.Context) (*topic.Reader, *record.Decoder, e
 		}
 	}
 	committed := p.commits.last.Offset
-	if err := p.commits.committer.Commit(ctx, &producer.Commit{Offset: committed}); err != nil {
+	if err := p.commits.committer.Commit(p.ctx, &producer.Commit{Offset: committed}); err != nil {
 		return nil, nil, err
 	}
 	p.progress.Committed(committed, time.Now())

@@ -321,7 +321,7 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 		claimed, err := s.hold(ctx, a, progress, outage)
 		switch {
 		case err == nil, ctx.Err() != nil:
-			if err != nil && !errors.Is(err, context.Canceled) {
+			if err != nil && (claimed || !errors.Is(err, context.Canceled)) {
 				s.log.Warn("partition not handed over in full", "topic", a.Topic, "partition", a.Partition, "error", err)
 			}
 			return nil
@@ -367,10 +367,8 @@ func (s *Stage) hold(
 	if err != nil {
 		return false, err
 	}
+	defer p.abandon()
 	p.works = outage.Over
-	var abandon context.CancelFunc
-	p.ctx, abandon = context.WithCancel(context.WithoutCancel(ctx))
-	defer abandon()
 	s.metrics.size(p)
 	limit := s.options.HandOver
 	if p.first, err = p.answerAtOnce(ctx); err == nil {
@@ -378,7 +376,7 @@ func (s *Stage) hold(
 		err = p.run(ctx, reader, decoder, s.end(a))
 	}
 	if err != nil && !p.handed {
-		abandon()
+		p.abandon()
 		limit = 2 * time.Second
 	}
 	if !p.leave(s.options.HandOver) {

