@@ -18,8 +18,8 @@ import (
 )
 
 // claim restores a partition after its assignment: it fences the previous owner, then reads the committed
-// offset, then the state, and only then writes. ctx ends the claim; once it is made, p.abandon alone ends what
-// it has begun, as a hand-over must wait for the first offset too.
+// offset, then the state, and only then writes. ctx ends the claim; once it is made, p.abandon alone ends
+// what it has begun, as a hand-over must wait for the first offset too.
 func (s *Stage) claim(ctx context.Context, a consumer.Assignment, progress *health.Partition) (*partition, *topic.Reader, *record.Decoder, error) {
 	o := &s.options
 	committer, committed, err := o.Delivery.Claim(ctx, producer.Claim{Group: o.Group, Topic: a.Topic, Partition: a.Partition, Generation: a.Generation})
