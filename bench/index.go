@@ -33,7 +33,7 @@ var indexSection = section{
 			n = 13_000
 		}
 		return b.largeGraph(ctx, graph{
-			name: fmt.Sprintf("clustered, %d x 128", n), rows: clusteredRows(n, 128, 3),
+			name: fmt.Sprintf("clustered, %d x 128", n), rows: clusteredRows(n, 128, 100, 3),
 			n: n, d: 128, rho: 5,
 		})
 	},
@@ -60,10 +60,10 @@ var imagesSection = section{
 	},
 }
 
-// clusteredRows draws rows around centres, one centre per hundred or thousand rows.
-func clusteredRows(n, d int, seed uint64) []float32 {
+// clusteredRows draws rows around centres, so many of each.
+func clusteredRows(n, d, each int, seed uint64) []float32 {
 	random := rand.New(rand.NewPCG(seed, 0xc1))
-	centres := min(n/100, 1000)
+	centres := n / each
 	centre := make([]float32, centres*d)
 	for i := range centre {
 		centre[i] = float32(random.NormFloat64())
@@ -100,7 +100,7 @@ func (b *bench) smallGraphs(ctx context.Context) error {
 	const d, rho = 512, 5
 	var table [][]string
 	for _, n := range []int{100, 1000} {
-		rows := clusteredRows(n, d, 1)
+		rows := clusteredRows(n, d, 100, 1)
 		folder, err := os.MkdirTemp("", "slkstream-bench-*")
 		if err != nil {
 			return err
@@ -118,7 +118,7 @@ func (b *bench) smallGraphs(ctx context.Context) error {
 		}
 		const tile = 240 // rows, as in exact search
 		products := make([]float32, tile*tile)
-		some := clusteredRows(tile, d, 2)
+		some := clusteredRows(tile, d, 100, 2)
 		var top float64
 		build()
 		measured, err := b.Alternate(

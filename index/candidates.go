@@ -1,6 +1,8 @@
 package index
 
 import (
+	"context"
+
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
@@ -86,24 +88,31 @@ func (l *candidateLists) margin(i int) float32 {
 
 // restore turns lists of reordered rows, which name rows by their positions in order, into lists of the
 // rows of p.
-func (l *candidateLists) restore(p *points, order []int32) {
+func (l *candidateLists) restore(ctx context.Context, o Options, p *points, order []int32) error {
 	n := p.n
 	l.points = p
-	counts, limits := make([]int32, n), make([]float32, n)
-	values := make([]float32, n*l.length)
-	for at, i := range order {
+	counts, limits, values := make([]int32, n), make([]float32, n), make([]float32, n*l.length)
+	o.Progress = nil // the stage that follows reports
+	if err := eachRow(ctx, o, "ranking", n, func(_, at int) {
+		i := int(order[at])
 		counts[i], limits[i] = l.counts[at], l.limits[at]
-		copy(values[int(i)*l.length:int(i+1)*l.length], l.values[at*l.length:(at+1)*l.length])
+		copy(values[i*l.length:(i+1)*l.length], l.values[at*l.length:(at+1)*l.length])
+	}); err != nil {
+		return err
 	}
 	l.counts, l.limits, l.values = counts, limits, values
-	ids := make([]int32, n*l.length)
-	for at, i := range order {
-		to := ids[int(i)*l.length : int(i+1)*l.length]
+	ids := make([]int32, n*l.length) // only now: the values as they were may be freed
+	if err := eachRow(ctx, o, "ranking", n, func(_, at int) {
+		i := int(order[at])
+		to := ids[i*l.length : (i+1)*l.length]
 		for k, position := range l.ids[at*l.length : at*l.length+int(counts[i])] {
 			to[k] = order[position]
 		}
+	}); err != nil {
+		return err
 	}
 	l.ids = ids
+	return nil
 }
 
 // offer inserts a candidate of row i and lowers the row's limit.

@@ -16,7 +16,7 @@ const (
 	treesPer             = 8    // factor of rows for one more tree
 	treesAtOnce          = 2    // trees at a time: each takes memory
 	passes               = 4    // at most
-	convergenceThreshold = .002 // share of the neighbours that the last pass replaces
+	convergenceThreshold = .002 // share of the neighbours that a pass is worth
 	shortestList         = 12   // length of a list where no more than 8 neighbours are wanted
 	mostNear             = 32   // neighbours of a neighbour compared, at most
 	fewestNear           = 16   // of sketches: twice as many as are wanted, and at least this many
@@ -70,18 +70,16 @@ func (w *Workspace) descendArranged(ctx context.Context, o Options) error {
 		return err
 	}
 	w.graph = graph{}
-	w.lists.restore(&w.points, order)
-	return nil
+	return w.lists.restore(ctx, o, &w.points, order)
 }
 
 // arrange copies the rows of s in the order of the first tree, and returns that order and its leaves.
 func (w *Workspace) arrange(ctx context.Context, o Options, s *points) ([]int32, []span, error) {
 	var f forest
-	if err := f.grow(ctx, w, s, 0, 1, o); err != nil {
+	if err := f.grow(ctx, w, s, 0, 1, true, o); err != nil {
 		return nil, nil, err
 	}
-	s.arrange(f.orders[0])
-	return f.orders[0], f.leaves[0], nil
+	return f.orders[0], f.leaves[0], s.arrange(ctx, o, f.orders[0])
 }
 
 // treesOf returns the number of trees with which a search for the neighbours of n rows begins.
@@ -122,7 +120,8 @@ func (w *Workspace) searchArranged(ctx context.Context, o Options, p *points, le
 func (w *Workspace) leaves(ctx context.Context, o Options, p *points, first, last int) ([][]int32, error) {
 	var f forest
 	for ; first < last; first += treesAtOnce {
-		if err := f.grow(ctx, w, p, first, min(treesAtOnce, last-first), o); err != nil {
+		returned := first+treesAtOnce >= last
+		if err := f.grow(ctx, w, p, first, min(treesAtOnce, last-first), returned, o); err != nil {
 			return nil, err
 		}
 		for t, order := range f.orders {
@@ -144,17 +143,20 @@ func (w *Workspace) leavesOf(ctx context.Context, o Options, p *points, order []
 	})
 }
 
-// descendOver makes passes over the lists until they replace hardly any neighbour, each in the order
-// of another tree.
+// descendOver makes passes over the lists, each in the order of another tree, until one replaces hardly any
+// neighbour, or the next would: it is expected to replace less than the last by the factor by which that
+// replaced less than the one before.
 func (w *Workspace) descendOver(ctx context.Context, o Options, p *points, orders [][]int32) error {
+	before := 0.
 	for pass := range passes {
 		gained, err := w.pass(ctx, o, p, orders[pass%len(orders)])
 		if err != nil {
 			return err
 		}
-		if gained < convergenceThreshold {
+		if gained < convergenceThreshold || gained*gained < convergenceThreshold*before {
 			break
 		}
+		before = gained
 	}
 	return nil
 }
@@ -187,10 +189,12 @@ func (w *worker) leaf(p *points, l *candidateLists, ids []int32) {
 // gather copies rows side by side, with their norms.
 func (w *worker) gather(p *points, ids []int32) {
 	w.rows, w.norms = vector.Resize(w.rows, block*p.d), vector.Resize(w.norms, block)
+	for i, id := range ids { // by themselves, so that many arrive at a time
+		w.norms[i] = p.norms[id]
+	}
 	for i, id := range ids {
 		p.ahead(ids, i)
 		copy(w.rows[i*p.d:i*p.d+p.d], p.row(int(id)))
-		w.norms[i] = p.norms[id]
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 const (
 	sketchFrom     = 256 // dimensions from which on rows are sketched
 	sketched       = 96  // dimensions of a sketch
-	sketchLists    = 3.5 // length of its lists for each neighbour wanted
+	sketchLists    = 4   // length of its lists for each neighbour wanted
 	sketchSample   = 2048
 	sketchFaithful = .93 // share of the nearest in a sample that must be among twice as many by sketches
 )
@@ -112,15 +112,19 @@ func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points) e
 }
 
 // arrange copies the rows in an order.
-func (p *points) arrange(order []int32) {
-	rows, norms := make([]float32, p.n*p.d), make([]float32, p.n)
-	for i, id := range order {
-		p.ahead(order, i)
-		copy(rows[i*p.d:i*p.d+p.d], p.row(int(id)))
-		norms[i] = p.norms[id]
-	}
-	p.rows, p.norms = rows, norms
+func (p *points) arrange(ctx context.Context, o Options, order []int32) error {
+	before, norms := *p, make([]float32, p.n)
+	p.rows, p.norms = make([]float32, p.n*p.d), norms
 	p.low, p.high = norms, norms // an approximate search uses neither
+	o.Progress = nil
+	return eachSpan(ctx, o, "trees", p.n, block, func(_ int, at span) {
+		ids := order[at.from:at.to]
+		for i, id := range ids {
+			before.ahead(ids, i)
+			copy(p.row(at.from+i), before.row(int(id)))
+			norms[at.from+i] = before.norms[id]
+		}
+	})
 }
 
 // compareListed compares rows of an order with those on their lists in near, which names rows by their

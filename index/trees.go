@@ -12,7 +12,7 @@ import (
 // forest holds trees as orders of the rows: a tree's leaves are ranges of its order, and near rows tend to
 // share one. A node with many rows draws leaders among them, and each row joins the nearest: the borders
 // between leaders follow the rows, where a plane through the middle of all would separate near ones. Within
-// the leaves, planes order the rows.
+// the leaves of an order that a pass follows, planes order the rows.
 type forest struct {
 	orders [][]int32
 	leaves [][]span // of each tree, left to right
@@ -52,10 +52,12 @@ type projected struct {
 	position int32
 }
 
-// grow grows trees, numbered from first on, until every leaf holds at most block rows. All random numbers
-// depend only on the seed, the number of the tree and the position in it, so that goroutines may take parts
-// in any order.
-func (f *forest) grow(ctx context.Context, w *Workspace, p *points, first, trees int, o Options) error {
+// grow grows trees, numbered from first on, until every leaf holds at most block rows. With ordered it also
+// orders these. All random numbers depend only on the seed, the number of the tree and the position in it, so
+// that goroutines may take parts in any order.
+func (f *forest) grow(ctx context.Context, w *Workspace, p *points, first, trees int, ordered bool,
+	o Options,
+) error {
 	f.orders, f.leaves = vector.Resize(f.orders, trees), vector.Resize(f.leaves, trees)
 	var l leaders
 	sorted := make([]int32, p.n)
@@ -67,16 +69,22 @@ func (f *forest) grow(ctx context.Context, w *Workspace, p *points, first, trees
 		}
 		l.draw(p, order, drawFor(o.Seed, first+t, span{0, p.n}))
 		if err := eachSpan(ctx, o, "trees", p.n, block, func(number int, at span) {
-			w.workers[number].follow(p, order[at.from:at.to], &l, l.part[at.from:at.to])
+			w.workers[number].nearest(p.rows[at.from*p.d:at.to*p.d], &l, l.part[at.from:at.to])
 		}); err != nil {
 			return err
 		}
 		parts := l.sort(order, sorted)
 		leaves := make([][]span, len(parts))
 		if err := inParallel(ctx, o, "trees", len(parts), func(number, item int) {
-			at := parts[item]
+			at, worker := parts[item], w.workers[number]
 			random := drawFor(o.Seed, first+t, at)
-			leaves[item] = w.workers[number].carve(p, order, at, len(parts) == 1, random, nil)
+			leaves[item] = worker.carve(p, order, at, len(parts) == 1, random, nil)
+			if !ordered {
+				return
+			}
+			for _, leaf := range leaves[item] {
+				worker.finish(p, order[leaf.from:leaf.to], random)
+			}
 		}); err != nil {
 			return err
 		}
@@ -97,23 +105,28 @@ func (l *leaders) draw(p *points, ids []int32, random *rand.Rand) {
 	l.part = vector.Resize(l.part, len(ids))
 }
 
-// follow finds the nearest leader of each row, the first of equals.
+// follow finds the nearest leader of each row that ids names.
 func (w *worker) follow(p *points, ids []int32, l *leaders, part []uint8) {
-	count := len(l.norms)
 	for from := 0; from < len(ids); from += block {
 		some := ids[from:min(from+block, len(ids))]
 		w.gather(p, some)
-		kernel.Products(w.products, w.rows, l.rows, len(some), count, p.d)
-		for i := range some {
-			products := w.products[i*count : (i+1)*count]
-			minima := (*[kernel.Groups]float32)(w.minima)
-			for g := range minima {
-				minima[g] = infinity
-			}
-			kernel.GroupMinima(minima, l.norms, products)
-			kernel.Below(w.positions, l.norms, products, slices.Min(minima[:]))
-			part[from+i] = uint8(w.positions[0])
+		w.nearest(w.rows, l, part[from:from+len(some)])
+	}
+}
+
+// nearest finds the nearest leader of each of at most block rows, the first of equals.
+func (w *worker) nearest(rows []float32, l *leaders, part []uint8) {
+	count := len(l.norms)
+	kernel.Products(w.products, rows, l.rows, len(part), count, len(l.rows)/count)
+	for i := range part {
+		products := w.products[i*count : (i+1)*count]
+		minima := (*[kernel.Groups]float32)(w.minima)
+		for g := range minima {
+			minima[g] = infinity
 		}
+		kernel.GroupMinima(minima, l.norms, products)
+		kernel.Below(w.positions, l.norms, products, slices.Min(minima[:]))
+		part[i] = uint8(w.positions[0])
 	}
 }
 
@@ -146,7 +159,6 @@ func (l *leaders) sort(ids, sorted []int32) (parts []span) {
 func (w *worker) carve(p *points, order []int32, at span, halved bool, random *rand.Rand, leaves []span) []span {
 	ids := order[at.from:at.to]
 	if len(ids) <= block {
-		w.finish(p, ids, random)
 		return append(leaves, at)
 	}
 	if halved {

@@ -22,7 +22,7 @@ func TestTrees(t *testing.T) {
 			}
 			w.startWorkers(workers)
 			var f forest
-			err := f.grow(t.Context(), &w, &w.points, 0, 2, Options{Seed: 1, Workers: workers})
+			err := f.grow(t.Context(), &w, &w.points, 0, 2, true, Options{Seed: 1, Workers: workers})
 			if err != nil {
 				t.Fatal(err)
 			}
