@@ -19,7 +19,7 @@ const (
 // later, and count as examples. A short episode is solved with them as unlabelled rows. A stream whose last
 // episode was long enough keeps none. The lists are replaced, never changed.
 type earlier struct {
-	rows    []byte    // of halfBytes, one after the other
+	rows    []byte    // half rows, one after the other
 	scales  []float32 // of each row
 	tracked []tracked // of each row; nil: no item has a frame or a track
 }
@@ -29,8 +29,8 @@ type tracked struct{ frame, track string }
 
 // earlierItem is one item.
 type earlierItem struct {
-	row   []byte
-	scale float32 // the vector's largest value, without sign
+	row   []byte // a half row of the vector
+	scale float32
 	tracked
 }
 
@@ -46,7 +46,7 @@ func (r *earlier) before(items []Item, values []float32) ([]Item, []float32) {
 	for i := range count {
 		x := r.item(first+i, d)
 		row := values[i*d : i*d+d]
-		x.decode(row)
+		vector.Unhalve(row, x.row, x.scale)
 		rows = append(rows, Item{Vector: row, Frame: x.frame, Track: x.track})
 	}
 	return rows, values
@@ -54,7 +54,7 @@ func (r *earlier) before(items []Item, values []float32) ([]Item, []float32) {
 
 // item returns an item. Its row is shared.
 func (r *earlier) item(i, d int) earlierItem {
-	size := halfBytes(d)
+	size := vector.HalfBytes(d)
 	x := earlierItem{row: r.rows[i*size : i*size+size], scale: r.scales[i]}
 	if r.tracked != nil {
 		x.tracked = r.tracked[i]
@@ -72,17 +72,17 @@ func (r *earlier) observe(e *episode) {
 	for i := first; i < len(r.scales); i++ {
 		next.add(r.item(i, e.stream.dimension))
 	}
-	row := make([]byte, halfBytes(e.stream.dimension))
+	row := make([]byte, vector.HalfBytes(e.stream.dimension))
 	for i := range e.items {
 		x := earlierItem{row: row, tracked: tracked{e.items[i].Frame, e.items[i].Track}}
-		x.encode(e.items[i].Vector)
+		x.scale = vector.Halve(row, e.items[i].Vector)
 		next.add(x)
 	}
 	*r = next
 }
 
 func newEarlier(n, d int) earlier {
-	return earlier{rows: make([]byte, 0, n*halfBytes(d)), scales: make([]float32, 0, n)}
+	return earlier{rows: make([]byte, 0, n*vector.HalfBytes(d)), scales: make([]float32, 0, n)}
 }
 
 func (r *earlier) add(x earlierItem) {
@@ -131,77 +131,8 @@ func (x *earlierItem) fields(f *fields) {
 		for j, code := range codes {
 			values[j] = x.scale * (float32(code) / math.MaxInt8)
 		}
-		x.row = make([]byte, halfBytes(len(values)))
-		x.encode(values)
+		x.row = make([]byte, vector.HalfBytes(len(values)))
+		x.scale = vector.Halve(x.row, values)
 	}
-	f.check(len(x.row) == halfBytes(f.dimension) && x.scale > 0, "earlier item")
-}
-
-// A row has four bits a number, in blocks: first the block's largest value, as a part of the vector's, then
-// its numbers, 0 to halfMost with a sign. Small numbers are nearer to each other than large ones, and few
-// large ones in a vector, as many embedders make them, leave the others as they are.
-const (
-	halfBlock = 32
-	halfMost  = 7
-	halfSize  = 1 + halfBlock/2 // bytes of a block
-)
-
-// halfBytes is the size of a row of d numbers.
-func halfBytes(d int) int { return (d + halfBlock - 1) / halfBlock * halfSize }
-
-var (
-	halfLevels [2 * (halfMost + 1)]float32 // of the block's largest value, by code
-	halfCodes  [256]byte                   // by 255 times the part of it
-)
-
-func init() {
-	for c := range halfMost + 1 {
-		level := float32(math.Pow(float64(c)/halfMost, 4./3))
-		halfLevels[c], halfLevels[halfMost+1+c] = level, -level
-	}
-	for i := range halfCodes {
-		halfCodes[i] = byte(math.Round(halfMost * math.Pow(float64(i)/255, 3./4)))
-	}
-}
-
-// halfPart is the largest value of a block.
-func halfPart(scale float32, part byte) float32 { return scale * (float32(part) / 255) }
-
-// encode fills the row and the scale.
-func (x *earlierItem) encode(values []float32) {
-	x.scale = vector.Largest(values)
-	for row := x.row; len(row) >= halfSize; row = row[halfSize:] {
-		var some [halfBlock]float32
-		values = values[copy(some[:], values):]
-		row[0] = byte(math.Ceil(255 * float64(vector.Largest(some[:])) / float64(x.scale)))
-		largest, codes := halfPart(x.scale, row[0]), (*[halfBlock / 2]byte)(row[1:halfSize])
-		if *codes = ([halfBlock / 2]byte{}); largest == 0 {
-			continue
-		}
-		for j := range codes {
-			codes[j] = halfCode(some[2*j], largest) | halfCode(some[2*j+1], largest)<<4
-		}
-	}
-}
-
-// halfCode is the code of a value of a block.
-func halfCode(v, largest float32) byte {
-	bits := math.Float32bits(v)
-	part := 255 * (math.Float32frombits(bits&^(1<<31)) / largest)
-	return halfCodes[min(255, int32(part))] | byte(bits>>31)<<3
-}
-
-// decode fills values, as many as the row has.
-func (x *earlierItem) decode(values []float32) {
-	for row := x.row; len(row) >= halfSize; row = row[halfSize:] {
-		largest, levels := halfPart(x.scale, row[0]), halfLevels
-		for c := range levels {
-			levels[c] *= largest
-		}
-		var some [halfBlock]float32
-		for j, codes := range (*[halfBlock / 2]byte)(row[1:halfSize]) {
-			some[2*j], some[2*j+1] = levels[codes&15], levels[codes>>4]
-		}
-		values = values[copy(values, some[:]):]
-	}
+	f.check(len(x.row) == vector.HalfBytes(f.dimension) && x.scale > 0, "earlier item")
 }
