@@ -63,15 +63,13 @@ func drawn(seed uint64) *Problem {
 	}
 	if random.IntN(2) == 0 {
 		rank := random.IntN(6)
-		m := &metric.Metric{Centre: gauss(d, .02), Scales: make([]float32, rank)}
-		basis := make([]float32, rank*d)
+		centre, basis, scales := gauss(d, .02), make([]float32, rank*d), make([]float32, rank)
 		vector.Orthonormal(basis, gauss(rank*d, 1), d, 2)
-		m.Vectors = basis
-		for i := range m.Scales {
-			m.Scales[i] = 2 * random.Float32()
+		for i := range scales {
+			scales[i] = 2 * random.Float32()
 		}
-		slices.Sort(m.Scales)
-		p.Embedding = &Embedding{Mean: gauss(d, .1), Metric: m}
+		slices.Sort(scales)
+		p.Embedding = &Embedding{Mean: gauss(d, .1), Metric: metric.Of(centre, basis, scales)}
 	}
 	return p
 }
@@ -124,7 +122,8 @@ func TestEnginesAgree(t *testing.T) {
 					x[i], y[i] = x[i]*x[i], y[i]*y[i]
 				}
 				near("squared distances", x, y)
-				if math.Abs(a.ObjectiveAfter-b.ObjectiveAfter) > 1e-4*max(1, math.Abs(a.ObjectiveAfter)) {
+				// Directions of 16 bits a number are not quite orthonormal, which one engine takes them to be.
+				if math.Abs(a.ObjectiveAfter-b.ObjectiveAfter) > 1e-5*max(float64(p.N), math.Abs(a.ObjectiveAfter)) {
 					t.Errorf("R %g and %g", a.ObjectiveAfter, b.ObjectiveAfter)
 				}
 			})

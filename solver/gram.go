@@ -25,7 +25,7 @@ type gramSpace struct {
 	pending []float32 // rows x k
 	held    []float32 // rows x k
 	factor  []float32 // k: the scale of a prototype
-	metric  *metric.Metric
+	metric  *metric.Map
 }
 
 // can says whether the Gram-space engine supports the problem.

@@ -64,7 +64,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		{func(p *Problem) { p.Embedding = &Embedding{Mean: []float32{1}} }, "embedding: mean of dimension 1"},
 		{func(p *Problem) { p.Embedding = &Embedding{Mean: []float32{0, inf}} }, "embedding: mean: value +Inf at 1"},
 		{func(p *Problem) {
-			p.Embedding = &Embedding{Mean: make([]float32, 2), Metric: &metric.Metric{Centre: make([]float32, 2), Vectors: make([]float32, 2)}}
+			p.Embedding = &Embedding{Mean: make([]float32, 2), Metric: metric.Of(make([]float32, 2), make([]float32, 2), nil)}
 		}, "metric: centre of dimension 2, 2 vector values and 0 scales"},
 		{func(p *Problem) { p.Affinity = &index.Affinity{} }, "affinity: -1 rows"},
 		{func(p *Problem) { p.Labels = nil; p.Affinity = chain(1, 2) }, "affinity: not symmetric: row 0 has 1"},

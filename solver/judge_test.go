@@ -111,9 +111,10 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 			}
 		}
 	}
-	var learned *metric.Metric
-	if p.Embedding != nil {
-		learned = p.Embedding.Metric
+	var learned *metric.Map
+	if p.Embedding != nil && p.Embedding.Metric != nil {
+		learned = new(metric.Map)
+		p.Embedding.Metric.About(nil, learned)
 	}
 	toU := func(z []float64) []float64 {
 		if learned == nil {

@@ -101,9 +101,9 @@ func (l *Prepared) of(list []Beside, k int) bool {
 // preparing is the workspace of prepare, and what it computes anew for each problem.
 type preparing struct {
 	rows, along []float32
-	deltas      []float32      // sets x d: mean less reference
-	centred     metric.Metric  // the problem's, about mean
-	metric      *metric.Metric // centred, or nil: none
+	deltas      []float32   // sets x d: mean less reference
+	centred     metric.Map  // the problem's, about mean
+	metric      *metric.Map // centred, or nil: none
 }
 
 // prepare computes the rows of the sets that l follows.
@@ -117,9 +117,7 @@ func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *p
 	w.metric = nil
 	if m != nil {
 		w.metric = &w.centred
-		w.centred.Vectors, w.centred.Scales = m.Vectors, m.Scales
-		w.centred.Centre = append(w.centred.Centre[:0], m.Centre...)
-		kernel.Axpy(-m.Inverse, mean, w.centred.Centre)
+		m.About(mean, w.metric)
 	}
 	if l.ready && l.metric == m && slices.Equal(l.mean, mean) {
 		return

@@ -22,8 +22,9 @@ func TestPriorAndMetricFollowTheMean(t *testing.T) {
 				p.Prior.Weights[c] = float32(c % 3)
 			}
 		}
-		learned := &metric.Metric{Centre: make([]float32, p.D), Vectors: make([]float32, p.D), Scales: []float32{.5}}
-		learned.Vectors[0], learned.Centre[p.D-1] = 1, .1
+		centre, direction := make([]float32, p.D), make([]float32, p.D)
+		direction[0], centre[p.D-1] = 1, .1
+		learned := metric.Of(centre, direction, []float32{.5})
 		p.Embedding = &Embedding{Metric: learned}
 		solve, _ := defaultSolver(t, nil)
 		first, err := assessed(solve.Solve(context.Background(), p))

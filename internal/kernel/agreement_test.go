@@ -169,6 +169,9 @@ func (s shape) agreesWith(v, other version) error {
 		minima := [Groups]float32{}
 		GroupMinima(&minima, b, b)
 		keep("group minima", Groups, true, one, func(out []float32) { copy(out, minima[:]) })
+		codes := make([]int16, length)
+		Narrow(codes, a[:length], float32(32767*math.Pow(10, -s.spread)))
+		keep("narrowed and widened", length, true, one, func(out []float32) { Widen(out, codes, alpha) })
 		for _, scan := range []func(positions []int32) int{
 			func(positions []int32) int { return Below(positions, a[:length], b[:length], alpha) },
 			func(positions []int32) int { return BelowEach(positions, alpha, a[:length], b[:length]) },

@@ -68,6 +68,12 @@ func avx2Below(positions []int32, norms []float32, products []float32, limit flo
 func avx2BelowEach(positions []int32, norm float32, products []float32, limits []float32) int
 
 //go:noescape
+func avx2Widen(out []float32, codes []int16, scale float32)
+
+//go:noescape
+func avx2Narrow(codes []int16, x []float32, by float32)
+
+//go:noescape
 func avx2Prefetch(rows *byte, bytes int, ids []int32)
 
 //go:noescape

@@ -2521,6 +2521,57 @@ next:
 	VZEROUPPER
 	RET
 
+// func avx2Widen(out []float32, codes []int16, scale float32)
+// Requires: AVX, AVX2
+TEXT ·avx2Widen(SB), NOSPLIT, $0-52
+	MOVQ         out_base+0(FP), AX
+	MOVQ         out_len+8(FP), CX
+	MOVQ         codes_base+24(FP), DX
+	MOVQ         codes_len+32(FP), BX
+	VBROADCASTSS scale+48(FP), Y0
+	SHRQ         $0x04, CX
+
+step:
+	VPMOVSXWD (DX), Y1
+	VCVTDQ2PS Y1, Y1
+	VMULPS    Y0, Y1, Y1
+	VMOVUPS   Y1, (AX)
+	VPMOVSXWD 16(DX), Y2
+	VCVTDQ2PS Y2, Y2
+	VMULPS    Y0, Y2, Y2
+	VMOVUPS   Y2, 32(AX)
+	ADDQ      $0x20, DX
+	ADDQ      $0x40, AX
+	DECQ      CX
+	JNZ       step
+	VZEROUPPER
+	RET
+
+// func avx2Narrow(codes []int16, x []float32, by float32)
+// Requires: AVX, AVX2
+TEXT ·avx2Narrow(SB), NOSPLIT, $0-52
+	MOVQ         codes_base+0(FP), AX
+	MOVQ         codes_len+8(FP), CX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSS by+48(FP), Y0
+	SHRQ         $0x04, DX
+
+step:
+	VMULPS    (CX), Y0, Y1
+	VCVTPS2DQ Y1, Y1
+	VMULPS    32(CX), Y0, Y2
+	VCVTPS2DQ Y2, Y2
+	VPACKSSDW Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VMOVUPS   Y1, (AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JNZ       step
+	VZEROUPPER
+	RET
+
 // func avx2Prefetch(rows *byte, bytes int, ids []int32)
 // Requires: MMX+
 TEXT ·avx2Prefetch(SB), NOSPLIT, $0-40

@@ -2305,6 +2305,49 @@ next:
 	VZEROUPPER
 	RET
 
+// func avx512Widen(out []float32, codes []int16, scale float32)
+// Requires: AVX, AVX512F
+TEXT ·avx512Widen(SB), NOSPLIT, $0-52
+	MOVQ         out_base+0(FP), AX
+	MOVQ         out_len+8(FP), CX
+	MOVQ         codes_base+24(FP), DX
+	MOVQ         codes_len+32(FP), BX
+	VBROADCASTSS scale+48(FP), Z0
+	SHRQ         $0x04, CX
+
+step:
+	VPMOVSXWD (DX), Z1
+	VCVTDQ2PS Z1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (AX)
+	ADDQ      $0x20, DX
+	ADDQ      $0x40, AX
+	DECQ      CX
+	JNZ       step
+	VZEROUPPER
+	RET
+
+// func avx512Narrow(codes []int16, x []float32, by float32)
+// Requires: AVX, AVX512F
+TEXT ·avx512Narrow(SB), NOSPLIT, $0-52
+	MOVQ         codes_base+0(FP), AX
+	MOVQ         codes_len+8(FP), CX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSS by+48(FP), Z0
+	SHRQ         $0x04, DX
+
+step:
+	VMULPS    (CX), Z0, Z1
+	VCVTPS2DQ Z1, Z1
+	VPMOVSDW  Z1, (AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x20, AX
+	DECQ      DX
+	JNZ       step
+	VZEROUPPER
+	RET
+
 // func avx512Prefetch(rows *byte, bytes int, ids []int32)
 // Requires: MMX+
 TEXT ·avx512Prefetch(SB), NOSPLIT, $0-40

@@ -46,6 +46,12 @@ func check(v version) error {
 			}},
 			{"products", func(v version, out []float32) { v.strip(out, 5, a[:], b[:], min(n, 17), 17, 5, 5, false) }},
 			{"added products", func(v version, out []float32) { v.strip(out, 5, a[:], b[:], min(n, 17), 17, 5, 5, true) }},
+			{"narrowed and widened", func(v version, out []float32) {
+				var codes [4 * most]int16
+				some := len(codes) &^ (Groups - 1)
+				v.narrow(codes[:some], a[:some], 1<<15-1)
+				v.widen(out[:some], codes[:some], b[0]/(1<<15-1))
+			}},
 			{"transpose", func(v version, out []float32) { v.transpose(&out[0], &a[0], 9+n%3, 1) }},
 			{"weighted rows", func(v version, out []float32) {
 				v.accumulate(out[:5*min(n, 29)], a[:15], b[:3*min(n, 29)], 3, 5, min(n, 29))

@@ -29,6 +29,8 @@ type version struct {
 	groupMinima       func(minima *[Groups]float32, norms, products []float32)
 	below             func(positions []int32, norms, products []float32, limit float32) int
 	belowEach         func(positions []int32, norm float32, products, limits []float32) int
+	widen             func(out []float32, codes []int16, scale float32) // a multiple of Groups values
+	narrow            func(codes []int16, x []float32, by float32)      // likewise
 	prefetch          func(rows *byte, bytes int, ids []int32)
 	transpose         func(to, from *float32, stride, blocks int)
 	multiplyAdds      func(rounds int)

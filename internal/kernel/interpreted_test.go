@@ -35,6 +35,8 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 					f[key+"_base"] = 0
 				}
 				f[key+"_len"] = uint64(len(v))
+			case []int16:
+				f[key+"_base"], f[key+"_len"] = address(unsafe.SliceData(v)), uint64(len(v))
 			case []int32:
 				f[key+"_base"], f[key+"_len"] = address(unsafe.SliceData(v)), uint64(len(v))
 			}
@@ -136,6 +138,14 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 			m.run(name+"BelowEach", frame("positions", positions, "norm", norm,
 				"products", products, "limits", limits))
 			return int(m.returned)
+		},
+		widen: func(out []float32, codes []int16, scale float32) {
+			m.pin(out, codes)
+			m.run(name+"Widen", frame("out", out, "codes", codes, "scale", scale))
+		},
+		narrow: func(codes []int16, x []float32, by float32) {
+			m.pin(codes, x)
+			m.run(name+"Narrow", frame("codes", codes, "x", x, "by", by))
 		},
 		transpose: func(to, from *float32, stride, blocks int) {
 			out, in := unsafe.Slice(to, (8*blocks-1)*stride+8), unsafe.Slice(from, 7*stride+8*blocks)

@@ -28,6 +28,14 @@ func multiplyAdd(a, b, c float32) float32 {
 	return float32(s)
 }
 
+// saturated returns two integers as the nearest ones of 16 bits, the first in the lower half.
+func saturated(a, b uint32) uint32 {
+	low := func(v uint32) uint32 {
+		return uint32(uint16(max(math.MinInt16, min(math.MaxInt16, int32(v)))))
+	}
+	return low(a) | low(b)<<16
+}
+
 // run executes a routine with its parameters by name.
 func (m *interpreter) run(name string, frame map[string]uint64) {
 	r, known := m.routines[name]
@@ -299,6 +307,23 @@ func (m *interpreter) stepVector(name string, o []operand, last operand) {
 		})
 	case "VCVTDQ2PS":
 		unary(func(a uint32) uint32 { return math.Float32bits(float32(int32(a))) })
+	case "VPMOVSXWD":
+		of(func(i int) uint32 {
+			pair := binary.LittleEndian.Uint32(m.word(m.effective(o[0]) + 4*uint64(i/2)))
+			return uint32(int32(int16(pair >> (16 * (i % 2)))))
+		})
+	case "VPACKSSDW":
+		quarters(func(a, b [4]uint32) [4]uint32 {
+			return [4]uint32{saturated(a[0], a[1]), saturated(a[2], a[3]), saturated(b[0], b[1]), saturated(b[2], b[3])}
+		})
+	case "VPMOVSDW":
+		for i := 0; i < o[0].lanes; i += 2 {
+			pair := saturated(m.vectors[o[0].number][i], m.vectors[o[0].number][i+1])
+			binary.LittleEndian.PutUint32(m.word(m.effective(last)+2*uint64(i)), pair)
+		}
+	case "VPERMQ":
+		by := o[0].value
+		of(func(i int) uint32 { return m.lane(o[1], 2*int(by>>(2*(i/2))&3)+i%2) })
 	case "VUNPCKLPS":
 		quarters(func(a, b [4]uint32) [4]uint32 { return [4]uint32{a[0], b[0], a[1], b[1]} })
 	case "VUNPCKHPS":

@@ -194,6 +194,10 @@ func (m *interpreter) pin(slices ...any) {
 			if len(s) > 0 {
 				m.segments = append(m.segments, segment{address(&s[0]), unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), 4*len(s))})
 			}
+		case []int16:
+			if len(s) > 0 {
+				m.segments = append(m.segments, segment{address(&s[0]), unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), 2*len(s))})
+			}
 		case []int32:
 			if len(s) > 0 {
 				m.segments = append(m.segments, segment{address(&s[0]), unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), 4*len(s))})

@@ -222,3 +222,24 @@ func BelowEach(positions []int32, norm float32, products, limits []float32) int 
 	}
 	return found
 }
+
+// Widen fills out with the codes times scale. out is at least as long as codes.
+func Widen(out []float32, codes []int16, scale float32) {
+	out = out[:len(codes)]
+	whole := len(codes) &^ (Groups - 1)
+	if whole > 0 {
+		active.widen(out[:whole], codes[:whole], scale)
+	}
+	portableWiden(out[whole:], codes[whole:], scale)
+}
+
+// Narrow fills codes with the whole numbers nearest to x times by, which fit into 16 bits. codes is at least as
+// long as x.
+func Narrow(codes []int16, x []float32, by float32) {
+	codes = codes[:len(x)]
+	whole := len(x) &^ (Groups - 1)
+	if whole > 0 {
+		active.narrow(codes[:whole], x[:whole], by)
+	}
+	portableNarrow(codes[whole:], x[whole:], by)
+}

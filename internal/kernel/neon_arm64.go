@@ -57,6 +57,12 @@ func neonBelow(positions []int32, norms []float32, products []float32, limit flo
 func neonBelowEach(positions []int32, norm float32, products []float32, limits []float32) int
 
 //go:noescape
+func neonWiden(out []float32, codes []int16, scale float32)
+
+//go:noescape
+func neonNarrow(codes []int16, x []float32, by float32)
+
+//go:noescape
 func neonPrefetch(rows *byte, bytes int, ids []int32)
 
 //go:noescape

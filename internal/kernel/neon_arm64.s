@@ -1322,6 +1322,52 @@ end2:
 	MOVD R4, ret+80(FP)
 	RET
 
+// func neonWiden(out []float32, codes []int16, scale float32)
+TEXT ·neonWiden(SB), NOSPLIT, $0-52
+	MOVD out_base+0(FP), R0
+	MOVD out_len+8(FP), R2
+	MOVD codes_base+24(FP), R1
+	MOVWU scale+48(FP), R25
+	VDUP R25, V16.S4
+	LSR $3, R2, R2
+	CBZ R2, end2
+again1:
+	VLD1.P 16(R1), [V0.H8]
+	WORD $0x0f10a401 // SXTL 4S V1, V0
+	WORD $0x4f10a402 // SXTL2 4S V2, V0
+	WORD $0x4e21d821 // SCVTF V1, V1
+	WORD $0x6e30dc21 // FMUL V1.4S, V1.4S, V16.4S
+	WORD $0x4e21d842 // SCVTF V2, V2
+	WORD $0x6e30dc42 // FMUL V2.4S, V2.4S, V16.4S
+	VST1.P [V1.S4, V2.S4], 32(R0)
+	SUB $1, R2, R2
+	CBNZ R2, again1
+end2:
+	RET
+
+// func neonNarrow(codes []int16, x []float32, by float32)
+TEXT ·neonNarrow(SB), NOSPLIT, $0-52
+	MOVD codes_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD x_len+32(FP), R2
+	MOVWU by+48(FP), R25
+	VDUP R25, V16.S4
+	LSR $3, R2, R2
+	CBZ R2, end2
+again1:
+	VLD1.P 32(R1), [V1.S4, V2.S4]
+	WORD $0x6e30dc21 // FMUL V1.4S, V1.4S, V16.4S
+	WORD $0x4e21a821 // FCVTNS V1, V1
+	WORD $0x6e30dc42 // FMUL V2.4S, V2.4S, V16.4S
+	WORD $0x4e21a842 // FCVTNS V2, V2
+	WORD $0x0e614820 // SQXTN 4H V0, V1
+	WORD $0x4e614840 // SQXTN2 8H V0, V2
+	VST1.P [V0.H8], 16(R0)
+	SUB $1, R2, R2
+	CBNZ R2, again1
+end2:
+	RET
+
 // func neonPrefetch(rows *byte, bytes int, ids []int32)
 TEXT ·neonPrefetch(SB), NOSPLIT, $0-40
 	MOVD rows+0(FP), R0

@@ -29,6 +29,8 @@ var portable = version{
 	groupMinima:       portableGroupMinima,
 	below:             portableBelow,
 	belowEach:         portableBelowEach,
+	widen:             portableWiden,
+	narrow:            portableNarrow,
 	prefetch:          func(*byte, int, []int32) {},
 	transpose:         portableTranspose,
 	multiplyAdds:      portableMultiplyAdds,
@@ -225,6 +227,19 @@ func portableBelowEach(positions []int32, norm float32, products, limits []float
 		}
 	}
 	return found
+}
+
+func portableWiden(out []float32, codes []int16, scale float32) {
+	for j, code := range codes {
+		out[j] = float32(code) * scale
+	}
+}
+
+func portableNarrow(codes []int16, x []float32, by float32) {
+	for j, v := range x {
+		// The sum with so large a number keeps whole numbers only, the nearest one, in its last bits.
+		codes[j] = int16(math.Float32bits(float32(v*by) + 3<<22))
+	}
 }
 
 func portableTranspose(to, from *float32, stride, blocks int) {

@@ -1,6 +1,10 @@
 package vector
 
-import "math"
+import (
+	"math"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+)
 
 // mostShort is the code of the largest value.
 const mostShort = 1<<15 - 1
@@ -12,22 +16,18 @@ func Short(v, scale float32) int16 {
 }
 
 // Long decodes a code of Short.
-func Long(code int16, scale float32) float32 { return float32(code) / mostShort * scale }
+func Long(code int16, scale float32) float32 { return float32(code) * (scale / mostShort) }
 
-// Shorts returns a copy of codes with the codes of values appended.
+// Shorts returns a copy of codes with the codes of values, none above scale, appended.
 func Shorts(codes []int16, values []float32, scale float32) []int16 {
-	list := append(make([]int16, 0, len(codes)+len(values)), codes...)
-	for _, v := range values {
-		list = append(list, Short(v, scale))
-	}
+	list := append(make([]int16, 0, len(codes)+len(values)), codes...)[:len(codes)+len(values)]
+	kernel.Narrow(list[len(codes):], values, mostShort/scale)
 	return list
 }
 
 // Longs decodes codes into values, which has at least as many.
 func Longs(values []float32, codes []int16, scale float32) {
-	for i, code := range codes {
-		values[i] = Long(code, scale)
-	}
+	kernel.Widen(values, codes, scale/mostShort)
 }
 
 // Rounded rounds values as Short and Long do.
@@ -41,19 +41,10 @@ func Rounded(values []float32, scale float32) {
 func ShortRows(rows []float32, d int) (codes []int16, scales []float32) {
 	codes, scales = make([]int16, len(rows)), make([]float32, len(rows)/d)
 	for i := range scales {
-		row, bits := rows[i*d:i*d+d], uint32(0)
-		for _, v := range row {
-			bits = max(bits, math.Float32bits(v)&^(1<<31)) // of a number without its sign: in the numbers' order
-		}
-		most := math.Float32frombits(bits)
-		if most < 1e-30 { // no direction
-			continue
-		}
-		scales[i] = most / mostShort
-		inverse, list := mostShort/most, codes[i*d:i*d+d]
-		for j, v := range row {
-			// The sum with so large a number keeps whole numbers only, the nearest one, in its last bits.
-			list[j] = int16(math.Float32bits(float32(v*inverse) + 3<<22))
+		row := rows[i*d : i*d+d]
+		if most := Largest(row); most >= 1e-30 { // or it has no direction
+			scales[i] = most / mostShort
+			kernel.Narrow(codes[i*d:i*d+d], row, mostShort/most)
 		}
 	}
 	return codes, scales
@@ -63,9 +54,6 @@ func ShortRows(rows []float32, d int) (codes []int16, scales []float32) {
 func LongRows(rows []float32, codes []int16, scales []float32) {
 	d := len(codes) / max(1, len(scales))
 	for i, scale := range scales {
-		row := rows[i*d : i*d+d]
-		for j, code := range codes[i*d : i*d+d] {
-			row[j] = float32(code) * scale
-		}
+		kernel.Widen(rows[i*d:i*d+d], codes[i*d:i*d+d], scale)
 	}
 }

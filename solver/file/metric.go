@@ -44,9 +44,11 @@ func (l *loaded) learnMetric(answer []int32, rank int, shrink float64, told prog
 	if err != nil || m == nil {
 		return err
 	}
+	var u metric.Map
+	m.About(nil, &u)
 	eachChunk(l.all, func(_, from, to int) {
 		rows := l.points.Rows(from, to, l.points.Scratch(to-from))
-		m.Apply(rows, nil)
+		u.Apply(rows, nil)
 		if l.points.Codes != nil {
 			for p := from; p < to; p++ {
 				l.points.Write(p, rows[(p-from)*d:(p-from+1)*d])

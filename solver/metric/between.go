@@ -60,16 +60,18 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 	if m == nil || n < fewMeans || weight <= 0 {
 		return m, nil
 	}
+	var p Map
+	m.About(nil, &p)
 	within := slices.Clone(s.full) // scatter of the Refresh that made m
 	kernel.Scale(float32(1/s.Freedom()), within)
-	mapped(within, m, d)
+	mapped(within, &p, d)
 	t := 0.
 	for i := range d {
 		t += float64(within[i*d+i]) / float64(d)
 	}
 	total := 0.
 	rows := slices.Clone(s.Between.Rows)
-	m.Shrink(rows, nil)
+	p.Shrink(rows, nil)
 	for i, w := range s.Between.Weight {
 		kernel.Scale(float32(math.Sqrt(w)), rows[i*d:i*d+d])
 		total += w
@@ -115,13 +117,13 @@ func (s *Scatter) Separating(m *Metric, rank int, weight float64) (*Metric, erro
 	}
 	rest = gain(rest / float64(max(1, d-top)))
 	// M = rest P P + (P Q) diag(gain - rest) (P Q)': rest in all directions but those of P and Q.
-	m.Shrink(vectors[:top*d], nil)
+	p.Shrink(vectors[:top*d], nil)
 	width := len(m.Scales) + top
-	span, basis := slices.Concat(m.Vectors, vectors), make([]float32, width*d)
+	span, basis := slices.Concat(p.Vectors, vectors), make([]float32, width*d)
 	vector.Orthonormal(basis, span, d, 2)
 	small := mat.NewSymDense(width, nil)
 	alongV, alongQ := make([]float32, width*len(m.Scales)), make([]float32, width*top)
-	kernel.Products(alongV, basis, m.Vectors, width, len(m.Scales), d)
+	kernel.Products(alongV, basis, p.Vectors, width, len(m.Scales), d)
 	kernel.Products(alongQ, basis, vectors, width, top, d)
 	for i := range width {
 		for j := i; j < width; j++ {
@@ -169,20 +171,20 @@ func (m *Metric) along(basis []float32, values []float64, q *mat.Dense, rest flo
 	})
 	order = order[:min(rank, len(order))]
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) }) // growing last
-	out := &Metric{Centre: m.Centre}
+	var vectors, scales []float32
 	for _, i := range order {
 		row := make([]float32, d)
 		for j := range len(values) {
 			kernel.Axpy(float32(q.At(j, i)), basis[j*d:j*d+d], row)
 		}
 		vector.Unit(row, row)
-		out.Vectors, out.Scales = append(out.Vectors, row...), append(out.Scales, float32(math.Sqrt(values[i]/rest)))
+		vectors, scales = append(vectors, row...), append(scales, float32(math.Sqrt(values[i]/rest)))
 	}
-	return out
+	return Of(m.Centre, vectors, scales)
 }
 
 // mapped replaces a symmetric d x d matrix a by P a P, P the linear part of m.
-func mapped(a []float32, m *Metric, d int) {
+func mapped(a []float32, m *Map, d int) {
 	scratch := make([]float32, d*len(m.Scales))
 	for range 2 { // rows, then the rows of the transpose
 		m.Shrink(a, scratch)

@@ -48,7 +48,9 @@ func ExampleScatter() {
 			log.Fatal(err)
 		}
 	}
-	first := embedding.Metric.Vectors[:d] // the direction shrunk most
+	var u metric.Map
+	embedding.Metric.About(nil, &u)
+	first := u.Vectors[:d] // the direction shrunk most
 	fmt.Printf("%.1f of axis %d\n", math.Abs(float64(first[d-1])), d-1)
 	// Output: 1.0 of axis 7
 }

@@ -5,30 +5,33 @@ package metric
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Metric maps a z-row to u-space: v = z - Centre, u = L2(v + V((Scales-1) * V'v)). It shrinks the directions
-// in which one class spreads and, where it has learned how classes differ, grows those in which they do. It
-// is immutable: streams and episodes share it.
+// Metric is a learned distance in a form that takes little memory: ten thousand streams keep one each. About
+// gives the map. It is immutable: streams and episodes share it.
 type Metric struct {
 	Centre  []float32 // d
 	Inverse float32   // the centre in z-space is Centre less Inverse times the embedding's mean
-	Vectors []float32 // V': len(Scales) orthonormal rows of dimension d
+	Units   []int16   // vector.Shorts at scale 1 of V': len(Scales) orthonormal rows of dimension d
 	Scales  []float32 // those that shrink, up to 1, before those that grow
+}
+
+// Of returns the metric of orthonormal rows of dimension d and their scales, about a centre that no mean moves.
+func Of(centre, vectors, scales []float32) *Metric {
+	return &Metric{Centre: centre, Units: vector.Shorts(nil, vectors, 1), Scales: scales}
 }
 
 // Check reports the first fault of a metric for rows of dimension d: a wrong size, or a value that
 // is not finite.
 func (m *Metric) Check(d int) error {
-	if len(m.Centre) != d || len(m.Vectors) != len(m.Scales)*d {
+	if len(m.Centre) != d || len(m.Units) != len(m.Scales)*d {
 		return fmt.Errorf("metric: centre of dimension %d, %d vector values and %d scales, not of dimension %d",
-			len(m.Centre), len(m.Vectors), len(m.Scales), d)
+			len(m.Centre), len(m.Units), len(m.Scales), d)
 	}
-	for _, x := range [][]float32{m.Centre, {m.Inverse}, m.Vectors, m.Scales} {
+	for _, x := range [][]float32{m.Centre, {m.Inverse}, m.Scales} {
 		if i := vector.NotFinite(x); i >= 0 {
 			return fmt.Errorf("metric: value %g at %d is not finite", x[i], i)
 		}
@@ -36,14 +39,23 @@ func (m *Metric) Check(d int) error {
 	return nil
 }
 
-// About returns the metric with its centre in the z-space of an embedding's mean; nil for a nil metric.
-func (m *Metric) About(mean []float32) *Metric {
-	if m == nil || m.Inverse == 0 {
-		return m
+// About fills in the map with its centre in the z-space of an embedding's mean; nil: the mean is zero.
+func (m *Metric) About(mean []float32, into *Map) {
+	into.Centre = append(into.Centre[:0], m.Centre...)
+	if mean != nil {
+		kernel.Axpy(-m.Inverse, mean, into.Centre)
 	}
-	out := &Metric{Centre: slices.Clone(m.Centre), Vectors: m.Vectors, Scales: m.Scales}
-	kernel.Axpy(-m.Inverse, mean, out.Centre)
-	return out
+	into.Vectors = vector.Resize(into.Vectors, len(m.Units))
+	vector.Longs(into.Vectors, m.Units, 1)
+	into.Scales = m.Scales
+}
+
+// Map maps a z-row to u-space: v = z - Centre, u = L2(v + V((Scales-1) * V'v)). It shrinks the directions in
+// which one class spreads and, where it has learned how classes differ, grows those in which they do.
+type Map struct {
+	Centre  []float32 // d
+	Vectors []float32 // V': len(Scales) orthonormal rows of dimension d
+	Scales  []float32
 }
 
 // ScratchRows is how many rows Apply maps at once.
@@ -51,7 +63,7 @@ const ScratchRows = 64
 
 // Apply maps z-rows to u-space in place. A row at the centre becomes zero. scratch should hold ScratchRows x
 // len(Scales) values; if it holds fewer, Apply allocates.
-func (m *Metric) Apply(rows, scratch []float32) {
+func (m *Map) Apply(rows, scratch []float32) {
 	d := len(m.Centre)
 	scratch = vector.Resize(scratch, min(ScratchRows, len(rows)/d)*len(m.Scales))
 	for from := 0; from < len(rows); from += ScratchRows * d {
@@ -68,7 +80,7 @@ func (m *Metric) Apply(rows, scratch []float32) {
 
 // Shrink is the linear part of Apply, in place: v + V((Scales-1) * V'v) of each row v. scratch should hold
 // len(Scales) values a row; if it holds fewer, Shrink allocates.
-func (m *Metric) Shrink(rows, scratch []float32) {
+func (m *Map) Shrink(rows, scratch []float32) {
 	d, r := len(m.Centre), len(m.Scales)
 	n := len(rows) / d
 	scratch = vector.Resize(scratch, r*n)

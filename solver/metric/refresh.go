@@ -64,6 +64,5 @@ func (f *Material) Metric() (*Metric, *Sketch, error) {
 	m := ofPairs(values, vectors, trace, freedom, f.Shrink, seen.Sum, seen.Count)
 	kernel.Scale(f.Variety, m.Centre)
 	m.Inverse = f.Variety * float32(seen.Inverse/seen.Count)
-	vector.Rounded(m.Vectors, UnitScale)
-	return m, points.about(m.Vectors, rows, f.Rank), nil
+	return m, points.about(m, rows, f.Rank), nil
 }

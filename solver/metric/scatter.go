@@ -203,18 +203,16 @@ func ofPairs(values []float64, vectors []float32, trace, freedom, shrink float64
 ) *Metric {
 	d := len(sum)
 	t := trace / freedom / float64(d)
-	m := &Metric{ // streams keep it: no more memory than its values need
-		Centre: make([]float32, d), Vectors: make([]float32, 0, len(vectors)),
-		Scales: make([]float32, 0, len(values)),
-	}
+	centre, scales := make([]float32, d), make([]float32, 0, len(values)) // streams keep them: no more memory than needed
 	for i, v := range sum {
-		m.Centre[i] = float32(v / count)
+		centre[i] = float32(v / count)
 	}
+	found := vectors[:0]
 	for i, w := range values {
 		if w /= freedom; w > 0 {
-			m.Scales = append(m.Scales, float32(math.Sqrt(shrink*t/((1-shrink)*w+shrink*t))))
-			m.Vectors = append(m.Vectors, vectors[i*d:i*d+d]...)
+			scales = append(scales, float32(math.Sqrt(shrink*t/((1-shrink)*w+shrink*t))))
+			found = append(found, vectors[i*d:i*d+d]...)
 		}
 	}
-	return m
+	return Of(centre, found, scales)
 }

@@ -88,7 +88,7 @@ func (m *Shared) Publish(feed Feed, metric *Metric, rank int) {
 	if f := m.feeds[feed]; f != nil {
 		f.latest = metric
 		if f.points != nil {
-			f.points = f.points.about(metric.Vectors, f.points.rows(), rank)
+			f.points = f.points.about(metric, f.points.rows(), rank)
 		}
 	}
 }

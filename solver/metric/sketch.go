@@ -12,35 +12,56 @@ import (
 )
 
 // Sketch is what a stream keeps of its past between episodes to make the next metric: the mean of all z, and
-// of the scatter C of their residuals (the sum of r r') its products with a few directions D, one a row:
-// those of the last metric, those in which residuals spread most beside them, and a few random ones, which
-// notice new directions. (C D')(D C D')^-1 (D C) is close to C (Nyström), in a fraction of its memory, and
-// an episode is added by two thin products. It is immutable; nil has seen nothing.
+// the scatter C of their residuals, the sum of r r'. While they are few it keeps the residuals themselves.
+// Later it keeps the products of C with a few directions D, one a row: those of the last metric, those in which
+// residuals spread most beside it, and a few random ones, which notice new directions. (C D')(D C D')^-1 (D C)
+// is close to C (Nyström), in a fraction of its memory, and an episode is added by two thin products. It is
+// immutable; nil has seen nothing.
 type Sketch struct {
 	Count   float64
 	Sum     []float64 // of rows times 1/|row - mu|, before mu is subtracted: mu moves with the labels
 	Inverse float64   // the sum of those factors: the sum of z is Sum - Inverse mu
 
-	Freedom    float64   // degrees of freedom of the residuals
-	Trace      float64   // of C
-	Directions []int8    // D without its random rows, which are last: unit rows but for their length
-	Products   []int16   // D C: vector.ShortRows; nil: no residuals yet
-	Scales     []float32 // of each row of Products
+	Freedom float64   // degrees of freedom of the residuals
+	Trace   float64   // of C
+	Scales  []float32 // of each of Rows, or of each row of Products
+	Rows    []byte    // the residuals, while they are few: vector.Halve
+
+	Metric     *Metric // the last one, whose directions are the first of D; nil: none
+	Directions []int8  // the next of D, all but the random ones: vector.Bytes of unit rows
+	Products   []int16 // D C: vector.ShortRows
+}
+
+// Fits says whether the parts of a sketch have the sizes of one of dimension d.
+func (r *Sketch) Fits(d int) bool {
+	if d <= 0 || len(r.Sum) != d {
+		return false
+	}
+	if m := len(r.Scales); r.Products == nil {
+		return len(r.Directions) == 0 && len(r.Rows) == m*vector.HalfBytes(d)
+	} else if len(r.Rows) > 0 || len(r.Products) != m*d {
+		return false
+	}
+	given := len(r.Directions)
+	if r.Metric != nil {
+		given += len(r.Metric.Units)
+	}
+	return given%d == 0 && given <= len(r.Products)
 }
 
 // freedomKept bounds the degrees of freedom for each dimension that past residuals count for. With as many,
 // the noise in the eigenvalues is within a third of their mean, far below those that the metric shrinks.
 const freedomKept = 8
 
-// UnitScale is the scale at which streams store unit vectors with 16 bits a value.
-const UnitScale = 1
-
-// Of the directions randomOnes are random: all of them before the first metric, when there are twice as many.
+// Of the directions randomOnes are random.
 const randomOnes = 4
 
-// directions returns how many directions a sketch has once a metric of a rank was made. More cost memory, and
+// directions returns how many directions a sketch has for metrics of a rank. More cost memory, and
 // fewer lose what lies beside the metric; NOTES tells how much.
 func directions(rank, d int) int { return min(max(2*rank, d/8), d) }
+
+// mostRows returns how many residuals a sketch keeps before it has products. So many take a little less memory.
+func mostRows(rank, d int) int { return 4 * directions(rank, d) }
 
 // Rows are the rows of a solved episode in z-space, with mu, 1/|row - mu| of each, and their S of K classes.
 type Rows struct {
@@ -76,7 +97,7 @@ func (r *Sketch) With(of Rows, rank int) *Sketch {
 		next.Count = most
 	}
 	if rank == 0 {
-		next.Freedom, next.Trace, next.Directions, next.Products, next.Scales = 0, 0, nil, nil, nil
+		next = Sketch{Count: next.Count, Sum: next.Sum, Inverse: next.Inverse}
 		return &next
 	}
 	next.add(of, rank)
@@ -92,52 +113,77 @@ func (r *Sketch) add(of Rows, rank int) {
 	rows, freedom := w.scatter.PointResiduals(of.Z, of.S, of.K)
 	r.Freedom += freedom
 	r.Trace += squares(rows, d)
-	if r.Scales == nil {
-		r.Scales = make([]float32, min(2*directions(rank, d), d))
-		r.Products = make([]int16, len(r.Scales)*d)
+	switch {
+	case r.Products != nil:
+		r.unpack(w)
+		w.addScatter(w.products, w.directions, rows, d)
+	case len(r.Scales)+len(rows)/d <= mostRows(rank, d):
+		r.keep(rows)
+		return
+	default:
+		r.aim(w, append(r.rows(), rows...), rank)
 	}
-	n, m := len(rows)/d, len(r.Scales)
-	r.unpack(w)
-	w.along = vector.Resize(w.along, n*m)
-	kernel.Products(w.along, rows, w.directions, n, m, d)
-	kernel.Accumulate(w.products, w.along, rows, n, m, d)
 	if most := freedomKept * float64(d); r.Freedom > most {
 		kernel.Scale(float32(most/r.Freedom), w.products)
 		r.Trace *= most / r.Freedom
 		r.Freedom = most
 	}
-	r.Products, r.Scales = vector.ShortRows(w.products, d)
+	r.pack(w)
+}
+
+// keep adds rows to those that are kept.
+func (r *Sketch) keep(rows []float32) {
+	d, n := len(r.Sum), len(r.Scales)
+	size, some := vector.HalfBytes(d), len(rows)/d
+	r.Rows = append(make([]byte, 0, (n+some)*size), r.Rows...)[:(n+some)*size]
+	r.Scales = append(make([]float32, 0, n+some), r.Scales...)[:n+some]
+	for i := range some {
+		at := n + i
+		r.Scales[at] = vector.Halve(r.Rows[at*size:at*size+size], rows[i*d:i*d+d])
+	}
 }
 
 // unpack fills in a workspace's directions, as unit rows, and their products.
 func (r *Sketch) unpack(w *workspace) {
-	m := len(r.Scales)
-	d := len(r.Sum)
-	w.directions, w.products = vector.Resize(w.directions, m*d), vector.Resize(w.products, m*d)
-	r.decode(w.directions)
+	m, d := len(r.Scales), len(r.Sum)
+	r.decode(w, m)
+	w.products = vector.Resize(w.products, m*d)
 	vector.LongRows(w.products, r.Products, r.Scales)
 }
 
-// decode fills in the directions as unit rows, the random ones last.
-func (r *Sketch) decode(rows []float32) {
-	d := len(r.Sum)
-	for i, code := range r.Directions {
-		rows[i] = float32(code)
+// pack keeps the products of a workspace.
+func (r *Sketch) pack(w *workspace) {
+	r.Products, r.Scales = vector.ShortRows(w.products, len(r.Sum))
+}
+
+// decode fills in a workspace's m directions as unit rows, the random ones last.
+func (r *Sketch) decode(w *workspace, m int) {
+	d, at := len(r.Sum), 0
+	w.directions = vector.Resize(w.directions, m*d)
+	if r.Metric != nil {
+		at = len(r.Metric.Units)
+		vector.Longs(w.directions, r.Metric.Units, 1)
 	}
-	vector.Noise(rows[len(r.Directions):])
-	for from := 0; from < len(rows); from += d {
-		vector.Unit(rows[from:from+d], rows[from:from+d])
+	vector.FromBytes(w.directions[at:], r.Directions, 1)
+	vector.Noise(w.directions[at+len(r.Directions):])
+	for ; at < len(w.directions); at += d {
+		vector.Unit(w.directions[at:at+d], w.directions[at:at+d])
 	}
 }
 
-// rows returns rows b, at most one a direction, of which the sum of b b' is close to C; none while nothing
-// spreads.
+// rows returns rows b of which the sum of b b' is close to C; none while nothing spreads.
 func (r *Sketch) rows() []float32 {
-	m := len(r.Scales)
+	m, d := len(r.Scales), len(r.Sum)
 	if m == 0 {
 		return nil
 	}
-	d := len(r.Sum)
+	if r.Products == nil {
+		rows, size := make([]float32, m*d), vector.HalfBytes(d)
+		for i, scale := range r.Scales {
+			vector.Unhalve(rows[i*d:i*d+d], r.Rows[i*size:i*size+size], scale)
+		}
+		return rows
+	}
 	w := workspaces.Get().(*workspace)
 	defer workspaces.Put(w)
 	r.unpack(w)
@@ -167,81 +213,92 @@ func (r *Sketch) rows() []float32 {
 			break
 		}
 	}
-	var lower mat.TriDense
+	var lower, inverse mat.TriDense
 	factor.LTo(&lower)
-	rows := slices.Clone(w.products)
-	for i := range m {
-		row := rows[i*d : i*d+d]
-		for j := range i {
-			kernel.Axpy(-float32(lower.At(i, j)), rows[j*d:j*d+d], row)
-		}
-		kernel.Scale(float32(1/lower.At(i, i)), row)
+	if inverse.InverseTri(&lower) != nil {
+		return nil
 	}
+	for i := range m {
+		for j := range m {
+			w.along[j*m+i] = float32(inverse.At(i, j))
+		}
+	}
+	rows := make([]float32, m*d)
+	kernel.Accumulate(rows, w.along, w.products, m, m, d)
 	return rows
 }
 
 // leastShare is what is added at first to each value of a diagonal, as a share of their mean.
 const leastShare = 1e-5
 
-// about returns r with the directions of a metric, which are orthonormal, and those beside it, given the rows
-// of r. Of what the metric's directions leave of the rows, random combinations multiplied with their scatter
-// twice are nearly the directions in which they spread most.
-func (r *Sketch) about(vectors, rows []float32, rank int) *Sketch {
-	d := len(r.Sum)
-	m, n := directions(rank, d), len(rows)/d
-	if n == 0 {
+// about returns r with the directions of a metric, and those beside it, given the rows of r.
+func (r *Sketch) about(m *Metric, rows []float32, rank int) *Sketch {
+	if len(rows) == 0 {
 		return r
 	}
-	spread := make([]float32, max(m-randomOnes, 0)*d)
-	vectors = vectors[:min(len(vectors), len(spread))]
-	copy(spread, vectors)
-	if beside := spread[len(vectors):]; len(beside) > 0 {
-		left := slices.Clone(rows)
-		none := Metric{Centre: make([]float32, d), Vectors: vectors, Scales: make([]float32, len(vectors)/d)}
-		none.Shrink(left, nil)
-		some := make([]float32, len(beside))
-		vector.Noise(some)
-		for range 2 {
-			throughScatter(some, left, d)
-		}
-		vector.Orthonormal(beside, some, d, 1)
-	}
 	next := *r
-	next.Directions = make([]int8, len(spread))
-	for from := 0; from < len(spread); from += d {
-		row := spread[from : from+d]
-		most := max(slices.Max(row), -slices.Min(row))
-		if most == 0 { // the rows spread in fewer directions
-			continue
-		}
-		for j, v := range row {
-			next.Directions[from+j] = int8(math.RoundToEven(float64(v / most * math.MaxInt8)))
-		}
+	next.Metric = m
+	if r.Products != nil {
+		w := workspaces.Get().(*workspace)
+		defer workspaces.Put(w)
+		next.aim(w, rows, rank)
+		next.pack(w)
 	}
-	products := make([]float32, m*d)
-	next.decode(products)
-	throughScatter(products, rows, d)
-	next.Products, next.Scales = vector.ShortRows(products, d)
 	return &next
 }
 
-// throughScatter replaces vectors of dimension d by their products with the sum of r r' over rows r.
-func throughScatter(vectors, rows []float32, d int) {
+// aim chooses the directions beside the metric for rows, and fills in a workspace with the products of the
+// rows' scatter. Of what the metric's directions leave of the rows, random combinations multiplied with their
+// scatter twice are nearly the directions in which they spread most.
+func (r *Sketch) aim(w *workspace, rows []float32, rank int) {
+	d := len(r.Sum)
+	m, known := directions(rank, d), 0
+	if r.Metric != nil {
+		known = len(r.Metric.Scales)
+	}
+	r.Rows, r.Directions = nil, make([]int8, max(m-known-randomOnes, 0)*d)
+	if beside := len(r.Directions); beside > 0 {
+		w.some, w.left = vector.Resize(w.some, 2*beside), append(w.left[:0], rows...)
+		if known > 0 {
+			none := Map{Vectors: vector.Resize(w.directions, known*d), Centre: w.some[:d], Scales: make([]float32, known)}
+			vector.Longs(none.Vectors, r.Metric.Units, 1)
+			w.along = vector.Resize(w.along, len(rows)/d*known)
+			none.Shrink(w.left, w.along)
+			w.directions = none.Vectors
+		}
+		some, found := w.some[:beside], w.some[beside:]
+		vector.Noise(some)
+		for range 2 {
+			clear(found)
+			w.addScatter(found, some, w.left, d)
+			some, found = found, some
+		}
+		vector.Orthonormal(found, some, d, 1)
+		for from := 0; from < beside; from += d {
+			vector.Bytes(r.Directions[from:from+d], found[from:from+d])
+		}
+	}
+	r.decode(w, m)
+	w.products = vector.Zeroed(w.products, m*d)
+	w.addScatter(w.products, w.directions, rows, d)
+}
+
+// addScatter adds to products of dimension d those of vectors with the sum of r r' over rows r.
+func (w *workspace) addScatter(products, vectors, rows []float32, d int) {
 	n, m := len(rows)/d, len(vectors)/d
-	along := make([]float32, n*m)
-	kernel.Products(along, rows, vectors, n, m, d)
-	clear(vectors)
-	kernel.Accumulate(vectors, along, rows, n, m, d)
+	w.along = vector.Resize(w.along, n*m)
+	kernel.Products(w.along, rows, vectors, n, m, d)
+	kernel.Accumulate(products, w.along, rows, n, m, d)
 }
 
 // workspace holds a sketch at full precision, while residuals are added or a metric is made.
 type workspace struct {
-	scatter                     Scatter // its workspace alone
-	directions, products, along []float32
+	scatter                                 Scatter // its workspace alone
+	directions, products, along, some, left []float32
 }
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
-// WorkspaceBytes returns the memory that learning from an episode takes, beside what a stream keeps: a sketch
-// in full precision, before the first metric, and its rows.
-func WorkspaceBytes(rank, d int) int { return 3 * 4 * 2 * directions(rank, d) * d }
+// WorkspaceBytes returns the memory that learning from an episode takes, beside what a stream keeps: rows, twice,
+// and the directions that are chosen for them, with their products.
+func WorkspaceBytes(rank, d int) int { return 4 * (2*mostRows(rank, d) + 4*directions(rank, d)) * d }

@@ -3,6 +3,7 @@ package metric
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -49,7 +50,7 @@ func apart(a, b *Metric) float64 {
 		for j := range d {
 			maps[i][j*d+j] = 1
 		}
-		m.Shrink(maps[i], nil)
+		mapOf(m).Shrink(maps[i], nil)
 	}
 	kernel.Axpy(-1, maps[1], maps[0])
 	for j := range d {
@@ -66,8 +67,8 @@ func TestSketchMakesTheMetricOfTheWholeScatter(t *testing.T) {
 		d, spread, labelled int
 		most                float64
 	}{
-		{24, 24, 0, .02},
-		{96, 10, 0, .02},
+		{24, 24, 0, .05},
+		{96, 10, 0, .05},
 		{96, 96, 0, .1},
 		{96, 96, 20, .1},
 		{256, 256, 0, .2},
@@ -99,7 +100,11 @@ func TestSketchMakesTheMetricOfTheWholeScatter(t *testing.T) {
 			if m == nil {
 				continue
 			}
-			if got := apart(m, want); !(got < c.most) {
+			most := c.most
+			if next.Products == nil { // the rows have four bits a number
+				most = max(most, .1)
+			}
+			if got := apart(m, want); !(got < most) {
 				t.Errorf("%+v, episode %d: apart by %.3f", c, episode, got)
 			}
 			seen = next
@@ -129,7 +134,7 @@ func TestSketchFollowsADrift(t *testing.T) {
 	}
 	for axis, want := range map[int]bool{0: false, 8: true} {
 		row := slices.Clone(axes[axis*d : axis*d+d])
-		m.Shrink(row, nil)
+		mapOf(m).Shrink(row, nil)
 		if short := kernel.Dot(row, row) < .5; short != want {
 			t.Errorf("axis %d has the squared length %.2f", axis, kernel.Dot(row, row))
 		}
@@ -189,38 +194,56 @@ func TestSketchIsImmutable(t *testing.T) {
 	const d = 40
 	random := rand.New(rand.NewPCG(1, 2))
 	axes := turned(random, d)
-	first := (*Sketch)(nil).With(spreading(random, axes, 30, d, d), 4)
-	kept := Sketch{
-		Sum: slices.Clone(first.Sum), Products: slices.Clone(first.Products), Scales: slices.Clone(first.Scales),
+	first := (*Sketch)(nil).With(spreading(random, axes, 3, d, d), 4)
+	scales := []float32{1, 1, 1, 1}
+	for episode := range 8 { // the rows themselves, then products
+		kept := *first
+		kept.Sum, kept.Scales = slices.Clone(first.Sum), slices.Clone(first.Scales)
+		kept.Rows, kept.Products = slices.Clone(first.Rows), slices.Clone(first.Products)
+		second := first.With(spreading(random, axes, 3, d, d), 4)
+		third := second.about(Of(make([]float32, d), axes[:4*d], scales), second.rows(), 4)
+		if !reflect.DeepEqual(kept, *first) {
+			t.Errorf("episode %d: changed", episode)
+		}
+		if !second.Fits(d) || !third.Fits(d) {
+			t.Errorf("episode %d: sizes that do not fit: %+v, %+v", episode, second, third)
+		}
+		first = third
 	}
-	second := first.With(spreading(random, axes, 30, d, d), 4)
-	second.about(axes[:4*d], second.rows(), 4)
-	if !slices.Equal(kept.Sum, first.Sum) || !slices.Equal(kept.Products, first.Products) ||
-		!slices.Equal(kept.Scales, first.Scales) {
-		t.Error("changed")
-	}
-	none := second.With(spreading(random, axes, 30, d, d), 0)
-	if none.Products != nil || none.Freedom != 0 || none.Count != 90 {
+	none := first.With(spreading(random, axes, 30, d, d), 0)
+	if none.Products != nil || none.Freedom != 0 || none.Count != 57 {
 		t.Errorf("%+v", none)
 	}
 }
 
-// Ten thousand streams each keep a metric, so none holds more memory than its values need.
+// Ten thousand streams each keep a metric, so neither that nor its material holds more memory than its values
+// need: first the rows, in four bits a number, later products.
 func TestAMetricHoldsItsValuesOnly(t *testing.T) {
-	const d, k = 150, 10
+	const d, k, rank = 150, 10, 32
 	z, soft := episode(rand.New(rand.NewPCG(1, 2)), d)
-	seen := (*Sketch)(nil).With(Rows{z, make([]float32, d), make([]float32, len(z)/d), soft, k}, 32)
-	from := Material{Seen: seen, Points: seen, Variety: 1, Rank: 32, Shrink: .85}
-	from.Z, from.Labels, from.Classes = z[:d], []int32{0}, k
-	m, next, err := from.Metric()
-	if err != nil || m == nil {
-		t.Fatal(m, err)
-	}
-	if m.Vectors == nil || cap(m.Vectors) > 33*d || cap(m.Scales) > 33 {
-		t.Errorf("%d vector values and %d scales take memory for %d and %d", len(m.Vectors), len(m.Scales),
-			cap(m.Vectors), cap(m.Scales))
-	}
-	if len(next.Scales) != 64 || cap(next.Products) > 64*d || cap(next.Directions) > 60*d {
-		t.Errorf("%d directions take memory for %d products", len(next.Scales), cap(next.Products))
+	var seen *Sketch
+	for _, products := range []bool{false, false, true, true} {
+		seen = seen.With(Rows{z, make([]float32, d), make([]float32, len(z)/d), soft, k}, rank)
+		from := Material{Seen: seen, Points: seen, Variety: 1, Rank: rank, Shrink: .85}
+		from.Z, from.Labels, from.Classes = z[:d], []int32{0}, k
+		m, next, err := from.Metric()
+		if err != nil || m == nil {
+			t.Fatal(m, err)
+		}
+		if m.Units == nil || cap(m.Units) > (rank+1)*d || cap(m.Scales) > rank+1 {
+			t.Errorf("%d vector values and %d scales take memory for %d and %d", len(m.Units), len(m.Scales),
+				cap(m.Units), cap(m.Scales))
+		}
+		if next.Metric != m || (next.Products != nil) != products {
+			t.Errorf("%d rows, %d products", len(next.Rows), len(next.Products))
+		}
+		size := cap(next.Rows) + 2*cap(next.Products) + cap(next.Directions)
+		if n := len(next.Scales); !products && size > n*85+512 {
+			t.Errorf("%d rows take %d bytes", n, size)
+		}
+		if most := (2*2*rank+rank)*d + 200; size > most {
+			t.Errorf("products take %d bytes", size)
+		}
+		seen = next
 	}
 }

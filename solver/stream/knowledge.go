@@ -30,7 +30,7 @@ type Knowledge struct {
 	clusters  bool // classes are clusters: too little is labelled
 	mean      []float32
 	learned   *metric.Metric // as the stream has it
-	metric    *metric.Metric // about mean
+	metric    *metric.Map    // about mean
 	force     []knownExample
 	class     []int32
 	labelledZ []float32 // m x d, before the metric
@@ -175,8 +175,9 @@ func (k *Knowledge) take(before *Knowledge) {
 		kernel.Axpy(float32(1/(counts[c]*float64(len(k.names)))), z[i*d:i*d+d], k.mean)
 	}
 	k.labelledZ, k.labelled, k.twos = z, z, slices.Repeat([]float32{2}, len(k.class))
-	k.metric = k.learned.About(k.mean)
-	if k.metric != nil {
+	if k.learned != nil {
+		k.metric = new(metric.Map)
+		k.learned.About(k.mean, k.metric)
 		k.labelled = make([]float32, len(z))
 	}
 	k.embed(z, k.labelled, nil)

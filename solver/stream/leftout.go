@@ -34,8 +34,9 @@ func (v *novelty) learn(s *Stream, of *lesson) {
 	}
 	spaces := [][]float32{z}
 	if m := s.metric.current; m != nil {
-		u := slices.Clone(z)
-		m.About(of.rows.Mean).Apply(u, nil)
+		u, about := slices.Clone(z), new(metric.Map)
+		m.About(of.rows.Mean, about)
+		about.Apply(u, nil)
 		spaces = append(spaces, u)
 	}
 	n := min(leftOutMost, len(chosen))

@@ -32,10 +32,10 @@ func (s *Stream) Bytes() (rest, ofMetric int) {
 	rest += len(short.rows) + 4*len(short.scales) + 32*len(short.tracked)
 	rest += 4 * (len(shape.mean) + len(shape.spread) + len(shape.sum) + len(shape.squares))
 	if m := s.metric.current; m != nil {
-		ofMetric += 4 * (len(m.Centre) + len(m.Scales) + len(m.Vectors))
+		ofMetric += 4*(len(m.Centre)+len(m.Scales)) + 2*len(m.Units)
 	}
 	if c := s.metric.seen; c != nil {
-		ofMetric += 8*len(c.Sum) + 4*len(c.Scales) + 2*len(c.Products) + len(c.Directions)
+		ofMetric += 8*len(c.Sum) + 4*len(c.Scales) + len(c.Rows) + len(c.Directions) + 2*len(c.Products)
 	}
 	return rest, ofMetric
 }

@@ -75,14 +75,14 @@ func (m *learnedMetric) fields(f *fields) {
 		if !f.writes {
 			m.current = &metric.Metric{}
 		}
-		if metricFields(f, m.current); m.current.Centre == nil || m.current.Vectors == nil {
+		if metricFields(f, m.current); m.current.Centre == nil || m.current.Units == nil {
 			m.current = nil // of a form that is no longer read: the next refresh replaces it
 		}
 	case f.kind == "scatter" && (!f.writes || m.seen != nil):
 		if !f.writes {
 			m.seen = &metric.Sketch{}
 		}
-		if sketchFields(f, m.seen); m.seen.Sum == nil {
+		if sketchFields(f, m.seen, m.current); m.seen.Sum == nil {
 			m.seen = nil
 		}
 	}
@@ -92,11 +92,12 @@ func metricFields(f *fields, m *metric.Metric) {
 	slice(f, fieldRawMean, &m.Centre, f.dimension)
 	number(f, fieldInverse, &m.Inverse)
 	slice(f, fieldScales, &m.Scales, -1)
-	shorts(f, fieldUnits, &m.Vectors, metric.UnitScale)
-	f.check(m.Vectors == nil || len(m.Vectors) == len(m.Scales)*f.dimension, "metric")
+	slice(f, fieldUnits, &m.Units, -1)
+	f.check(m.Units == nil || len(m.Units) == len(m.Scales)*f.dimension, "metric")
 }
 
-func sketchFields(f *fields, r *metric.Sketch) {
+// sketchFields are those of a sketch, which may be about the stream's metric.
+func sketchFields(f *fields, r *metric.Sketch, current *metric.Metric) {
 	number(f, fieldCount, &r.Count)
 	slice(f, fieldRawSum, &r.Sum, f.dimension)
 	number(f, fieldInverse, &r.Inverse)
@@ -107,8 +108,13 @@ func sketchFields(f *fields, r *metric.Sketch) {
 	}
 	number(f, fieldFreedom, &r.Freedom)
 	number(f, fieldTrace, &r.Trace)
+	about := r.Metric != nil
+	if flag(f, fieldAbout, &about); about && !f.writes {
+		f.check(current != nil, "scatter about no metric")
+		r.Metric = current
+	}
+	text(f, fieldHalfBytes, &r.Rows)
 	slice(f, fieldDirections, &r.Directions, -1)
-	slice(f, fieldProducts, &r.Products, len(r.Scales)*f.dimension)
-	f.check(f.dimension > 0 && r.Freedom >= 0 && r.Trace >= 0 && len(r.Products) == len(r.Scales)*f.dimension &&
-		len(r.Directions)%f.dimension == 0 && len(r.Directions) <= len(r.Products), "scatter")
+	slice(f, fieldProducts, &r.Products, -1)
+	f.check(r.Freedom >= 0 && r.Trace >= 0 && r.Fits(f.dimension), "scatter")
 }

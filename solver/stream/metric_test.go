@@ -102,21 +102,29 @@ func TestOlderResidualsAreCollectedAnew(t *testing.T) {
 // TestSketchesThatDoNotFitAreRefused: a state whose sketch does not fit together is not read.
 func TestSketchesThatDoNotFitAreRefused(t *testing.T) {
 	sum, scales, products := make([]float64, 2), make([]float32, 2), make([]int16, 4)
-	for name, r := range map[string]metric.Sketch{
-		"products":   {Sum: sum, Scales: scales, Products: make([]int16, 3)},
-		"no product": {Sum: sum, Scales: scales},
-		"directions": {Sum: sum, Scales: scales, Products: products, Directions: make([]int8, 3)},
-		"too many":   {Sum: sum, Scales: scales, Products: products, Directions: make([]int8, 6)},
-		"freedom":    {Sum: sum, Scales: scales, Products: products, Freedom: -1},
+	about := &metric.Metric{Units: make([]int16, 2), Scales: make([]float32, 1)}
+	for name, c := range map[string]struct {
+		metric.Sketch
+		current *metric.Metric
+	}{
+		"products":       {metric.Sketch{Sum: sum, Scales: scales, Products: make([]int16, 3)}, nil},
+		"nothing":        {metric.Sketch{Sum: sum, Scales: scales}, nil},
+		"rows":           {metric.Sketch{Sum: sum, Scales: scales, Rows: make([]byte, 3)}, nil},
+		"both":           {metric.Sketch{Sum: sum, Scales: scales, Rows: make([]byte, 34), Products: products}, nil},
+		"directions":     {metric.Sketch{Sum: sum, Scales: scales, Products: products, Directions: make([]int8, 3)}, nil},
+		"too many":       {metric.Sketch{Sum: sum, Scales: scales, Products: products, Directions: make([]int8, 6)}, nil},
+		"and the metric": {metric.Sketch{Sum: sum, Scales: scales, Products: products, Directions: make([]int8, 4), Metric: about}, about},
+		"no metric":      {metric.Sketch{Sum: sum, Scales: scales, Products: products, Metric: about}, nil},
+		"freedom":        {metric.Sketch{Sum: sum, Scales: scales, Products: products, Freedom: -1}, nil},
 	} {
 		written := &fields{kind: "scatter", writes: true, dimension: 2}
-		sketchFields(written, &r)
+		sketchFields(written, &c.Sketch, about)
 		read, err := open(written.sealed())
 		if err != nil {
 			t.Fatal(err)
 		}
 		read.dimension = 2
-		if sketchFields(read, new(metric.Sketch)); read.err == nil {
+		if sketchFields(read, new(metric.Sketch), c.current); read.err == nil {
 			t.Errorf("%s: read", name)
 		}
 	}

@@ -93,6 +93,7 @@ const (
 	fieldDirections
 	fieldProducts
 	fieldProductScales
+	fieldAbout
 )
 
 // head holds the fields of the head that Restore checks.

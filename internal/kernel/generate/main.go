@@ -76,6 +76,8 @@ func (v vector) file() (*ir.File, error) {
 	v.groupMinima()
 	v.below(false)
 	v.below(true)
+	v.widen()
+	v.narrow()
 	v.prefetch()
 	v.multiplyAdds()
 	v.transpose()
