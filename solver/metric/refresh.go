@@ -2,7 +2,6 @@ package metric
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -46,23 +45,25 @@ func (f *Material) Metric() (*Metric, *Sketch, error) {
 	w.scatter.Dimension = d
 	labelled, freedom := w.scatter.labelledResiduals(f.Z, f.Labels, f.Classes)
 	trace := squares(labelled, d)
-	var rows []float32
+	w.rows = w.rows[:0]
 	if Few(freedom, d) {
 		if !Determined(freedom+points.Freedom, d) {
 			return nil, points, nil
 		}
-		rows = points.rows()
+		points.rows(w)
 		freedom, trace = freedom+points.Freedom, trace+points.Trace
 	}
 	if !(trace > 0) {
 		return nil, points, nil
 	}
-	values, vectors, err := vector.TopOfRows(append(slices.Clip(rows), labelled...), d, min(f.Rank, d))
+	own := len(w.rows)
+	w.rows = append(w.rows, labelled...)
+	values, vectors, err := vector.TopOfRows(w.rows, d, min(f.Rank, d))
 	if err != nil {
 		return nil, points, fmt.Errorf("metric: %w", err)
 	}
 	m := ofPairs(values, vectors, trace, freedom, f.Shrink, seen.Sum, seen.Count)
 	kernel.Scale(f.Variety, m.Centre)
 	m.Inverse = f.Variety * float32(seen.Inverse/seen.Count)
-	return m, points.about(m, rows, f.Rank), nil
+	return m, points.about(w, m, w.rows[:own], f.Rank), nil
 }

@@ -77,18 +77,17 @@ func (m *Shared) Points(feed Feed, own *Sketch) *Sketch {
 	return own
 }
 
-// Publish makes a stream's new metric, of a rank, the one with which new streams start, and its directions
-// those of the residuals.
-func (m *Shared) Publish(feed Feed, metric *Metric, rank int) {
+// Publish makes a stream's new metric the one with which new streams start. It was made of points, and next is
+// these with its directions: the residuals go on from there, unless other streams have added to them.
+func (m *Shared) Publish(feed Feed, metric *Metric, points, next *Sketch) {
 	if m == nil || metric == nil {
 		return
 	}
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if f := m.feeds[feed]; f != nil {
-		f.latest = metric
-		if f.points != nil {
-			f.points = f.points.about(metric, f.points.rows(), rank)
+		if f.latest = metric; f.points == points {
+			f.points = next
 		}
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"sync"
 
-	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -121,7 +123,9 @@ func (r *Sketch) add(of Rows, rank int) {
 		r.keep(rows)
 		return
 	default:
-		r.aim(w, append(r.rows(), rows...), rank)
+		r.rows(w)
+		w.rows = append(w.rows, rows...)
+		r.aim(w, w.rows, rank)
 	}
 	if most := freedomKept * float64(d); r.Freedom > most {
 		kernel.Scale(float32(most/r.Freedom), w.products)
@@ -171,76 +175,71 @@ func (r *Sketch) decode(w *workspace, m int) {
 	}
 }
 
-// rows returns rows b of which the sum of b b' is close to C; none while nothing spreads.
-func (r *Sketch) rows() []float32 {
+// rows fills in a workspace with rows b of which the sum of b b' is close to C; none while nothing spreads.
+func (r *Sketch) rows(w *workspace) {
 	m, d := len(r.Scales), len(r.Sum)
-	if m == 0 {
-		return nil
-	}
-	if r.Products == nil {
-		rows, size := make([]float32, m*d), vector.HalfBytes(d)
+	if w.rows = w.rows[:0]; r.Products == nil {
+		w.rows = vector.Resize(w.rows, m*d)
+		size := vector.HalfBytes(d)
 		for i, scale := range r.Scales {
-			vector.Unhalve(rows[i*d:i*d+d], r.Rows[i*size:i*size+size], scale)
+			vector.Unhalve(w.rows[i*d:i*d+d], r.Rows[i*size:i*size+size], scale)
 		}
-		return rows
+		return
 	}
-	w := workspaces.Get().(*workspace)
-	defer workspaces.Put(w)
 	r.unpack(w)
 	w.along = vector.Resize(w.along, m*m)
 	kernel.Products(w.along, w.directions, w.products, m, m, d)
-	within, trace := mat.NewSymDense(m, nil), 0. // D C D'
+	w.within, w.factor = vector.Resize(w.within, m*m), vector.Resize(w.factor, m*m)
+	trace := 0.
 	for i := range m {
 		for j := i; j < m; j++ {
-			within.SetSym(i, j, float64(w.along[i*m+j]+w.along[j*m+i])/2)
+			w.within[i*m+j] = float64(w.along[i*m+j]+w.along[j*m+i]) / 2 // D C D'
 		}
-		trace += within.At(i, i)
+		trace += w.within[i*m+i]
 	}
 	if !(trace > 0) || math.IsInf(trace, 1) { // a restored state may hold any numbers
-		return nil
+		return
 	}
-	// With L L' = D C D', the rows are those of L^-1 (D C). Rounding, and more directions than rows, leave no
-	// L until the diagonal is raised.
-	var factor mat.Cholesky
-	for raised := leastShare * trace / float64(m); ; raised *= 4 {
+	// With U'U = D C D', the rows are those of U'^-1 (D C). Rounding, and more directions than rows, leave no
+	// U until the diagonal is raised.
+	raised := leastShare * trace / float64(m)
+	for ; ; raised *= 4 {
 		if raised > trace { // not the products of a scatter
-			return nil
+			return
 		}
+		copy(w.factor, w.within)
 		for i := range m {
-			within.SetSym(i, i, within.At(i, i)+raised)
+			w.factor[i*m+i] += raised
 		}
-		if factor.Factorize(within) {
+		if upper, ok := lapack64.Potrf(blas64.Symmetric{Uplo: blas.Upper, N: m, Stride: m, Data: w.factor}); ok {
+			if !lapack64.Trtri(upper) {
+				return
+			}
 			break
 		}
 	}
-	var lower, inverse mat.TriDense
-	factor.LTo(&lower)
-	if inverse.InverseTri(&lower) != nil {
-		return nil
-	}
 	for i := range m {
 		for j := range m {
-			w.along[j*m+i] = float32(inverse.At(i, j))
+			if w.along[i*m+j] = 0; j >= i {
+				w.along[i*m+j] = float32(w.factor[i*m+j])
+			}
 		}
 	}
-	rows := make([]float32, m*d)
-	kernel.Accumulate(rows, w.along, w.products, m, m, d)
-	return rows
+	w.rows = vector.Zeroed(w.rows, m*d)
+	kernel.Accumulate(w.rows, w.along, w.products, m, m, d)
 }
 
 // leastShare is what is added at first to each value of a diagonal, as a share of their mean.
 const leastShare = 1e-5
 
 // about returns r with the directions of a metric, and those beside it, given the rows of r.
-func (r *Sketch) about(m *Metric, rows []float32, rank int) *Sketch {
+func (r *Sketch) about(w *workspace, m *Metric, rows []float32, rank int) *Sketch {
 	if len(rows) == 0 {
 		return r
 	}
 	next := *r
 	next.Metric = m
 	if r.Products != nil {
-		w := workspaces.Get().(*workspace)
-		defer workspaces.Put(w)
 		next.aim(w, rows, rank)
 		next.pack(w)
 	}
@@ -293,8 +292,9 @@ func (w *workspace) addScatter(products, vectors, rows []float32, d int) {
 
 // workspace holds a sketch at full precision, while residuals are added or a metric is made.
 type workspace struct {
-	scatter                                 Scatter // its workspace alone
-	directions, products, along, some, left []float32
+	scatter                                       Scatter // its workspace alone
+	rows, directions, products, along, some, left []float32
+	within, factor                                []float64
 }
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}

@@ -183,8 +183,9 @@ func TestSketchOfOtherNumbers(t *testing.T) {
 				r.Products[i*d+(i^1)], r.Products[0] = 1000, 1
 			}
 		}
-		if rows := r.rows(); vector.NotFinite(rows) >= 0 {
-			t.Errorf("%s: %v", name, rows)
+		var w workspace
+		if r.rows(&w); vector.NotFinite(w.rows) >= 0 {
+			t.Errorf("%s: %v", name, w.rows)
 		}
 	}
 }
@@ -201,7 +202,9 @@ func TestSketchIsImmutable(t *testing.T) {
 		kept.Sum, kept.Scales = slices.Clone(first.Sum), slices.Clone(first.Scales)
 		kept.Rows, kept.Products = slices.Clone(first.Rows), slices.Clone(first.Products)
 		second := first.With(spreading(random, axes, 3, d, d), 4)
-		third := second.about(Of(make([]float32, d), axes[:4*d], scales), second.rows(), 4)
+		var w workspace
+		second.rows(&w)
+		third := second.about(&w, Of(make([]float32, d), axes[:4*d], scales), w.rows, 4)
 		if !reflect.DeepEqual(kept, *first) {
 			t.Errorf("episode %d: changed", episode)
 		}

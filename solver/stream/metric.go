@@ -57,12 +57,12 @@ func (m *learnedMetric) learn(s *Stream, of *lesson) {
 		Z: of.z, Labels: of.classes, Classes: of.rows.K,
 		Rank: rank, Shrink: s.settings.Solver.MetricShrink,
 	}
-	if made, points, err := from.Metric(); err == nil && made != nil { // otherwise the data do not determine one yet
+	if made, next, err := from.Metric(); err == nil && made != nil { // otherwise the data do not determine one yet
 		if m.current = made; shared == nil {
-			m.seen = points
+			m.seen = next
 		}
 		s.prepared.Release() // or the metric before would stay in memory until the next episode
-		shared.Publish(s.feed(), made, rank)
+		shared.Publish(s.feed(), made, from.Points, next)
 	}
 }
 
