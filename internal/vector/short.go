@@ -41,19 +41,29 @@ func Rounded(values []float32, scale float32) {
 func ShortRows(rows []float32, d int) (codes []int16, scales []float32) {
 	codes, scales = make([]int16, len(rows)), make([]float32, len(rows)/d)
 	for i := range scales {
-		row := rows[i*d : i*d+d]
-		if most := Largest(row); most >= 1e-30 { // or it has no direction
-			scales[i] = most / mostShort
-			kernel.Narrow(codes[i*d:i*d+d], row, mostShort/most)
-		}
+		scales[i] = ShortRow(codes[i*d:i*d+d], rows[i*d:i*d+d])
 	}
 	return codes, scales
 }
+
+// ShortRow encodes a row in codes, and returns what 1 stands for. LongRow decodes it.
+func ShortRow(codes []int16, row []float32) (scale float32) {
+	most := Largest(row)
+	if !(most >= 1e-30) { // no direction
+		clear(codes)
+		return 0
+	}
+	kernel.Narrow(codes, row, mostShort/most)
+	return most / mostShort
+}
+
+// LongRow decodes a row of ShortRow.
+func LongRow(row []float32, codes []int16, scale float32) { kernel.Widen(row, codes, scale) }
 
 // LongRows decodes what ShortRows returned into rows.
 func LongRows(rows []float32, codes []int16, scales []float32) {
 	d := len(codes) / max(1, len(scales))
 	for i, scale := range scales {
-		kernel.Widen(rows[i*d:i*d+d], codes[i*d:i*d+d], scale)
+		LongRow(rows[i*d:i*d+d], codes[i*d:i*d+d], scale)
 	}
 }

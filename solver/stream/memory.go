@@ -22,13 +22,13 @@ func (s Settings) room(d int) (release func(), ok bool) {
 // Bytes estimates the memory of the stream without its metric, and of the metric.
 func (s *Stream) Bytes() (rest, ofMetric int) {
 	const each = 200 // overhead of each vector, class, held-out answer and track
-	vectors := len(s.prototypes.of) + len(s.clusters.list)
+	vectors := len(s.clusters.list)
 	if len(s.classes.owner) > 0 {
 		vectors += 2 * len(s.classes.owner) // as received, and prepared
 	}
-	linked, short, shape := len(s.clusters.before), &s.earlier, &s.shape
-	many := vectors + linked + len(s.classes.kept) + len(s.calibration.answers) + len(s.timeline.tracks)
-	rest = 4<<10 + (4*vectors+2*linked)*s.dimension + many*each + s.prepared.Bytes()
+	shorts, short, shape := len(s.prototypes.of)+len(s.clusters.before), &s.earlier, &s.shape
+	many := vectors + shorts + len(s.classes.kept) + len(s.calibration.answers) + len(s.timeline.tracks)
+	rest = 4<<10 + (4*vectors+2*shorts)*s.dimension + many*each + s.prepared.Bytes()
 	rest += len(short.rows) + 4*len(short.scales) + 32*len(short.tracked)
 	rest += 4 * (len(shape.mean) + len(shape.spread) + len(shape.sum) + len(shape.squares))
 	if m := s.metric.current; m != nil {

@@ -27,6 +27,7 @@ type problem struct {
 
 	learned        solver.Prior
 	admitted, sums []float32 // S of the items that are learned from, and the sums of their rows by it
+	mean           []float32 // of a prototype that learns
 
 	everyone, own *exampleSet // the labels topic
 	called        *followedLabels

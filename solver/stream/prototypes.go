@@ -29,9 +29,10 @@ type prototypes struct {
 // prototype is stored in terms of rows before the embedding's mean mu is subtracted: labels move mu, and a
 // prototype relative to an earlier mu would not fit the classes of later ones.
 type prototype struct {
-	mean    []float32 // of rows times 1/|row - mu|; nil before the first admitted item
-	inverse float32   // the mean of those factors: m' = mean - inverse mu
-	mass    float64   // n'
+	mean    []int16 // of rows times 1/|row - mu|: vector.ShortRow; nil before the first admitted item
+	scale   float32
+	inverse float32 // the mean of those factors: m' = mean - inverse mu
+	mass    float64 // n'
 }
 
 func (p *prototypes) mass(class string) float64 {
@@ -121,16 +122,20 @@ func (p *prototypes) learn(e *episode, weights []float32) {
 		}
 		was := p.entry(name)
 		if was.mean == nil {
-			was.mean = make([]float32, d)
+			was.mean = make([]int16, d)
 		}
+		mean := vector.Resize(e.problem.mean, d)
+		e.problem.mean = mean
+		vector.LongRow(mean, was.mean, was.scale)
 		var inverse float32
 		for i := range e.items {
 			inverse += weights[i*k+c] * e.solved.Inverse[i]
 		}
 		before, now := float32(was.mass/(was.mass+mass)), float32(1/(was.mass+mass))
-		kernel.Scale(before, was.mean)
-		kernel.Axpy(now, sums[c*d:c*d+d], was.mean)
-		kernel.Axpy(now*inverse, e.solved.Mean, was.mean)
+		kernel.Scale(before, mean)
+		kernel.Axpy(now, sums[c*d:c*d+d], mean)
+		kernel.Axpy(now*inverse, e.solved.Mean, mean)
+		was.scale = vector.ShortRow(was.mean, mean)
 		was.inverse = before*was.inverse + now*inverse
 		was.mass = min(float64(e.stream.settings.Examples), was.mass+mass)
 	}
@@ -177,7 +182,7 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 			prior.Means, prior.Weights = vector.Zeroed(prior.Means, p.K*p.D), vector.Zeroed(prior.Weights, p.K)
 			prior.Inverse = vector.Zeroed(prior.Inverse, p.K)
 		}
-		copy(prior.Means[c*p.D:], learned.mean)
+		vector.LongRow(prior.Means[c*p.D:], learned.mean, learned.scale)
 		prior.Inverse[c] = learned.inverse
 		labelled := s.settings.Solver.WS * p.labelCounts[c]
 		prior.Weights[c] = float32(min(learned.mass, labelled, s.proportions.counts[name]))
@@ -217,7 +222,15 @@ func (p *prototypes) fields(f *fields) {
 			k = &prototype{}
 		}
 		number(f, fieldMass, &k.mass)
-		slice(f, fieldRawMean, &k.mean, f.dimension)
+		slice(f, fieldShorts, &k.mean, f.dimension)
+		number(f, fieldScales, &k.scale)
+		if _, older := f.last(fieldRawMean); older { // 32 bits a number
+			var mean []float32
+			if slice(f, fieldRawMean, &mean, f.dimension); f.err == nil {
+				k.mean = make([]int16, len(mean))
+				k.scale = vector.ShortRow(k.mean, mean)
+			}
+		}
 		number(f, fieldInverse, &k.inverse)
 		if f.check(k.mass >= 0, "mass"); k.mean != nil && !f.writes {
 			*p.entry(f.name) = *k

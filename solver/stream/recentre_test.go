@@ -55,7 +55,8 @@ func TestWhatIsLearnedFollowsTheMean(t *testing.T) {
 		if learned == nil {
 			continue
 		}
-		about := append([]float32{}, learned.mean...)
+		about := make([]float32, len(learned.mean))
+		vector.LongRow(about, learned.mean, learned.scale)
 		kernel.Axpy(-learned.inverse, k.mean, about)
 		vector.Unit(about, about)
 		if cosine := kernel.Dot(about, prepared(centre)); cosine < .97 {

@@ -94,6 +94,7 @@ const (
 	fieldProducts
 	fieldProductScales
 	fieldAbout
+	fieldShorts
 )
 
 // head holds the fields of the head that Restore checks.
