@@ -314,7 +314,9 @@ func (m *interpreter) stepVector(name string, o []operand, last operand) {
 		})
 	case "VPACKSSDW":
 		quarters(func(a, b [4]uint32) [4]uint32 {
-			return [4]uint32{saturated(a[0], a[1]), saturated(a[2], a[3]), saturated(b[0], b[1]), saturated(b[2], b[3])}
+			return [4]uint32{
+				saturated(a[0], a[1]), saturated(a[2], a[3]), saturated(b[0], b[1]), saturated(b[2], b[3]),
+			}
 		})
 	case "VPMOVSDW":
 		for i := 0; i < o[0].lanes; i += 2 {

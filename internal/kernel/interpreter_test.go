@@ -196,7 +196,8 @@ func (m *interpreter) pin(slices ...any) {
 			}
 		case []int16:
 			if len(s) > 0 {
-				m.segments = append(m.segments, segment{address(&s[0]), unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), 2*len(s))})
+				bytes := unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), 2*len(s))
+				m.segments = append(m.segments, segment{address(&s[0]), bytes})
 			}
 		case []int32:
 			if len(s) > 0 {

@@ -1,6 +1,6 @@
 // Package kernel holds the vector operations: inner products one at a time and in tiles, axpy, exponentials,
-// softmax, and the scans that select small distances. The portable Go version of each is the specification;
-// faster ones must agree with it.
+// softmax, numbers of 16 bits, and the scans that select small distances. The portable Go version of each is
+// the specification; faster ones must agree with it.
 //
 // Every operation is a function of its arguments alone: neither the alignment of a slice, nor the number of
 // cores, nor the position of a row among the others changes a bit of the results of Products, Gram and
@@ -233,8 +233,8 @@ func Widen(out []float32, codes []int16, scale float32) {
 	portableWiden(out[whole:], codes[whole:], scale)
 }
 
-// Narrow fills codes with the whole numbers nearest to x times by, which fit into 16 bits. codes is at least as
-// long as x.
+// Narrow fills codes with the whole numbers nearest to x times by, which fit into 16 bits. codes is at least
+// as long as x.
 func Narrow(codes []int16, x []float32, by float32) {
 	codes = codes[:len(x)]
 	whole := len(x) &^ (Groups - 1)

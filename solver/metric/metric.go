@@ -19,7 +19,8 @@ type Metric struct {
 	Scales  []float32 // those that shrink, up to 1, before those that grow
 }
 
-// Of returns the metric of orthonormal rows of dimension d and their scales, about a centre that no mean moves.
+// Of returns the metric of orthonormal rows of dimension d and their scales, about a centre that no mean
+// moves.
 func Of(centre, vectors, scales []float32) *Metric {
 	return &Metric{Centre: centre, Units: vector.Shorts(nil, vectors, 1), Scales: scales}
 }

@@ -35,8 +35,8 @@ type Material struct {
 	Shrink  float64
 }
 
-// Metric returns the metric of the material, and Points with its directions; nil if the material does not
-// determine one.
+// Metric returns the metric of the material, and Points about it; nil if the material does not determine one.
+// Points come back without residuals if labelled items are enough.
 func (f *Material) Metric() (*Metric, *Sketch, error) {
 	seen, points := f.Seen, f.Points
 	d := len(seen.Sum)

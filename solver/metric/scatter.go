@@ -203,7 +203,7 @@ func ofPairs(values []float64, vectors []float32, trace, freedom, shrink float64
 ) *Metric {
 	d := len(sum)
 	t := trace / freedom / float64(d)
-	centre, scales := make([]float32, d), make([]float32, 0, len(values)) // streams keep them: no more memory than needed
+	centre, scales := make([]float32, d), make([]float32, 0, len(values)) // streams keep both
 	for i, v := range sum {
 		centre[i] = float32(v / count)
 	}

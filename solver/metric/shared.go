@@ -77,8 +77,9 @@ func (m *Shared) Points(feed Feed, own *Sketch) *Sketch {
 	return own
 }
 
-// Publish makes a stream's new metric the one with which new streams start. It was made of points, and next is
-// these with its directions: the residuals go on from there, unless other streams have added to them.
+// Publish makes a stream's new metric the one with which new streams start. It was made of points, and next
+// is these about it: the residuals go on from there, unless other streams have added to them, or the stream
+// had labels enough.
 func (m *Shared) Publish(feed Feed, metric *Metric, points, next *Sketch) {
 	if m == nil || metric == nil {
 		return
@@ -86,7 +87,7 @@ func (m *Shared) Publish(feed Feed, metric *Metric, points, next *Sketch) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if f := m.feeds[feed]; f != nil {
-		if f.latest = metric; f.points == points {
+		if f.latest = metric; f.points == points && next.Metric == metric {
 			f.points = next
 		}
 	}

@@ -15,7 +15,7 @@ func TestSharedIsBounded(t *testing.T) {
 	for i := range 3 * sharedFeeds {
 		for _, feed := range []Feed{ours, {fmt.Sprint("invented ", i), 4}} {
 			shared.Add(feed, of, 2)
-			shared.Publish(feed, &Metric{}, nil, nil)
+			shared.Publish(feed, &Metric{}, nil, &Sketch{})
 		}
 	}
 	if n := len(shared.feeds); n > sharedFeeds || shared.Latest(ours) == nil {

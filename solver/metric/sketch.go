@@ -15,10 +15,10 @@ import (
 
 // Sketch is what a stream keeps of its past between episodes to make the next metric: the mean of all z, and
 // the scatter C of their residuals, the sum of r r'. While they are few it keeps the residuals themselves.
-// Later it keeps the products of C with a few directions D, one a row: those of the last metric, those in which
-// residuals spread most beside it, and a few random ones, which notice new directions. (C D')(D C D')^-1 (D C)
-// is close to C (Nyström), in a fraction of its memory, and an episode is added by two thin products. It is
-// immutable; nil has seen nothing.
+// Later it keeps the products of C with a few directions D, one a row: those of the last metric, those in
+// which residuals spread most beside it, and a few random ones, which notice new directions. Then
+// (C D')(D C D')^-1 (D C) is close to C (Nyström), in a fraction of its memory, and an episode is added by
+// two thin products. It is immutable; nil has seen nothing.
 type Sketch struct {
 	Count   float64
 	Sum     []float64 // of rows times 1/|row - mu|, before mu is subtracted: mu moves with the labels
@@ -62,7 +62,8 @@ const randomOnes = 4
 // fewer lose what lies beside the metric; NOTES tells how much.
 func directions(rank, d int) int { return min(max(2*rank, d/8), d) }
 
-// mostRows returns how many residuals a sketch keeps before it has products. So many take a little less memory.
+// mostRows returns how many residuals a sketch keeps before it has products. So many take a little less
+// memory than these.
 func mostRows(rank, d int) int { return 4 * directions(rank, d) }
 
 // Rows are the rows of a solved episode in z-space, with mu, 1/|row - mu| of each, and their S of K classes.
@@ -99,12 +100,14 @@ func (r *Sketch) With(of Rows, rank int) *Sketch {
 		next.Count = most
 	}
 	if rank == 0 {
-		next = Sketch{Count: next.Count, Sum: next.Sum, Inverse: next.Inverse}
-		return &next
+		return next.bare()
 	}
 	next.add(of, rank)
 	return &next
 }
+
+// bare returns r without residuals.
+func (r *Sketch) bare() *Sketch { return &Sketch{Count: r.Count, Sum: r.Sum, Inverse: r.Inverse} }
 
 // add adds the residuals of an episode.
 func (r *Sketch) add(of Rows, rank int) {
@@ -211,7 +214,8 @@ func (r *Sketch) rows(w *workspace) {
 		for i := range m {
 			w.factor[i*m+i] += raised
 		}
-		if upper, ok := lapack64.Potrf(blas64.Symmetric{Uplo: blas.Upper, N: m, Stride: m, Data: w.factor}); ok {
+		product := blas64.Symmetric{Uplo: blas.Upper, N: m, Stride: m, Data: w.factor}
+		if upper, ok := lapack64.Potrf(product); ok {
 			if !lapack64.Trtri(upper) {
 				return
 			}
@@ -232,10 +236,11 @@ func (r *Sketch) rows(w *workspace) {
 // leastShare is what is added at first to each value of a diagonal, as a share of their mean.
 const leastShare = 1e-5
 
-// about returns r with the directions of a metric, and those beside it, given the rows of r.
+// about returns r with the directions of a metric, and those beside it, given the rows of r; without
+// residuals if the metric was made of no rows.
 func (r *Sketch) about(w *workspace, m *Metric, rows []float32, rank int) *Sketch {
 	if len(rows) == 0 {
-		return r
+		return r.bare()
 	}
 	next := *r
 	next.Metric = m
@@ -259,7 +264,8 @@ func (r *Sketch) aim(w *workspace, rows []float32, rank int) {
 	if beside := len(r.Directions); beside > 0 {
 		w.some, w.left = vector.Resize(w.some, 2*beside), append(w.left[:0], rows...)
 		if known > 0 {
-			none := Map{Vectors: vector.Resize(w.directions, known*d), Centre: w.some[:d], Scales: make([]float32, known)}
+			none := Map{Centre: w.some[:d], Scales: make([]float32, known)} // of which only the size counts
+			none.Vectors = vector.Resize(w.directions, known*d)
 			vector.Longs(none.Vectors, r.Metric.Units, 1)
 			w.along = vector.Resize(w.along, len(rows)/d*known)
 			none.Shrink(w.left, w.along)
@@ -299,6 +305,6 @@ type workspace struct {
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
-// WorkspaceBytes returns the memory that learning from an episode takes, beside what a stream keeps: rows, twice,
-// and the directions that are chosen for them, with their products.
+// WorkspaceBytes returns the memory that learning from an episode takes, beside what a stream keeps: rows,
+// twice, and the directions that are chosen for them, with their products.
 func WorkspaceBytes(rank, d int) int { return 4 * (2*mostRows(rank, d) + 4*directions(rank, d)) * d }

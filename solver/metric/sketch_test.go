@@ -219,6 +219,36 @@ func TestSketchIsImmutable(t *testing.T) {
 	}
 }
 
+// A sketch never stays about a metric that is no longer in force: that of enough labelled items leaves no
+// residuals, except those that streams share.
+func TestNoResidualsAboutAnotherMetric(t *testing.T) {
+	const d, rank = 40, 4
+	random := rand.New(rand.NewPCG(1, 2))
+	axes := turned(random, d)
+	shared, feed := NewShared(), Feed{"x", d}
+	for range 3 {
+		shared.Add(feed, spreading(random, axes, 30, d, d), rank)
+	}
+	from := Material{Variety: 1, Rank: rank, Shrink: .85, Classes: 1}
+	from.Seen, from.Points = shared.Points(feed, nil), shared.Points(feed, nil)
+	for _, labelled := range []int{2, 38} {
+		from.Z, from.Labels = spreading(random, axes, labelled, d, d).Z, make([]int32, labelled)
+		m, next, err := from.Metric()
+		if err != nil || m == nil {
+			t.Fatal(m, err)
+		}
+		if few := labelled < 10; (next.Metric == m) != few || (len(next.Scales) > 0) != few {
+			t.Errorf("%d labelled items: %d rows", labelled, len(next.Scales))
+		}
+		before := shared.Points(feed, nil)
+		shared.Publish(feed, m, from.Points, next)
+		p := shared.Points(feed, nil)
+		if len(p.Scales) == 0 || (p != before) != (labelled < 10) || shared.Latest(feed) != m {
+			t.Errorf("%d labelled items: %d shared rows", labelled, len(p.Scales))
+		}
+	}
+}
+
 // Ten thousand streams each keep a metric, so neither that nor its material holds more memory than its values
 // need: first the rows, in four bits a number, later products.
 func TestAMetricHoldsItsValuesOnly(t *testing.T) {

@@ -113,7 +113,9 @@ func sketchFields(f *fields, r *metric.Sketch, current *metric.Metric) {
 		f.check(current != nil, "scatter about no metric")
 		r.Metric = current
 	}
-	text(f, fieldHalfBytes, &r.Rows)
+	if !f.writes || len(r.Rows) > 0 {
+		text(f, fieldHalfBytes, &r.Rows)
+	}
 	slice(f, fieldDirections, &r.Directions, -1)
 	slice(f, fieldProducts, &r.Products, -1)
 	f.check(r.Freedom >= 0 && r.Trace >= 0 && r.Fits(f.dimension), "scatter")

@@ -103,22 +103,24 @@ func TestOlderResidualsAreCollectedAnew(t *testing.T) {
 func TestSketchesThatDoNotFitAreRefused(t *testing.T) {
 	sum, scales, products := make([]float64, 2), make([]float32, 2), make([]int16, 4)
 	about := &metric.Metric{Units: make([]int16, 2), Scales: make([]float32, 1)}
+	type sketch = metric.Sketch
 	for name, c := range map[string]struct {
-		metric.Sketch
+		sketch
 		current *metric.Metric
 	}{
-		"products":       {metric.Sketch{Sum: sum, Scales: scales, Products: make([]int16, 3)}, nil},
-		"nothing":        {metric.Sketch{Sum: sum, Scales: scales}, nil},
-		"rows":           {metric.Sketch{Sum: sum, Scales: scales, Rows: make([]byte, 3)}, nil},
-		"both":           {metric.Sketch{Sum: sum, Scales: scales, Rows: make([]byte, 34), Products: products}, nil},
-		"directions":     {metric.Sketch{Sum: sum, Scales: scales, Products: products, Directions: make([]int8, 3)}, nil},
-		"too many":       {metric.Sketch{Sum: sum, Scales: scales, Products: products, Directions: make([]int8, 6)}, nil},
-		"and the metric": {metric.Sketch{Sum: sum, Scales: scales, Products: products, Directions: make([]int8, 4), Metric: about}, about},
-		"no metric":      {metric.Sketch{Sum: sum, Scales: scales, Products: products, Metric: about}, nil},
-		"freedom":        {metric.Sketch{Sum: sum, Scales: scales, Products: products, Freedom: -1}, nil},
+		"products":       {sketch{Products: make([]int16, 3)}, nil},
+		"nothing":        {sketch{}, nil},
+		"rows":           {sketch{Rows: make([]byte, 3)}, nil},
+		"both":           {sketch{Rows: make([]byte, 34), Products: products}, nil},
+		"directions":     {sketch{Products: products, Directions: make([]int8, 3)}, nil},
+		"too many":       {sketch{Products: products, Directions: make([]int8, 6)}, nil},
+		"and the metric": {sketch{Products: products, Directions: make([]int8, 4), Metric: about}, about},
+		"no metric":      {sketch{Products: products, Metric: about}, nil},
+		"freedom":        {sketch{Products: products, Freedom: -1}, nil},
 	} {
+		c.Sum, c.Scales = sum, scales
 		written := &fields{kind: "scatter", writes: true, dimension: 2}
-		sketchFields(written, &c.Sketch, about)
+		sketchFields(written, &c.sketch, about)
 		read, err := open(written.sealed())
 		if err != nil {
 			t.Fatal(err)

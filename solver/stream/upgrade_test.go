@@ -6,8 +6,12 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // stateFirst is a stream in the first format: three classes, two shots each, three episodes of twelve items
@@ -89,5 +93,45 @@ func TestShapesOfOlderStates(t *testing.T) {
 		if got.fields(read); read.err != nil || got.usual != want || got.mass != 60 {
 			t.Errorf("older: %t: %+v, %v", old, got, read.err)
 		}
+	}
+}
+
+// A prototype of a state from before had 32 bits a number.
+func TestPrototypesOfOlderStates(t *testing.T) {
+	written := &fields{kind: "class", name: "x", writes: true, dimension: 3}
+	mass, inverse, want := 4., float32(.5), []float32{1, -2, .5}
+	number(written, fieldMass, &mass)
+	slice(written, fieldRawMean, &want, 3)
+	number(written, fieldInverse, &inverse)
+	read := parse(written.b)
+	read.kind, read.name, read.dimension = "class", "x", 3
+	var p prototypes
+	p.fields(read)
+	x := p.of["x"]
+	if read.err != nil || x == nil || x.mass != mass || x.inverse != inverse {
+		t.Fatalf("%+v, %v", x, read.err)
+	}
+	got := make([]float32, 3)
+	vector.LongRow(got, x.mean, x.scale)
+	for i, v := range got {
+		if d := v - want[i]; d > 1e-4 || d < -1e-4 {
+			t.Errorf("%g at %d, not %g", v, i, want[i])
+		}
+	}
+}
+
+// A sketch of a state from before lists the directions of its metric as well.
+func TestSketchesOfOlderStates(t *testing.T) {
+	want := metric.Sketch{
+		Count: 9, Sum: []float64{1, 2, 3}, Inverse: 4, Freedom: 7, Trace: 2, Scales: []float32{1, 2},
+		Directions: []int8{127, 0, 0}, Products: []int16{1, 2, 3, 4, 5, 6},
+	}
+	written := &fields{kind: "scatter", writes: true, dimension: 3}
+	sketchFields(written, &want, nil)
+	read := parse(written.b)
+	read.kind, read.dimension = "scatter", 3
+	m := learnedMetric{current: &metric.Metric{}}
+	if m.fields(read); read.err != nil || !reflect.DeepEqual(*m.seen, want) {
+		t.Errorf("%+v, %v", m.seen, read.err)
 	}
 }
