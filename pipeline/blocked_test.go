@@ -71,12 +71,7 @@ func TestJournalOfAnotherVersion(t *testing.T) {
 	if n, err := admin.DiscardState(t.Context(), client, o.Group, o.State); err != nil || n != len(journals) {
 		t.Fatalf("%d of %d discarded: %v", n, len(journals), err)
 	}
-	got := collect(t, client, o.Out, count(50))
-	for id, answers := range got.answers {
-		if len(answers) != 1 {
-			t.Errorf("%s answered %d times", id, len(answers))
-		}
-	}
+	onceEach(t, collect(t, client, o.Out, count(50)))
 	eventually(t, "ready again", func() bool { return s.metrics.Ready() == "" })
 	stop()
 }

@@ -184,12 +184,7 @@ func TestOffsetPastTheEnd(t *testing.T) {
 	}
 	write(t, client, f.records(in, 1, 10))
 	start(t, client, o)
-	s := collect(t, client, o.Out, count(40))
-	for id, answers := range s.answers {
-		if len(answers) != 1 {
-			t.Errorf("%s is answered %d times", id, len(answers))
-		}
-	}
+	onceEach(t, collect(t, client, o.Out, count(40)))
 }
 
 // If a log ends before positions in the state and its topic has the same ID, reading continues at its end, or
@@ -237,11 +232,7 @@ func TestInputEndsEarlier(t *testing.T) {
 			stop()
 			start(t, client, o) // what the next owner finds does not refer to lost records either
 			write(t, client, f.records(in, 1, 10))
-			for id, answers := range collect(t, client, o.Out, count(50)).answers {
-				if len(answers) != 1 {
-					t.Errorf("%s is answered %d times", id, len(answers))
-				}
-			}
+			onceEach(t, collect(t, client, o.Out, count(50)))
 		})
 	}
 }

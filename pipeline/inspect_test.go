@@ -57,10 +57,5 @@ func TestStateShownAndReset(t *testing.T) {
 	start(t, client, o)
 	write(t, client, f.records(in, streams, 100))
 	write(t, client, markers(in, streams))
-	s := collect(t, client, o.Out, count(n+100))
-	for id, answers := range s.answers {
-		if len(answers) != 1 {
-			t.Errorf("%s answered %d times", id, len(answers))
-		}
-	}
+	onceEach(t, collect(t, client, o.Out, count(n+100)))
 }

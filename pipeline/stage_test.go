@@ -225,6 +225,17 @@ func markers(name string, streams int) []record.Out {
 	return list
 }
 
+// onceEach says whether any item was answered more than once, the first that it finds.
+func onceEach(t testing.TB, got *sink) {
+	t.Helper()
+	for id, answers := range got.answers {
+		if len(answers) != 1 {
+			t.Errorf("%s answered %d times", id, len(answers))
+			return
+		}
+	}
+}
+
 func TestEveryItemIsAnswered(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(1)

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -18,7 +17,6 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/producer"
 )
 
 // trickle writes records a few at a time, over approximately the given time.
@@ -223,18 +221,16 @@ func staysFlat(t *testing.T, when string, begin func()) {
 	}
 }
 
-// Stops under load: what a stage answered is not answered again by the next one, as long as it says nothing
-// of a hand-over that took too long for what else the machine does.
+// Stops under load: what a stage answered is not answered again by the next one. A hand-over has time enough
+// for whatever else the machine does.
 func TestStopUnderLoad(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(24)
 	in := brokertest.Topic(t, client, "in", 3, nil)
 	const n, streams = 30_000, 9
-	said := &lines{}
 	o := basics(client, in, f)
 	o.Limits = consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20}
-	o.Log = slog.New(slog.NewTextHandler(said, nil))
-	o.Delivery = &producer.AtLeastOnce{Client: client, Log: o.Log}
+	o.DrainTimeout = 50 * time.Second
 	write(t, client, append(f.records(in, streams, n), markers(in, streams)...))
 	for range 3 {
 		stop := start(t, client, o)
@@ -242,21 +238,7 @@ func TestStopUnderLoad(t *testing.T) {
 		stop()
 	}
 	start(t, client, o)
-	got := collect(t, client, o.Out, count(n))
-	if said.count("partition not handed over in full") > 0 {
-		t.Log("the machine was too busy for a hand-over: doubles are allowed")
-		return
-	}
-	onceEach(t, got)
-}
-
-func onceEach(t *testing.T, got *sink) {
-	t.Helper()
-	for id, answers := range got.answers {
-		if len(answers) != 1 {
-			t.Fatalf("%s answered %d times", id, len(answers))
-		}
-	}
+	onceEach(t, collect(t, client, o.Out, count(n)))
 }
 
 // A stop while the first offset of an ownership is still on its way, when answers are written already: it

@@ -189,22 +189,25 @@ func (m *interpreter) parse(text string) (operand, error) {
 func (m *interpreter) pin(slices ...any) {
 	m.segments = m.segments[:m.constant]
 	for _, s := range slices {
+		var bytes []byte
 		switch s := s.(type) {
 		case []float32:
-			if len(s) > 0 {
-				m.segments = append(m.segments, segment{address(&s[0]), unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), 4*len(s))})
-			}
+			bytes = bytesOf(s)
 		case []int16:
-			if len(s) > 0 {
-				bytes := unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), 2*len(s))
-				m.segments = append(m.segments, segment{address(&s[0]), bytes})
-			}
+			bytes = bytesOf(s)
 		case []int32:
-			if len(s) > 0 {
-				m.segments = append(m.segments, segment{address(&s[0]), unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), 4*len(s))})
-			}
+			bytes = bytesOf(s)
+		}
+		if len(bytes) > 0 {
+			m.segments = append(m.segments, segment{address(&bytes[0]), bytes})
 		}
 	}
+}
+
+// bytesOf returns the memory of a slice.
+func bytesOf[T any](s []T) []byte {
+	var one T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(one)))
 }
 
 func address[T any](p *T) uint64 { return uint64(uintptr(unsafe.Pointer(p))) }
