@@ -171,7 +171,7 @@ func (r *Sketch) decode(w *workspace, m int) {
 		at = len(r.Metric.Units)
 		vector.Longs(w.directions, r.Metric.Units, 1)
 	}
-	vector.FromBytes(w.directions[at:], r.Directions, 1)
+	vector.FromBytes(w.directions[at:], r.Directions)
 	vector.Noise(w.directions[at+len(r.Directions):])
 	for ; at < len(w.directions); at += d {
 		vector.Unit(w.directions[at:at+d], w.directions[at:at+d])
