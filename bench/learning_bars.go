@@ -263,12 +263,13 @@ func (l *learning) cost(ctx context.Context) error {
 	return nil
 }
 
-// rejections rejects 3 % of a stream's wrong answers, each from the episode after its own.
+// rejections rejects 3 % of a stream's wrong answers, each from the episode after its own. A seed has few,
+// so that four times as many are drawn.
 func (l *learning) rejections(ctx context.Context, set *evaluate.Set, table *barTable) error {
 	run := evaluate.Stream{Protocol: streamOrder(set), Settings: l.settings}
 	run.Protocol.Shots = 5
 	var all evaluate.RejectionResult
-	for seed := range l.seeds {
+	for seed := range 4 * l.seeds {
 		r, err := run.RunRejections(ctx, set, uint64(seed+1), .03)
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // section measures one thing and writes the results to the given bench.
@@ -119,8 +120,8 @@ func machine() string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s, %d cores, %s/%s, %s", model, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH,
-		runtime.Version())
+	return fmt.Sprintf("%s, %d cores, %s, %s/%s, %s",
+		model, runtime.NumCPU(), kernel.Name(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
 // benchFolder returns the folder of this program's source. The program runs from the tree's root or
