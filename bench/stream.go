@@ -119,9 +119,9 @@ func benchStream(ctx context.Context, b *bench) error {
 		percent(evaluate.Median(spent[1])/evaluate.Median(spentNew)))
 	b.Text("At half that load (%.0f records/s, fed while it is read), from an episode's close to the "+
 		"acknowledgement of its results in the last two fifths: p99 %.1f ms, p99.9 %.1f ms; p99 of a "+
-		"passthrough's record from read to acknowledgement %.1f ms; bar 2 ms + 3 x that = %.1f ms. In the "+
+		"passthrough's record from read to acknowledgement %.1f ms; bar 2 ms + 2 x that = %.1f ms. In the "+
 		"first third, while all streams are new at once, p99 %.1f ms.",
-		half, 1e3*w.settled, 1e3*w.longest, 1e3*w.passing, 2+3e3*w.passing, 1e3*w.new)
+		half, 1e3*w.settled, 1e3*w.longest, 1e3*w.passing, 2+2e3*w.passing, 1e3*w.new)
 	b.Text("In transactions, at half of what it does then (%.0f records/s): p99 %.1f ms, p99.9 %.1f ms; p99 of "+
 		"a passthrough in transactions %.1f ms; bar the commit interval of 100 ms + 3 x that = %.1f ms; in the "+
 		"first third p99 %.1f ms. Exactly once does %s of at least once. Each p99 is the median of the rounds, "+
