@@ -60,7 +60,7 @@ const randomOnes = 4
 
 // directions returns how many directions a sketch has for metrics of a rank. More cost memory, and
 // fewer lose what lies beside the metric; NOTES tells how much.
-func directions(rank, d int) int { return min(max(2*rank, d/8), d) }
+func directions(rank, d int) int { return min(2*rank, d) }
 
 // mostRows returns how many residuals a sketch keeps before it has products. So many take a little less
 // memory than these.
