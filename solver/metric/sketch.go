@@ -58,9 +58,10 @@ const freedomKept = 8
 // Of the directions randomOnes are random.
 const randomOnes = 4
 
-// directions returns how many directions a sketch has for metrics of a rank. More cost memory, and
-// fewer lose what lies beside the metric; NOTES tells how much.
-func directions(rank, d int) int { return min(2*rank, d) }
+// directions returns how many directions a sketch has for metrics of a rank: twice as many, and of a small
+// rank as many as an eighth of the dimension, up to 64. More cost memory, and fewer lose what lies beside the
+// metric; NOTES tells how much.
+func directions(rank, d int) int { return min(max(2*rank, min(d/8, 64)), d) }
 
 // mostRows returns how many residuals a sketch keeps before it has products. So many take a little less
 // memory than these.
