@@ -19,11 +19,17 @@ type besides struct {
 
 	nearest []float32 // n: squared distance to the nearest of them in u-space
 	limits  []float32 // n: the last of an item's listed distances; -Inf for a labelled item
-	plain   []float32 // k x n: squared distance to the nearest of each class in z-space
+	plain   []float32 // n x k: squared distance to the nearest of each class in z-space
 	signed  []float32 // n x directions: signed products with them, see compare
 	centre  []float32 // n: product with the metric's centre
 	delta   []float32 // sets x n: product with a set's delta
 	back    []float32 // n: 2 / by; turns by (z - centre) into 2 (z - centre)
+	lengths []float32 // n: squared lengths in u-space, the same bits in both engines
+
+	near  *nearLists // where the nearest labelled rows of items are listed; nil: nowhere
+	now   int        // first of the earlier items whose distances are remembered; n: none
+	asked []int32    // items to compare
+	next  remembered // by the next problem
 
 	twists        bool      // Prepared.along is not kept
 	twisted       []float32 // n x d: v with the metric applied twice, and its products as above
@@ -145,7 +151,7 @@ func (e *episode) assessDistances(r *Result) {
 		nearest := max(0, b.nearest[p])
 		for _, q := range e.assessment.supports {
 			nearest = min(nearest, e.space.squaredDistance(p, int(q)))
-			at := int(e.label[q])*e.n + p
+			at := p*e.k + int(e.label[q])
 			z, d := e.z, e.d
 			b.plain[at] = min(b.plain[at], kernel.SquaredDistance(z[p*d:(p+1)*d], z[int(q)*d:(int(q)+1)*d]))
 		}
@@ -162,15 +168,15 @@ func (r *Result) Distances(out []float32, except int32) {
 	if except >= 0 {
 		skip = r.number[except]
 	}
-	n := len(r.labelled)
+	k := len(r.class)
 	for p := range out {
 		if out[p] = 0; r.labelled[p] >= 0 {
 			continue
 		}
 		nearest := float32(math.Inf(1))
-		for c := range r.class {
+		for c, square := range r.plain[p*k : (p+1)*k] {
 			if int32(c) != skip {
-				nearest = min(nearest, r.plain[c*n+p])
+				nearest = min(nearest, square)
 			}
 		}
 		out[p] = float32(math.Sqrt(float64(min(4, max(0, nearest)))))

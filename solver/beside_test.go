@@ -280,3 +280,47 @@ func assessed(r *Result, err error) (*Result, error) {
 	}
 	return r, err
 }
+
+// Distances are those to the nearest labelled row, and to the nearest of another class.
+func TestDistancesToLabelledRows(t *testing.T) {
+	settings, err := DefaultPreset.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	solve, err := New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(20) {
+		p := drawn(seed)
+		p.Embedding, p.Prior = nil, nil
+		for i := range p.Labels[1:] {
+			p.Labels[1+i] = -1
+		}
+		r, err := assessed(solve.Solve(context.Background(), p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, classes := r.Labelled()
+		z, classes = append(z, r.Z[:p.D]...), append(classes, p.Labels[0])
+		others := make([]float32, p.N)
+		r.Distances(others, p.Labels[0])
+		for i := 1; i < p.N; i++ {
+			nearest, other := math.Inf(1), 4.
+			for j, c := range classes {
+				squared := 0.
+				for k, v := range z[j*p.D : (j+1)*p.D] {
+					squared += math.Pow(float64(v-r.Z[i*p.D+k]), 2)
+				}
+				if nearest = min(nearest, squared); c != p.Labels[0] {
+					other = min(other, squared)
+				}
+			}
+			for _, x := range [...][2]float64{{nearest, float64(r.Distance[i])}, {other, float64(others[i])}} {
+				if math.Abs(x[0]-x[1]*x[1]) > 1e-4 {
+					t.Fatalf("seed %d, row %d: a squared distance of %g, not %g", seed, i, x[1]*x[1], x[0])
+				}
+			}
+		}
+	}
+}

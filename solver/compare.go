@@ -14,7 +14,7 @@ const anchorTile = 256
 // class in z-space, and adds those that are nearer than the last of an item's list to that list; lists may be
 // nil. An inner product in u-space is the inner product by (z - centre), plus the signed product of both
 // rows' products with the metric's directions after scaleAlong.
-func (e *episode) compare(lists *nearLists) {
+func (e *episode) compare(p *Problem, lists *nearLists) {
 	b, l, n, d := &e.beside, e.beside.prepared, e.n, e.d
 	b.nearest, b.plain = vector.Resize(b.nearest, n), b.plain[:0]
 	infinite(b.nearest)
@@ -30,9 +30,14 @@ func (e *episode) compare(lists *nearLists) {
 		}
 	}
 	b.centre, b.back = vector.Zeroed(b.centre, n), vector.Zeroed(b.back, n)
+	b.lengths = append(b.lengths[:0], e.square[:n]...)
 	for i, by := range e.by[:n] {
-		if by > 0 {
-			b.back[i] = 2 / by
+		if by == 0 {
+			b.lengths[i] = 0
+			continue
+		}
+		if b.back[i] = 2 / by; b.metric != nil {
+			b.lengths[i] = 1
 		}
 	}
 	if b.metric != nil {
@@ -54,7 +59,22 @@ func (e *episode) compare(lists *nearLists) {
 	if b.twists = b.metric != nil && len(b.metric.Scales) > 0 && len(l.along) == 0; b.twists {
 		b.twist(e)
 	}
-	e.pool.run((n+tile-1)/tile, func(w *worker, t int) { e.compareItems(w, lists, t*tile) })
+	b.near, b.asked = lists, b.asked[:0]
+	if b.now = n; e.remembers(p, lists) {
+		b.now -= p.Earlier
+	}
+	for i := range b.now {
+		b.asked = append(b.asked, int32(i))
+	}
+	if b.now < n {
+		e.recall()
+	}
+	e.pool.run((len(b.asked)+tile-1)/tile, func(w *worker, block int) {
+		e.compareItems(w, b.asked[block*tile:min((block+1)*tile, len(b.asked))])
+	})
+	if b.now < n {
+		e.remember()
+	}
 }
 
 func infinite(x []float32) {
@@ -63,13 +83,20 @@ func infinite(x []float32) {
 	}
 }
 
-// compareItems compares a tile of items with all labelled rows.
-func (e *episode) compareItems(w *worker, lists *nearLists, lo int) {
-	l := e.beside.prepared
-	count, first := min(tile, e.n-lo), 0
+// compareItems compares some items, at most a tile, with all labelled rows.
+func (e *episode) compareItems(w *worker, items []int32) {
+	b, l, first := &e.beside, e.beside.prepared, 0
 	w.products, w.moved = vector.Resize(w.products, tile*anchorTile), vector.Resize(w.moved, tile*anchorTile)
-	w.near = vector.Resize(w.near, tile)
-	for s, set := range e.beside.list {
+	w.anchors, w.ones = vector.Resize(w.anchors, anchorTile), vector.Resize(w.ones, anchorTile)
+	w.near = vector.Resize(w.near, anchorTile)
+	var turned []float32 // their products with labelled rows, or with along of these, are the metric's part
+	if b.twists {
+		turned = gathered(&w.gathered[1], b.twisted, e.d, items)
+	} else if len(l.along) > 0 {
+		turned = gathered(&w.gathered[1], b.signed, len(l.along)/len(l.label), items)
+	}
+	v := gathered(&w.gathered[0], e.v, e.d, items)
+	for s, set := range b.list {
 		label := l.label[first : first+set.Len()]
 		for from := 0; from < len(label); {
 			if label[from] < 0 { // in large sets the rows of a class are adjacent
@@ -80,11 +107,24 @@ func (e *episode) compareItems(w *worker, lists *nearLists, lo int) {
 			for to < min(from+anchorTile, len(label)) && label[to] >= 0 {
 				to++
 			}
-			e.compareTile(w, lists, s, lo, count, first, from, to-from)
+			e.compareTile(w, items, v, turned, s, first, from, to-from)
 			from = to
 		}
 		first += set.Len()
 	}
+}
+
+// gathered returns the listed rows one after the other, in memory of its own if need be.
+func gathered(memory *[]float32, rows []float32, d int, listed []int32) []float32 {
+	first, n := int(listed[0]), len(listed)
+	if int(listed[n-1])-first == n-1 {
+		return rows[first*d : (first+n)*d]
+	}
+	*memory = (*memory)[:0]
+	for _, i := range listed {
+		*memory = append(*memory, rows[int(i)*d:int(i+1)*d]...)
+	}
+	return *memory
 }
 
 // twist fills twisted, whose products with plain rows are products in u-space: v + V'
@@ -107,54 +147,63 @@ func (b *besides) twist(e *episode) {
 	}
 }
 
-// compareTile compares items lo to lo+count-1 with rows from to from+rows-1 of set s. first is the number of
-// the set's first row among the rows of all sets.
-func (e *episode) compareTile(w *worker, lists *nearLists, s, lo, count, first, from, rows int) {
+// anchor is a labelled row that items are compared with. See Prepared.
+type anchor struct {
+	inverse, by, square float32
+	class               int32
+}
+
+// compareTile compares items, whose v and whose rows for the products in u-space are given, with rows from to
+// from+count-1 of set s. first is the number of the set's first row among the rows of all sets.
+func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, first, from, count int) {
 	b, l, d, n := &e.beside, e.beside.prepared, e.d, e.n
-	at, items := first+from, s*n+lo
-	anchors := b.list[s].rows[from*d : (from+rows)*d]
-	plain, moved := w.products[:count*rows], w.moved[:count*rows] // count values for each labelled row
-	kernel.Products(plain, anchors, e.v[lo*d:(lo+count)*d], rows, count, d)
+	at := first + from
+	rows := b.list[s].rows[from*d : (from+count)*d]
+	products, moved := w.products[:len(items)*count], w.moved[:len(items)*count]
+	kernel.Products(products, v, rows, len(items), count, d)
 	if r := len(l.along) / len(l.label); b.twists {
-		kernel.Products(moved, anchors, b.twisted[lo*d:(lo+count)*d], rows, count, d)
+		kernel.Products(moved, turned, rows, len(items), count, d)
 	} else if r > 0 {
-		kernel.Products(moved, l.along[at*r:(at+rows)*r], b.signed[lo*r:(lo+count)*r], rows, count, r)
+		kernel.Products(moved, turned, l.along[at*r:(at+count)*r], len(items), count, r)
 	} else {
 		clear(moved)
 	}
-	limits, lengths := b.limits[lo:lo+count], e.square[lo:lo+count]
-	nearest, own := b.nearest[lo:lo+count], e.own[lo:lo+count]
-	centre, delta, back := b.centre[lo:lo+count], b.delta[items:items+count], b.back[lo:lo+count]
-	for j := range rows {
-		products, dots := plain[j*count:j*count+count], moved[j*count:j*count+count]
-		inverse, by, one := l.inverse[at+j], l.by[at+j], float32(1)
-		if by == 0 {
-			one = 0
+	anchors, ones := w.anchors[:count], w.ones[:count]
+	for j := range anchors {
+		anchors[j] = anchor{l.inverse[at+j], l.by[at+j], l.square[at+j], e.number[l.label[at+j]]}
+		if ones[j] = 1; l.by[at+j] == 0 {
+			ones[j] = 0
 		}
-		for i, v := range products {
-			products[i] = (v-delta[i])*inverse - centre[i]
-		}
+	}
+	for i, item := range items {
+		plain, dots := products[i*count:(i+1)*count], moved[i*count:(i+1)*count]
+		centre, delta, back, square := b.centre[item], b.delta[s*n+int(item)], b.back[item], e.square[item]
 		if b.twists {
-			for i, v := range dots {
-				dots[i] = ((v-b.twistedDelta[items+i])*inverse - b.twistedCentre[lo+i]) * by
+			centre, delta := b.twistedCentre[item], b.twistedDelta[s*n+int(item)]
+			for j, v := range dots {
+				dots[j] = ((v-delta)*anchors[j].inverse - centre) * anchors[j].by
 			}
-		} else {
-			kernel.Axpy(by, products, dots)
 		}
-		class := int(e.number[l.label[at+j]]) * n
-		plainest, square := b.plain[class+lo:class+lo+count], l.square[at+j]
-		for i, v := range products {
-			lower(&plainest[i], lengths[i]+square-back[i]*v)
+		nearest, least, own := b.plain[int(item)*e.k:int(item+1)*e.k], b.nearest[item], b.lengths[item]
+		for j := range anchors {
+			a := &anchors[j]
+			v := (plain[j]-delta)*a.inverse - centre
+			lower(&nearest[a.class], square+a.square-back*v)
+			if !b.twists {
+				dots[j] += a.by * v
+			}
+			lower(&least, own+ones[j]-2*dots[j])
 		}
-		for i, v := range dots {
-			lower(&nearest[i], own[i]+one-2*v)
-		}
-		if lists == nil {
+		if b.nearest[item] = least; b.near == nil {
 			continue
 		}
-		near := kernel.BelowEach(w.near[:count], one, dots, limits)
-		for _, i := range w.near[:near] {
-			limits[i] = lists.insert(lo+int(i), int32(n+at+j), one-2*dots[i])
+		list, row, number := b.near, int(item), n
+		if row >= b.now {
+			list, row, number = &b.next.lists, row-b.now, 0
+		}
+		near := kernel.Below(w.near, ones, dots, b.limits[item])
+		for _, j := range w.near[:near] {
+			b.limits[item] = list.insert(row, int32(number+at)+j, ones[j]-2*dots[j])
 		}
 	}
 }

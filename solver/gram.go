@@ -12,20 +12,37 @@ import (
 const mostGram = 2048
 
 // gramSpace represents prototypes by weights of rows. Everything is in the span of the points, the anchors
-// and the prior prototypes, so one Gram matrix gives the neighbours and every distance to every prototype for
-// the whole solve. It is the engine for small episodes of high dimension.
+// and the prior prototypes, so their inner products give the neighbours and every distance to every prototype
+// for the whole solve. It is the engine for small episodes of high dimension.
+//
+// The first m rows have weights of their own: the items, and all rows where labelled ones are apart. Of the
+// other rows, which a prototype always counts alike, it needs their products with these and the length of each
+// class's sum.
 type gramSpace struct {
-	e       *episode
-	g       []float32 // rows x rows: inner products in u-space
-	signed  []float32 // directions x rows: along, negated where the metric shrinks
-	fixed   []float32 // k x rows: products of the weighted sum of labelled rows and prior with every row
-	product []float32 // k x rows: products of the prototypes with every row
-	next    []float32 // k x rows
-	weights []float32 // rows x k: weights of the prototypes, before factor
-	pending []float32 // rows x k
-	held    []float32 // rows x k
-	factor  []float32 // k: the scale of a prototype
-	metric  *metric.Map
+	e          *episode
+	m          int
+	g          []float32 // m x m: inner products in u-space
+	others     []float32 // other rows x m: their inner products
+	signed     []float32 // directions x m: along, negated where the metric shrinks
+	along      []float32 // directions x rows of the part that is multiplied
+	held       []heldRows
+	fixed      []float32 // k x m: products of the weighted sum of labelled rows and prior with the m rows
+	product    []float32 // k x m: products of the prototypes with the m rows
+	next       []float32 // k x m
+	weights    []float32 // m x k: weights of the prototypes, before factor, of rows that are not fixed
+	pending    []float32 // m x k
+	holds      []float32 // k: 1 if labelled rows and prior count in a prototype, else 0
+	factor     []float32 // k: the scale of a prototype
+	heldDots   []float64 // k: products of the prototypes with the weighted sums of their classes
+	heldLength []float64 // k: squared length of the weighted sum
+	metric     *metric.Map
+}
+
+// heldRows are the other rows of a class: the mean of its labelled rows beside the episode, and its prior.
+// -1: none.
+type heldRows struct {
+	mean, prior int32
+	product     float32 // of the two
 }
 
 // can says whether the Gram-space engine supports the problem.
@@ -50,18 +67,20 @@ func (g *gramSpace) can(e *episode, p *Problem) bool {
 	return true
 }
 
-// gramEntry is the cost of one value of a mostly empty Gram matrix, in multiplications.
-const gramEntry = 32
+// columns returns the number of rows that have weights of their own.
+func (g *gramSpace) columns(e *episode) int {
+	if e.apart {
+		return e.rows
+	}
+	return e.n
+}
 
 // cheaper says whether the whole solve, with its graph, takes no more multiplications than in
 // the row-space engine.
 func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
-	rows, n, d, k := float64(e.rows), float64(e.n), float64(e.d), float64(e.k)
+	rows, n, m, d, k := float64(e.rows), float64(e.n), float64(g.columns(e)), float64(e.d), float64(e.k)
 	steps := float64(e.settings.Outer)
-	gram := rows*rows*d/2 + steps*n*rows*k
-	if g.scattered(e) {
-		gram = n*rows*d + steps*n*rows*k + gramEntry*rows*rows
-	}
+	gram := (m/2+rows-m)*m*d + steps*n*m*k
 	direct := steps * 2 * n * d * k
 	if p.Affinity == nil {
 		direct += n * n * d / 2
@@ -69,46 +88,73 @@ func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 	return gram <= direct
 }
 
-// scattered says whether most pairs of rows are labelled rows or priors of different classes, whose products
-// nothing needs.
-func (g *gramSpace) scattered(e *episode) bool { return e.rows > 2*e.n && !e.apart }
+// build fills the inner products in u-space: of v, plus those of along with the sign of s^2 - 1.
+func (g *gramSpace) build(e *episode) {
+	t, m, d := e.rows, g.columns(e), e.d
+	g.e, g.m, g.metric = e, m, e.beside.metric
+	g.g, g.others = vector.Resize(g.g, m*m), vector.Resize(g.others, (t-m)*m)
+	kernel.Gram(g.g, e.v[:m*d], m, d)
+	kernel.Products(g.others, e.v[m*d:t*d], e.v[:m*d], t-m, m, d)
+	if g.metric != nil && len(g.metric.Scales) > 0 {
+		directions, less := len(g.metric.Scales), shrinkingScales(g.metric.Scales)
+		g.alongOf(0, m)
+		g.signed = append(g.signed[:0], g.along...)
+		kernel.Scale(-1, g.signed[:less*m])
+		kernel.Accumulate(g.g, g.signed, g.along, directions, m, m)
+		g.alongOf(m, t)
+		kernel.Accumulate(g.others, g.along, g.signed, directions, t-m, m)
+	}
+	for q := range m {
+		e.own[q] = g.g[q*m+q]
+	}
+	g.findHeld()
+}
 
-// fillScattered fills the Gram matrix of v without these pairs.
-func (g *gramSpace) fillScattered(e *episode) {
-	t, n, d := e.rows, e.n, e.d
-	clear(g.g)
-	kernel.Products(g.g, e.v[:n*d], e.v, n, t, d)
-	for q := n; q < t; q++ {
-		for p := range n {
-			g.g[q*t+p] = g.g[p*t+q]
+// alongOf fills along for rows from to to-1.
+func (g *gramSpace) alongOf(from, to int) {
+	g.along = g.along[:0]
+	for at := 0; at < len(g.e.along); at += g.e.rows {
+		g.along = append(g.along, g.e.along[at+from:at+to]...)
+	}
+}
+
+// findHeld fills held.
+func (g *gramSpace) findHeld() {
+	e := g.e
+	g.held = vector.Resize(g.held, e.k)
+	for c := range g.held {
+		g.held[c] = heldRows{-1, -1, 0}
+	}
+	for q := g.m; q < e.rows; q++ {
+		if h := &g.held[e.fixed[q]]; e.count[q] > 0 {
+			h.mean = int32(q)
+		} else {
+			h.prior = int32(q)
 		}
-		for p := n; p <= q; p++ {
-			if e.fixed[p] == e.fixed[q] {
-				v := kernel.Dot(e.v[p*d:p*d+d], e.v[q*d:q*d+d])
-				g.g[p*t+q], g.g[q*t+p] = v, v
-			}
+	}
+	for c := range g.held {
+		if h := &g.held[c]; h.mean >= 0 && h.prior >= 0 {
+			h.product = g.innerProduct(int(h.mean), int(h.prior))
 		}
 	}
 }
 
-// build fills the Gram matrix of u-space: G = v v' + along diag(sign(s^2 - 1)) along'.
-func (g *gramSpace) build(e *episode) {
-	t, m := e.rows, e.beside.metric
-	g.e, g.metric = e, m
-	g.g = vector.Resize(g.g, t*t)
-	if g.scattered(e) {
-		g.fillScattered(e)
-	} else {
-		kernel.Gram(g.g, e.v, t, e.d)
+// innerProduct computes the product of two rows in u-space.
+func (g *gramSpace) innerProduct(p, q int) float32 {
+	e, d := g.e, g.e.d
+	sum := kernel.Dot(e.v[p*d:p*d+d], e.v[q*d:q*d+d])
+	if g.metric == nil {
+		return sum
 	}
-	if m != nil && len(m.Scales) > 0 {
-		g.signed = append(g.signed[:0], e.along...)
-		kernel.Scale(-1, g.signed[:shrinkingScales(m.Scales)*t])
-		kernel.Accumulate(g.g, g.signed, e.along, len(m.Scales), t, t)
+	sign := float32(-1)
+	for r, s := range g.metric.Scales {
+		if s > 1 {
+			sign = 1
+		}
+		along := e.along[r*e.rows : (r+1)*e.rows]
+		sum += sign * along[p] * along[q]
 	}
-	for q := range t {
-		e.own[q] = g.g[q*t+q]
-	}
+	return sum
 }
 
 // shrinkingScales returns the number of scales before the first one that grows.
@@ -123,24 +169,60 @@ func shrinkingScales(scales []float32) int {
 
 // enter prepares the space for the descent.
 func (g *gramSpace) enter() {
-	e, t, k := g.e, g.e.rows, g.e.k
-	g.fixed, g.product, g.next = vector.Zeroed(g.fixed, k*t), vector.Zeroed(g.product, k*t), vector.Resize(g.next, k*t)
-	g.weights, g.pending, g.held = vector.Zeroed(g.weights, t*k), vector.Zeroed(g.pending, t*k), vector.Zeroed(g.held, t*k)
-	g.factor = vector.Zeroed(g.factor, k)
+	e, m, k := g.e, g.m, g.e.k
+	g.fixed, g.product = vector.Zeroed(g.fixed, k*m), vector.Zeroed(g.product, k*m)
+	g.next = vector.Resize(g.next, k*m)
+	g.weights, g.pending = vector.Zeroed(g.weights, m*k), vector.Resize(g.pending, m*k)
+	g.factor, g.holds = vector.Zeroed(g.factor, k), vector.Zeroed(g.holds, k)
+	g.heldDots, g.heldLength = vector.Zeroed(g.heldDots, k), vector.Zeroed(g.heldLength, k)
+	g.sumHeld(g.fixed, g.heldLength, e.weight)
+}
+
+// sumHeld adds up the labelled rows and prior of each class by these weights: to sums, k x m, the products of
+// its sum with the m rows, and to lengths its squared length.
+func (g *gramSpace) sumHeld(sums []float32, lengths []float64, weights []float32) {
+	e, m := g.e, g.m
 	for p, y := range e.fixed {
+		if y >= 0 && weights[p] != 0 {
+			kernel.Axpy(weights[p], g.row(p), sums[int(y)*m:int(y)*m+m])
+		}
+	}
+	for p, y := range e.fixed[:m] { // sums hold the others too; each pair of one here and one there counts twice
 		if y >= 0 {
-			g.held[p*k+int(y)] = e.weight[p]
-			kernel.Axpy(e.weight[p], g.g[p*t:p*t+t], g.fixed[int(y)*t:int(y)*t+t])
+			weight, h := float64(weights[p]), g.held[y]
+			lengths[y] += weight * float64(sums[int(y)*m+p])
+			for _, q := range [...]int32{h.mean, h.prior} {
+				if q >= 0 {
+					lengths[y] += weight * float64(weights[q]) * float64(g.row(int(q))[p])
+				}
+			}
+		}
+	}
+	for q := m; q < e.rows; q++ {
+		weight := float64(weights[q])
+		lengths[e.fixed[q]] += weight * weight * float64(e.own[q])
+	}
+	for c, h := range g.held {
+		if h.mean >= 0 && h.prior >= 0 {
+			lengths[c] += 2 * float64(weights[h.mean]) * float64(weights[h.prior]) * float64(h.product)
 		}
 	}
 }
 
+// row returns the products of a row with the m rows.
+func (g *gramSpace) row(p int) []float32 {
+	if p < g.m {
+		return g.g[p*g.m : (p+1)*g.m]
+	}
+	return g.others[(p-g.m)*g.m : (p-g.m+1)*g.m]
+}
+
 func (g *gramSpace) dots(w *worker, lo, count int, _ []int32) []float32 {
-	t, k := g.e.rows, g.e.k
+	m, k := g.m, g.e.k
 	out := w.dots[:count*k]
 	for c := range k {
 		at := c
-		for _, v := range g.product[c*t+lo : c*t+lo+count] {
+		for _, v := range g.product[c*m+lo : c*m+lo+count] {
 			out[at] = v
 			at += k
 		}
@@ -148,17 +230,16 @@ func (g *gramSpace) dots(w *worker, lo, count int, _ []int32) []float32 {
 	return out
 }
 
-func (g *gramSpace) dot(p, c int) float32 { return g.product[c*g.e.rows+p] }
+func (g *gramSpace) dot(p, c int) float32 { return g.product[c*g.m+p] }
 
 func (g *gramSpace) average(count int, base, density bool) {
-	e, t, k := g.e, g.e.rows, g.e.k
+	e, m, k := g.e, g.m, g.e.k
 	clear(e.soft)
+	clear(g.pending)
 	if base {
 		copy(g.next, g.fixed)
-		copy(g.pending, g.held)
 	} else {
 		clear(g.next)
-		clear(g.pending)
 	}
 	w, first := e.pool.workers[0], 0
 	for !density && first < count && e.label[first] >= 0 { // labelled rows weigh nothing, and often lead
@@ -172,8 +253,8 @@ func (g *gramSpace) average(count int, base, density bool) {
 				e.soft[c] += float64(v)
 			}
 		}
-		kernel.Axpy(1, weights, g.pending[lo*k:(lo+n)*k])
-		kernel.Accumulate(g.next, weights, g.g[lo*t:(lo+n)*t], n, k, t)
+		copy(g.pending[lo*k:], weights)
+		kernel.Accumulate(g.next, weights, g.g[lo*m:(lo+n)*m], n, k, m)
 	}
 	empty := false
 	for c := range k {
@@ -181,15 +262,22 @@ func (g *gramSpace) average(count int, base, density bool) {
 		if base {
 			mass += e.held[c]
 		}
-		next, product := g.next[c*t:c*t+t], g.product[c*t:c*t+t]
+		next := g.next[c*m : c*m+m]
 		if mass < leastMass {
 			empty = true
-			copy(next, product) // unchanged
+			copy(next, g.product[c*m:c*m+m]) // unchanged
 			continue
 		}
 		g.factor[c] = float32(1 / mass)
 		kernel.Scale(g.factor[c], next)
-		e.length[c] = max(0, weighted(g.pending[c:], next, k)/mass)
+		squared := weighted(g.pending[c:], next, k)
+		g.heldDots[c] = weighted(g.pending[c:], g.fixed[c*m:c*m+m], k) / mass
+		if g.holds[c] = 0; base {
+			g.holds[c] = 1
+			g.heldDots[c] += g.heldLength[c] / mass
+			squared += g.heldDots[c]
+		}
+		e.length[c] = max(0, squared/mass)
 	}
 	g.product, g.next = g.next, g.product
 	if !empty {
@@ -198,7 +286,7 @@ func (g *gramSpace) average(count int, base, density bool) {
 	}
 	for c := range k {
 		if e.soft[c] >= leastMass || base && e.held[c] > 0 {
-			for p := range t {
+			for p := range m {
 				g.weights[p*k+c] = g.pending[p*k+c]
 			}
 		}
@@ -225,39 +313,32 @@ func weighted(weights, x []float32, stride int) float64 {
 }
 
 func (g *gramSpace) scale(c int, by float64) {
-	t := g.e.rows
 	g.factor[c] *= float32(by)
-	kernel.Scale(float32(by), g.product[c*t:c*t+t])
+	kernel.Scale(float32(by), g.product[c*g.m:(c+1)*g.m])
+	g.heldDots[c] *= by
 	g.e.length[c] *= by * by
 }
 
-func (g *gramSpace) heldDot(c int) float64 {
-	t, k := g.e.rows, g.e.k
-	var sum float64
-	for p, y := range g.e.fixed {
-		if int(y) == c {
-			sum += float64(g.held[p*k+c]) * float64(g.product[c*t+p])
-		}
-	}
-	return sum
-}
+func (g *gramSpace) heldDot(c int) float64 { return g.heldDots[c] }
 
 func (g *gramSpace) squaredDistance(p, q int) float32 {
-	t := g.e.rows
-	return max(0, g.g[p*t+p]+g.g[q*t+q]-2*g.g[p*t+q])
+	m := g.m
+	return max(0, g.g[p*m+p]+g.g[q*m+q]-2*g.g[p*m+q])
 }
 
 // prototypes writes the prototypes as rows of u-space: metric(sum of weight * v), where only the linear part
 // of the metric is needed.
 func (g *gramSpace) prototypes(out []float32) {
-	e, t, d, k := g.e, g.e.rows, g.e.d, g.e.k
-	g.pending = vector.Resize(g.pending, t*k)
-	for p := range t {
-		for c := range k {
-			g.pending[p*k+c] = g.weights[p*k+c] * g.factor[c]
+	e, d, k := g.e, g.e.d, g.e.k
+	kernel.Accumulate(out, g.weights, e.v[:g.m*d], g.m, k, d)
+	for p, y := range e.fixed {
+		if y >= 0 && g.holds[y] > 0 {
+			kernel.Axpy(e.weight[p], e.v[p*d:p*d+d], out[int(y)*d:int(y)*d+d])
 		}
 	}
-	kernel.Accumulate(out, g.pending, e.v, t, k, d)
+	for c, by := range g.factor {
+		kernel.Scale(by, out[c*d:c*d+d])
+	}
 	if g.metric == nil {
 		return
 	}
@@ -267,67 +348,65 @@ func (g *gramSpace) prototypes(out []float32) {
 
 // labelledDots fills out with products of the first n rows with the unit mean of each class's labelled items.
 func (g *gramSpace) labelledDots(out []float32) {
-	e, t, k := g.e, g.e.rows, g.e.k
+	e, m, k := g.e, g.m, g.e.k
 	means := g.next
 	clear(means)
-	for p, y := range e.fixed {
-		if y >= 0 {
-			kernel.Axpy(e.count[p], g.g[p*t:p*t+t], means[int(y)*t:int(y)*t+t])
-		}
-	}
 	clear(e.total)
-	for p, y := range e.fixed {
-		if y >= 0 {
-			e.total[y] += float64(e.count[p]) * float64(means[int(y)*t+p])
-		}
-	}
+	g.sumHeld(means, e.total, e.count)
 	for c, length := range e.total[:k] {
 		inverse := float32(0)
 		if length > 1e-12 {
 			inverse = float32(1 / math.Sqrt(length))
 		}
 		for p := range e.n {
-			out[p*k+c] = means[c*t+p] * inverse
+			out[p*k+c] = means[c*m+p] * inverse
 		}
 	}
 }
 
-// precise takes the Gram matrix as exact, and sums in float64 from there.
+// precise takes the inner products as exact, and sums in float64 from there.
 func (g *gramSpace) precise(out *exact) {
-	t, k := g.e.rows, g.e.k
-	weight := func(q, c int) float64 { return float64(g.weights[q*k+c]) * float64(g.factor[c]) }
-	// The weights of each row that are not 0: a labelled row has one.
-	ends, classes, weights := make([]int, t), []int32(nil), []float64(nil)
-	for q := range t {
-		for c := range k {
-			if w := weight(q, c); w != 0 {
-				classes, weights = append(classes, int32(c)), append(weights, w)
-			}
-		}
-		ends[q] = len(classes)
+	e, m, k := g.e, g.m, g.e.k
+	for p := range e.rows {
+		out.own[p] = float64(e.own[p])
 	}
-	for p := range t {
-		out.own[p] = float64(g.g[p*t+p])
-		row, dots := g.g[p*t:p*t+t], out.dots[p*k:p*k+k]
-		if y := g.e.fixed[p]; y >= 0 { // of a labelled row no other product is needed
-			for q, v := range row {
-				dots[y] += weight(q, int(y)) * float64(v)
-			}
-			out.length[y] += weight(p, int(y)) * dots[y]
-			continue
-		}
-		from := 0
-		for q, v := range row {
-			for i, c := range classes[from:ends[q]] {
-				dots[c] += weights[from+i] * float64(v)
-			}
-			from = ends[q]
-		}
-		for c := range k {
-			out.length[c] += weight(p, c) * dots[c]
+	inner := func(p, q int) float64 { // of rows of which one is among the m, or two of a class
+		switch h := &g.held[max(0, e.fixed[p])]; {
+		case q < m:
+			return float64(g.row(p)[q])
+		case p < m:
+			return float64(g.row(q)[p])
+		case p == q:
+			return float64(e.own[p])
+		default:
+			return float64(h.product)
 		}
 	}
 	for c := range k {
+		var rows []int
+		var weights []float64
+		for q, y := range e.fixed {
+			w := 0.
+			if q < m {
+				w = float64(g.weights[q*k+c])
+			}
+			if int(y) == c {
+				w += float64(g.holds[c]) * float64(e.weight[q])
+			}
+			if w != 0 {
+				rows, weights = append(rows, q), append(weights, w*float64(g.factor[c]))
+			}
+		}
+		for p, y := range e.fixed {
+			if p < m || int(y) == c { // of another row no other product is needed
+				for i, q := range rows {
+					out.dots[p*k+c] += weights[i] * inner(p, q)
+				}
+			}
+		}
+		for i, q := range rows {
+			out.length[c] += weights[i] * out.dots[q*k+c]
+		}
 		out.length[c] = max(0, out.length[c])
 	}
 }

@@ -67,7 +67,7 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 	g.Affinity = &g.built
 	all := e.n + e.anchors
 	if p.Affinity != nil || e.settings.Rho == 0 || all < 2 {
-		e.compare(nil)
+		e.compare(p, nil)
 		e.shrinkRows()
 		if g.Affinity = p.Affinity; g.Affinity == nil {
 			g.Affinity = &g.built
@@ -77,19 +77,19 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 	}
 	rho := min(e.settings.Rho, all-1)
 	if e.n <= mostGram {
-		products, stride := e.gram.g, e.rows
+		products, stride := e.gram.g, e.gram.m
 		if !e.usesGram {
 			g.products, stride = vector.Resize(g.products, e.n*e.n), e.n
 			e.productsBeforeGraph(g.products, e.n)
 			products = g.products
 		}
 		e.listItems(&g.near, products, stride, rho, p)
-		e.compare(&g.near)
+		e.compare(p, &g.near)
 		e.shrinkRows()
 		e.link(&g.near.Neighbours)
 		return nil
 	}
-	e.compare(nil)
+	e.compare(p, nil)
 	e.shrinkRows()
 	lists, err := g.lists.Build(ctx, e.u[:all*e.d], all, e.d, index.Options{
 		Rho: rho, Method: e.settings.Index, RecallFloor: e.settings.RecallFloor, Seed: e.settings.Seed, Workers: e.settings.Workers,

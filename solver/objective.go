@@ -156,14 +156,15 @@ func (e *episode) heldObjective() float64 {
 		}
 		return sum
 	}
-	for lo := 0; lo < e.rows; lo += tile {
-		n := min(tile, e.rows-lo)
-		dots := e.space.dots(e.pool.workers[0], lo, n, nil)
-		for i := range n {
-			if y := e.fixed[lo+i]; y >= 0 {
-				sum += float64(e.weight[lo+i]) * e.cost(lo+i, int(y), dots[i*e.k+int(y)])
-			}
+	for p, y := range e.fixed {
+		if y < 0 {
+			continue
 		}
+		var product float32
+		if !e.settings.Check { // else cost takes the exact one
+			product = e.space.dot(p, int(y))
+		}
+		sum += float64(e.weight[p]) * e.cost(p, int(y), product)
 	}
 	return sum
 }
@@ -191,7 +192,7 @@ type exact struct {
 // Pull returns the factor |m|^-u that makes a prototype C of a mean m, given |m|^2, and psi_u(|C|), in which
 // |C|^((2-u)/(1-u)) is |m|^(2-u).
 func Pull(u, squared float64) (by, of float64) {
-	by = math.Pow(squared, -u/2)
+	by = math.Exp(-u / 2 * math.Log(squared)) // several times as fast as Pow
 	return by, 2 * (1 - u) / (2 - u) * squared * by
 }
 

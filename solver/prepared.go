@@ -30,6 +30,8 @@ type Prepared struct {
 	along   []float32 // rows x directions: by scaleAlong of z - centre; empty above alongMost rows
 	sums    []float32 // k x d: of by (z - centre); empty up to addedMost rows
 	unit    []float64 // k: rows that have a length
+
+	remembered remembered
 }
 
 // Release drops the metric, which the next solve will not use. nil is allowed.
@@ -45,7 +47,8 @@ func (l *Prepared) Bytes() int {
 		return 0
 	}
 	floats := cap(l.mean) + cap(l.inverse) + cap(l.square) + cap(l.by) + cap(l.along) + cap(l.sums)
-	return 4*(floats+cap(l.label)+cap(l.names)+cap(l.without)) + 8*(cap(l.sets)+cap(l.members)+cap(l.unit))
+	return 4*(floats+cap(l.label)+cap(l.names)+cap(l.without)) + 8*(cap(l.sets)+cap(l.members)+cap(l.unit)) +
+		l.remembered.bytes()
 }
 
 // alongMost bounds the rows for which the products with the directions of a metric are kept. Above it each
@@ -123,6 +126,7 @@ func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *p
 		return
 	}
 	l.mean, l.metric, l.ready = append(l.mean[:0], mean...), m, true
+	l.remembered.forget()
 	l.inverse, l.square, l.by = vector.Zeroed(l.inverse, n), vector.Zeroed(l.square, n), vector.Zeroed(l.by, n)
 	l.unit = vector.Zeroed(l.unit, l.k)
 	directions := 0

@@ -121,7 +121,7 @@ type Result struct {
 	k        int
 	number   []int32   // class -> active class, -1: masked
 	labelled []int32   // rows: active class, -1: unlabelled
-	plain    []float32 // active classes x n: squared distances to the nearest labelled row
+	plain    []float32 // n x active classes: squared distances to the nearest labelled row
 	beside   *besides
 }
 

@@ -102,7 +102,7 @@ func (x *Space) Distances(out []float32, n int) {
 	e := &x.solver.episode
 	if e.usesGram {
 		for p := range n {
-			copy(out[p*n:p*n+n], e.gram.g[p*e.rows:])
+			copy(out[p*n:p*n+n], e.gram.row(p))
 		}
 	} else {
 		e.productsBeforeGraph(out[:n*n], n)

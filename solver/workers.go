@@ -25,7 +25,10 @@ type worker struct {
 	weights []float32 // tile x k
 	// tile x anchorTile: products in z-space, and in u-space or along the metric's directions
 	products, moved []float32
-	near            []int32 // tile: items near a labelled row
+	gathered        [2][]float32 // tile x d, and tile x d or directions: rows that are compared
+	anchors         []anchor     // anchorTile: what they are compared with
+	ones            []float32    // anchorTile: squared lengths of these in u-space
+	near            []int32      // anchorTile: those that are near an item
 	own             blockProportions
 	choice          choice
 }

@@ -1,0 +1,99 @@
+package solver
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Remembered distances are those that would be computed again, to the bit, whatever comes between: taught
+// items, another metric, other labelled rows, shorter and longer episodes, equal rows.
+func TestRememberedDistances(t *testing.T) {
+	settings, err := DefaultPreset.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(12) {
+		p := drawn(seed)
+		random := rand.New(rand.NewPCG(seed, 3))
+		p.Anchors, p.AnchorLabels = nil, nil
+		if p.K > 1 && seed%2 == 0 { // the first class is only there when it is taught
+			p.Prior = nil
+		}
+		for len(p.AnchorLabels) < rememberedFrom {
+			c := int32(random.IntN(p.K))
+			if p.Prior == nil {
+				c = max(c, min(1, int32(p.K)-1))
+			}
+			for range p.D {
+				p.Anchors = append(p.Anchors, float32(random.NormFloat64()))
+			}
+			p.AnchorLabels = append(p.AnchorLabels, c)
+		}
+		sets := besideOf(t, p, settings.Power, random)
+		solvers := make([]*Solver, 2)
+		for i := range solvers {
+			if solvers[i], err = New(settings); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept := &Prepared{}
+		var past [][]float32
+		for step := range 30 {
+			q := *sets
+			q.Rows, q.Labels, q.Each = nil, nil, nil
+			if step == 12 {
+				q.Embedding = nil
+			} else if step == 20 {
+				q.Beside = q.Beside[1:]
+			}
+			now := 1 + random.IntN(4)
+			for range now {
+				row := slices.Clone(p.Rows[random.IntN(p.N)*p.D:][:p.D])
+				if random.IntN(3) > 0 {
+					row[random.IntN(p.D)]++
+				}
+				q.Each, q.Labels = append(q.Each, row), append(q.Labels, -1)
+			}
+			if random.IntN(8) == 0 {
+				q.Labels[0] = 0
+			}
+			q.Earlier = min(len(past), 6*now, 30)
+			for _, row := range past[len(past)-q.Earlier:] {
+				q.Each, q.Labels = append(q.Each, row), append(q.Labels, -1)
+			}
+			q.N, past = len(q.Each), append(past, q.Each[:now]...)
+			var told [2]string
+			for i, prepared := range []*Prepared{{}, kept} {
+				q.Prepared = prepared
+				r, err := assessed(solvers[i].Solve(context.Background(), &q))
+				if err != nil {
+					t.Fatal(err)
+				}
+				distances := make([]float32, 2*q.N)
+				r.Distances(distances[:q.N], -1)
+				r.Distances(distances[q.N:], int32(step%p.K))
+				told[i] = fmt.Sprint(r.Labels, r.S, r.Confidence, r.Agreement, r.Distance, distances,
+					r.Affinity.Offsets, r.Affinity.Columns, r.Affinity.Weights)
+			}
+			if told[0] != told[1] {
+				t.Fatalf("seed %d, step %d: computed\n%s\nand remembered\n%s", seed, step, told[0], told[1])
+			}
+			if got := len(kept.remembered.sums); q.Earlier > 0 && got != q.Earlier {
+				t.Errorf("seed %d, step %d: %d of %d are remembered", seed, step, got, q.Earlier)
+			}
+			if step == 29 { // and they are not computed again
+				clear(kept.remembered.least)
+				r, err := assessed(solvers[1].Solve(context.Background(), &q))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if nearest := r.Distance[now:]; slices.Max(nearest) > 0 {
+					t.Errorf("seed %d: distances %v where zeros were remembered", seed, nearest)
+				}
+			}
+		}
+	}
+}
