@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver/metric"
 )
@@ -122,6 +123,23 @@ func TestEnginesAgree(t *testing.T) {
 					x[i], y[i] = x[i]*x[i], y[i]*y[i]
 				}
 				near("squared distances", x, y)
+				x, y = make([]float32, p.N*p.N), make([]float32, (p.N-2)*(p.N-2))
+				a.Between(x, 0, p.N)
+				b.Between(y, 1, p.N-1)
+				for i := range p.N {
+					for j := range p.N {
+						got := float64(x[i*p.N+j])
+						want := float64(kernel.SquaredDistance(a.Z[i*p.D:(i+1)*p.D], a.Z[j*p.D:(j+1)*p.D]))
+						if math.Abs(got-want) > 1e-4 {
+							t.Fatalf("rows %d and %d: a squared distance of %g, not %g", i, j, got, want)
+						}
+						if inner := min(i, j) > 0 && max(i, j) < p.N-1; inner {
+							if got = float64(y[(i-1)*(p.N-2)+j-1]); math.Abs(got-want) > 1e-4 {
+								t.Fatalf("rows %d and %d, by products: a squared distance of %g, not %g", i, j, got, want)
+							}
+						}
+					}
+				}
 				// Directions of 16 bits a number are not quite orthonormal, which one engine takes them to be.
 				if math.Abs(a.ObjectiveAfter-b.ObjectiveAfter) > 1e-5*max(float64(p.N), math.Abs(a.ObjectiveAfter)) {
 					t.Errorf("R %g and %g", a.ObjectiveAfter, b.ObjectiveAfter)

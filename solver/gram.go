@@ -118,6 +118,35 @@ func (g *gramSpace) alongOf(from, to int) {
 	}
 }
 
+// plain fills out with the inner products of rows from to to-1 by z - centre: without the metric, and without
+// the length that it gave them.
+func (g *gramSpace) plain(out []float32, from, to int) {
+	n, by := to-from, g.e.by[from:to]
+	for p := range n {
+		copy(out[p*n:(p+1)*n], g.row(from + p)[from:to])
+	}
+	if g.metric == nil {
+		return
+	}
+	g.alongOf(from, to)
+	g.signed = append(g.signed[:0], g.along...)
+	kernel.Scale(-1, g.signed[shrinkingScales(g.metric.Scales)*n:])
+	kernel.Accumulate(out, g.signed, g.along, len(g.metric.Scales), n, n)
+	lengths := append(g.e.scratch[:0], by...) // that v lost
+	for p, v := range by {
+		if v > 0 {
+			lengths[p] = 1 / v
+		}
+	}
+	for p, length := range lengths {
+		row := out[p*n : p*n+n]
+		for q, other := range lengths {
+			row[q] *= length * other
+		}
+	}
+	g.e.scratch = lengths
+}
+
 // findHeld fills held.
 func (g *gramSpace) findHeld() {
 	e := g.e

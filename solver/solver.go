@@ -7,6 +7,7 @@ import (
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // Solver solves problems in its own workspace. Only one goroutine may use it at a time. A used Solver
@@ -107,10 +108,15 @@ func (x *Space) Distances(out []float32, n int) {
 	} else {
 		e.productsBeforeGraph(out[:n*n], n)
 	}
-	own := e.own[:n]
-	for p, square := range own {
-		row := out[p*n : p*n+n]
-		for q, v := range own {
+	squaresOf(out[:n*n], e.own[:n])
+}
+
+// squaresOf turns inner products into squared distances, given the squared lengths.
+func squaresOf(products, lengths []float32) {
+	n := len(lengths)
+	for p, square := range lengths {
+		row := products[p*n : p*n+n]
+		for q, v := range lengths {
 			squared := square + v - 2*row[q]
 			if squared < 0 { // several times as fast as max
 				squared = 0
@@ -119,6 +125,22 @@ func (x *Space) Distances(out []float32, n int) {
 		}
 		row[p] = 0
 	}
+}
+
+// Between fills out with the squared distances in z-space between rows from to to-1. Points have none.
+func (r *Result) Between(out []float32, from, to int) {
+	e, n, d := r.episode, to-from, r.episode.d
+	out = out[:n*n]
+	if e.usesGram {
+		e.gram.plain(out, from, to)
+	} else {
+		kernel.Gram(out, e.z[from*d:to*d], n, d)
+	}
+	e.scratch = vector.Resize(e.scratch, n)
+	for p := range e.scratch {
+		e.scratch[p] = out[p*n+p]
+	}
+	squaresOf(out, e.scratch)
 }
 
 // productsBeforeGraph fills out with the inner products of the first n rows in u-space, in the row-space

@@ -37,32 +37,43 @@ const reviewReach = 2
 //
 // Where sure answers are asked for, the labels are those that make most of them: answers that are not sure
 // count in place of doubt, by their confidence. A label that agrees with one lowers the limit of its class.
+//
+// A long episode is asked about in parts: what is near in each is a table of all its pairs.
 func (v *review) ask(e *episode) {
-	items, answers, r, w := e.items, e.answers, e.result, e.engine
-	n, d, sure := len(items), len(items[0].Vector), e.stream.settings.MaxWrong > 0
+	n := len(e.items)
+	parts := (n + reviewMost - 1) / reviewMost
+	for i := range parts {
+		v.askPart(e, i*n/parts, (i+1)*n/parts)
+	}
+}
+
+// reviewMost bounds the items that are compared with one another.
+const reviewMost = 2048
+
+// askPart marks items from to to-1.
+func (v *review) askPart(e *episode, from, to int) {
+	items, answers, r, w := e.items[from:to], e.answers[from:to], e.result, e.engine
+	n, sure := len(items), e.stream.settings.MaxWrong > 0
 	worth := float64(n) * e.stream.settings.ReviewRate
 	if v.credit = min(v.credit+worth, 2*max(worth, 1)); v.credit < 1 {
 		return
 	}
 	w.near, w.doubt = vector.Resize(w.near, n*n), vector.Zeroed(w.doubt, n)
 	near, doubt := w.near, w.doubt
-	kernel.Gram(near, r.Z, n, d)
-	kernel.Scale(2*reviewReach, near)
-	for i := range near {
-		near[i] -= 2 * reviewReach
-	}
+	r.Between(near, from, to)
+	kernel.Scale(-reviewReach, near)
 	kernel.Exp(near, near)
 	for i := range items {
 		if items[i].Label == "" {
-			position := float32(i+1) / float32(n)
+			position := float32(from+i+1) / float32(len(e.items))
 			doubt[i] = position * position * position
-			switch {
+			switch confidence := r.Confidence[from+i]; {
 			case sure && answers[i].Sure:
 				doubt[i] = 0
 			case sure:
-				doubt[i] *= r.Confidence[i]
+				doubt[i] *= confidence
 			default:
-				doubt[i] *= (1 - r.Confidence[i]*r.Agreement[i]) * float32(answers[i].UnknownScore)
+				doubt[i] *= (1 - confidence*r.Agreement[from+i]) * float32(answers[i].UnknownScore)
 			}
 		}
 	}

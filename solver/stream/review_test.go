@@ -52,14 +52,23 @@ func TestReviewAsksOnceAGroup(t *testing.T) {
 // TestReviewForSureAnswers: where sure answers are asked for, review asks about what is nearly sure, and
 // otherwise about what is in doubt.
 func TestReviewForSureAnswers(t *testing.T) {
-	items := make([]Item, 3)
+	items, each := make([]Item, 3), [][]float32{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
 	for i := range items {
-		items[i].Vector = []float32{0, 0, 0}
+		items[i].Vector = each[i]
 	}
-	r := &solver.Result{
-		Z:          []float32{1, 0, 0, 0, 1, 0, 0, 0, 1},
-		Confidence: []float32{.99, .95, .2}, Agreement: []float32{.99, .95, .2},
+	solve, err := solver.New(settings(t).Solver)
+	if err != nil {
+		t.Fatal(err)
 	}
+	r, err := solve.Solve(t.Context(), &solver.Problem{
+		Each: each, N: 3, D: 3, K: 3, Prior: &solver.Prior{
+			Means: []float32{1, 0, 0, 0, 1, 0, 0, 0, 1}, Weights: []float32{1, 1, 1},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Confidence, r.Agreement = []float32{.99, .95, .2}, []float32{.99, .95, .2}
 	for sure, want := range map[bool]int{true: 1, false: 2} {
 		answers := []Answer{{UnknownScore: 1, Sure: sure}, {UnknownScore: 1}, {UnknownScore: 1}}
 		set := Settings{ReviewRate: 1. / 3}
@@ -71,6 +80,35 @@ func TestReviewForSureAnswers(t *testing.T) {
 			if a.Review != (i == want) {
 				t.Errorf("sure %t: asked about %d: %t", sure, i, a.Review)
 			}
+		}
+	}
+}
+
+// A long episode is asked about in parts, so that its memory does not grow with the square of its length.
+func TestReviewOfALongEpisode(t *testing.T) {
+	const d, n, rate = 8, 5 * reviewMost / 2, .01
+	set := settings(t)
+	set.ReviewRate = rate
+	f := newCamera(2, 6, d, .3)
+	labels := f.labels(2)
+	items := make([]Item, n)
+	for i := range items {
+		items[i].Vector = f.vector(i % 6)
+	}
+	e := new(Engine)
+	answers, _ := answer(t, New("s", set), e, items, labels)
+	if cap(e.near) > reviewMost*reviewMost {
+		t.Errorf("%d distances at once for %d items", cap(e.near), n)
+	}
+	var asked [5]int
+	for i, a := range answers {
+		if a.Review {
+			asked[i*len(asked)/n]++
+		}
+	}
+	for _, count := range asked[1:] { // the first items are least worth a label
+		if share := float64(count) * float64(len(asked)) / n; count == 0 || share > 3*rate {
+			t.Errorf("of %d items of each part %v were asked for", n/len(asked), asked)
 		}
 	}
 }
