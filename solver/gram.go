@@ -396,46 +396,58 @@ func (g *gramSpace) labelledDots(out []float32) {
 // precise takes the inner products as exact, and sums in float64 from there.
 func (g *gramSpace) precise(out *exact) {
 	e, m, k := g.e, g.m, g.e.k
-	for p := range e.rows {
-		out.own[p] = float64(e.own[p])
+	for p, own := range e.own {
+		out.own[p] = float64(own)
 	}
-	inner := func(p, q int) float64 { // of rows of which one is among the m, or two of a class
-		switch h := &g.held[max(0, e.fixed[p])]; {
-		case q < m:
-			return float64(g.row(p)[q])
-		case p < m:
-			return float64(g.row(q)[p])
-		case p == q:
-			return float64(e.own[p])
-		default:
-			return float64(h.product)
+	weights := make([]float64, m*k)
+	for i, v := range g.weights {
+		weights[i] = float64(v)
+	}
+	for p := range m {
+		dots := out.dots[p*k : p*k+k]
+		for q, v := range g.row(p) {
+			v := float64(v)
+			for c, weight := range weights[q*k : q*k+k] {
+				dots[c] += weight * v
+			}
 		}
 	}
-	for c := range k {
-		var rows []int
-		var weights []float64
-		for q, y := range e.fixed {
-			w := 0.
-			if q < m {
-				w = float64(g.weights[q*k+c])
-			}
-			if int(y) == c {
-				w += float64(g.holds[c]) * float64(e.weight[q])
-			}
-			if w != 0 {
-				rows, weights = append(rows, q), append(weights, w*float64(g.factor[c]))
-			}
+	for q, y := range e.fixed { // of a row that is not among the m, only the product with its own class is needed
+		if y < 0 {
+			continue
 		}
-		for p, y := range e.fixed {
-			if p < m || int(y) == c { // of another row no other product is needed
-				for i, q := range rows {
-					out.dots[p*k+c] += weights[i] * inner(p, q)
+		c, weight := int(y), float64(g.holds[y])*float64(e.weight[q])
+		for p, v := range g.row(q) {
+			v := float64(v)
+			out.dots[p*k+c] += weight * v
+			if q >= m {
+				out.dots[q*k+c] += weights[p*k+c] * v
+				if int(e.fixed[p]) == c {
+					out.dots[q*k+c] += float64(g.holds[c]) * float64(e.weight[p]) * v
 				}
 			}
 		}
-		for i, q := range rows {
-			out.length[c] += weights[i] * out.dots[q*k+c]
+		if h := g.held[c]; q >= m {
+			out.dots[q*k+c] += weight * out.own[q]
+			if other := h.mean + h.prior - int32(q); h.mean >= 0 && h.prior >= 0 {
+				out.dots[q*k+c] += float64(g.holds[c]) * float64(e.weight[other]) * float64(h.product)
+			}
 		}
+	}
+	for p, y := range e.fixed {
+		for c, factor := range g.factor {
+			dot, weight := &out.dots[p*k+c], 0.
+			*dot *= float64(factor)
+			if p < m {
+				weight = weights[p*k+c]
+			}
+			if int(y) == c {
+				weight += float64(g.holds[c]) * float64(e.weight[p])
+			}
+			out.length[c] += float64(factor) * weight * *dot
+		}
+	}
+	for c := range out.length {
 		out.length[c] = max(0, out.length[c])
 	}
 }
