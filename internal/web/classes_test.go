@@ -116,19 +116,69 @@ func TestTakenBackIsAtHand(t *testing.T) {
 	}
 }
 
-// A forgotten name is removed from the page too, with each class that people gave it to.
+// A forgotten name is removed from the page too, with each class that people gave it to: whether it was
+// forgotten on the page or elsewhere.
 func TestForgettingANameClearsThePage(t *testing.T) {
+	t.Run("on the page", func(t *testing.T) {
+		testForgetting(t, func(t *testing.T, p *Page, _ *fakeStage) {
+			server := serving(t, p, Access{Loopback: true})
+			if code, text := post(t, server, "/api/names/forget", `{"name":"anna"}`); code != 200 {
+				t.Fatal(code, text)
+			}
+		})
+	})
+	t.Run("elsewhere", func(t *testing.T) {
+		testForgetting(t, func(_ *testing.T, p *Page, stage *fakeStage) {
+			now := time.Now()
+			p.forgetElsewhere(now)
+			stage.names = []record.Name{{Name: "anna", At: now}}
+			p.forgetElsewhere(now.Add(time.Second))
+		})
+	})
+}
+
+// A name that was forgotten before the page began, or some seconds ago, may be in use again.
+func TestANameForgottenLongAgo(t *testing.T) {
+	now := time.Now()
+	stage := &fakeStage{names: []record.Name{{Name: "cat", At: now.Add(-time.Hour)}}}
+	p := New(Options{})
+	p.stage = stage
+	waits := func() bool { _, ok := p.find("q"); return ok }
+	after := func(d time.Duration) { p.forgetElsewhere(now.Add(d)) }
+	p.questions.Ask(review("q"))
+	after(0)
+	after(time.Second)
+	if !waits() {
+		t.Error("forgotten before the page began")
+	}
+	stage.names[0].At = now
+	after(2 * time.Second)
+	p.questions.Ask(review("q")) // answered before its stream knew
+	after(3 * time.Second)
+	if waits() {
+		t.Error("answered before its stream knew that the name is forgotten, and kept")
+	}
+	p.questions.Ask(review("q"))
+	after(time.Minute)
+	if !waits() {
+		t.Error("taught again, and not asked about")
+	}
+}
+
+func testForgetting(t *testing.T, forget func(*testing.T, *Page, *fakeStage)) {
 	inForce := map[string]string{"e1": "anna", "e2": "bob", "e3": "cluster-17"}
-	p := pageOf(Options{
-		Say:        func(context.Context, []record.Out) error { return nil },
-		ForgetName: func(context.Context, record.Name) ([]record.Receipt, error) { return nil, nil },
-	}, fakeStage{
+	stage := &fakeStage{
 		example: func(id string) (record.Example, bool) {
 			label, ok := inForce[id]
 			return record.Example{ID: id, Label: label, Vector: []float32{1, 2}}, ok
 		},
 		names: []record.Name{{Name: "cluster-17", Into: "annie"}, {Name: "annie", Into: "anna"}},
+	}
+	p := New(Options{
+		Say:        func(context.Context, []record.Out) error { return nil },
+		ForgetName: func(context.Context, record.Name) ([]record.Receipt, error) { return nil, nil },
 	})
+	p.stage = stage
 	for id, label := range map[string]string{"a": "anna", "b": "bob", "c": "cluster-17"} {
 		q := review("q" + id)
 		q.Guess.Label = label
@@ -143,10 +193,7 @@ func TestForgettingANameClearsThePage(t *testing.T) {
 		p.keepTakenBack(id)
 	}
 	clear(inForce)
-	server := serving(t, p, Access{Loopback: true})
-	if code, text := post(t, server, "/api/names/forget", `{"name":"anna"}`); code != 200 {
-		t.Fatal(code, text)
-	}
+	forget(t, p, stage)
 	for id, kept := range map[string]bool{
 		"e1": false, "e2": true, "e3": false, "in/0/a": false, "in/0/b": true, "in/0/c": false,
 		"qa": false, "qb": true, "qc": false,

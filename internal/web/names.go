@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -101,7 +102,7 @@ func (p *Page) apiForgetName(r *http.Request, body *named) (any, error) {
 		return nil, err
 	}
 	n := record.Name{Name: body.Name, By: p.user(r), At: time.Now()}
-	called := p.calledBy(body.Name) // read before the names are deleted
+	called := calledBy(body.Name, p.stage.Names()) // read before the names are deleted
 	receipt, err := p.options.ForgetName(r.Context(), n)
 	switch {
 	case errors.Is(err, record.ErrNoName):
@@ -114,10 +115,56 @@ func (p *Page) apiForgetName(r *http.Request, body *named) (any, error) {
 	return map[string]any{"receipt": receipt}, nil
 }
 
+// forgetting is what the page knows of names that were forgotten.
+type forgetting struct {
+	names []record.Name          // a second ago
+	by    map[string]*forgotName // by name
+}
+
+// forgotName is a name that was forgotten.
+type forgotName struct {
+	at     time.Time       // when it was forgotten, by its record
+	called map[string]bool // the labels that the page forgets
+	until  time.Time       // how long it forgets them
+}
+
+// forgetElsewhere drops from the page what was forgotten by a command, or on the page of another process. An
+// episode that was being answered reaches the page later, so that each name is dropped for a few seconds.
+// The first call only notes the names that were forgotten earlier: the page is new and has nothing of them.
+func (p *Page) forgetElsewhere(now time.Time) {
+	const long = 5 * time.Second
+	f, names := &p.forgetting, p.stage.Names()
+	isFirst := f.by == nil
+	if isFirst {
+		f.by = map[string]*forgotName{}
+	}
+	forgotten := map[string]bool{}
+	for _, n := range names {
+		if n.Into != "" {
+			continue
+		}
+		known := f.by[n.Name]
+		if known == nil || !known.at.Equal(n.At) {
+			known = &forgotName{at: n.At, called: calledBy(n.Name, slices.Concat(f.names, names))}
+			if !isFirst {
+				known.until = now.Add(long)
+			}
+			f.by[n.Name] = known
+		}
+		if now.Before(known.until) {
+			maps.Copy(forgotten, known.called)
+		}
+	}
+	f.names = names
+	if len(forgotten) > 0 {
+		p.forget(forgotten)
+	}
+}
+
 // calledBy returns the name and every class or cluster that people gave it to, directly
 // or through other names.
-func (p *Page) calledBy(name string) map[string]bool {
-	called, names := map[string]bool{name: true}, p.stage.Names()
+func calledBy(name string, names []record.Name) map[string]bool {
+	called := map[string]bool{name: true}
 	for grew := true; grew; {
 		grew = false
 		for _, n := range names {

@@ -93,6 +93,8 @@ type Page struct {
 	shown     shown
 	position  placement
 	takenBack []record.Example // on this page, the latest last: so that it can be undone
+
+	forgetting forgetting // of Run
 }
 
 // New returns a page. It needs a stage to follow before it is served.
@@ -169,6 +171,7 @@ func (p *Page) Run(ctx context.Context) {
 				p.clients.send(p.show())
 			}
 		case now := <-second.C:
+			p.forgetElsewhere(now)
 			if p.clients.any() {
 				p.clients.send(message("status", p.status(now)))
 			}
