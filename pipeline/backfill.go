@@ -26,8 +26,8 @@ type Backfill struct {
 	Job      string
 	From, To string // RFC 3339, an offset, earliest, latest
 	Asked    string // From as the user gave it, if From was computed from it, as with 24h
-	// Progress is called about five times a second with the records done and in all, counted by offsets;
-	// nil: not called.
+	// Progress is called about five times a second with the records done and in all, counted by offsets, and
+	// once if there is nothing to do; nil: not called.
 	Progress func(done, all int64)
 }
 
@@ -76,8 +76,14 @@ func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err er
 		all += r.To - r.From
 	}
 	left, err := s.left(ctx, plan)
-	if err != nil || left == 0 {
-		return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	if left == 0 {
+		if b.Progress != nil {
+			b.Progress(all, all)
+		}
+		return true, nil
 	}
 	s.log.Info("backfill", "job", b.Job, "records", all, "left", left)
 	v, err := s.labels.At(ctx, plan.Labels, nil)

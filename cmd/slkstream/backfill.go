@@ -32,6 +32,11 @@ func backfill(ctx context.Context, c *call, client *topic.Client) error {
 func answerRange(
 	ctx context.Context, c *call, client *topic.Client, b pipeline.Backfill, compare *pipeline.Comparison,
 ) error {
+	for _, in := range c.Config.Topics.In { // a stage waits for its input; a job would never end
+		if _, err := client.Partitions(ctx, in); topic.IsMissing(err) {
+			return err
+		}
+	}
 	c.Config.Topics.Group += "-" + b.Job
 	options, err := stageOptions(ctx, c, client)
 	if err != nil {
@@ -67,8 +72,10 @@ func answerRange(
 		return err
 	case ctx.Err() != nil:
 		return errors.New("stopped before the end; the same command goes on where it was")
+	case finished && of.Load() == 0:
+		c.Log.Warn("the range of the job holds no records", "job", b.Job, "in", c.Config.Topics.In)
 	case finished:
-		c.Log.Info("the job was finished already", "job", b.Job)
+		c.Log.Info("the job was finished already; a job of another name answers the range again", "job", b.Job)
 	default:
 		c.Log.Info("the job is finished", "job", b.Job)
 	}

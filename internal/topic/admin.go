@@ -173,7 +173,7 @@ func (c *Client) layout(ctx context.Context, name string) (*metadata.ResponseTop
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, &metadata.Request{TopicNames: []string{name}})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ask the brokers for their topics: %w", err)
+		return nil, fmt.Errorf("ask the brokers at %s for their topics (--brokers): %w", c.kafka.Addr, err)
 	}
 	t := &answer.(*metadata.Response).Topics[0]
 	code := kafka.Error(t.ErrorCode)
