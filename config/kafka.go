@@ -203,6 +203,7 @@ func (t *Topics) check(c *Config, fault report) {
 	if slices.Contains(deadLetters, c.command) && t.Dead == "" && t.Out == "" {
 		fault("dead", "is not set, nor is out, from which it would be named")
 	}
+	t.checkNames(c, fault)
 	if !slices.Contains(checked, c.command) {
 		return
 	}
@@ -234,6 +235,38 @@ func (t *Topics) check(c *Config, fault report) {
 		}
 		owner[own.Name] = own.Setting
 	}
+}
+
+// checkNames refuses names that no topic can have. The embedded broker takes any name, Kafka's brokers do not.
+func (t *Topics) checkNames(c *Config, fault report) {
+	const rule = "a topic's name has 1 to 249 of the letters a to z and A to Z, digits, dots, _ and -"
+	for _, in := range t.In {
+		if !isTopicName(in) {
+			fault("in", "has %q: %s", in, rule)
+		}
+	}
+	job := c.Backfill.Job
+	if t.State == "" && job != "" && !isTopicName(job+"-state") {
+		fault("job", "is %q, which names the state topic GROUP-JOB-state: %s", job, rule)
+	}
+	for _, own := range t.Own() {
+		switch derived := own.Setting == "state" && t.State == "" || own.Setting == "dead" && t.Dead == ""; {
+		case isTopicName(own.Name):
+		case !derived:
+			fault(own.Setting, "is %q: %s", own.Name, rule)
+		case own.Setting == "state":
+			fault("group", "is %q, which names the state topic GROUP-state: %s", t.Group, rule)
+		}
+	}
+}
+
+// isTopicName is Kafka's rule for names of topics.
+func isTopicName(name string) bool {
+	const longest = 249
+	other := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
+	}
+	return name != "" && name != "." && name != ".." && len(name) <= longest && !strings.ContainsFunc(name, other)
 }
 
 // Delivery holds the delivery guarantee, and how often progress is committed.

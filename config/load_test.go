@@ -286,3 +286,28 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// A name that Kafka's brokers refuse is refused at once: the embedded broker would take it.
+func TestNamesOfTopics(t *testing.T) {
+	for _, row := range []struct{ command, flag, want string }{
+		{"run", "--in=a b", `in has "a b": a topic's name has 1 to 249 of the letters`},
+		{"run", "--in=.", `in has ".": `},
+		{"run", "--out=Straße", `out is "Straße": `},
+		{"feed", "--out=cam/7", `out is "cam/7": `},
+		{"teach", "--labels=my labels", `labels is "my labels": `},
+		{"check", "--review=re:view", `review is "re:view": `},
+		{"run", "--group=night shift", `group is "night shift", which names the state topic GROUP-state: `},
+		{"backfill", "--job=26/11", `job is "26/11", which names the state topic GROUP-JOB-state: `},
+		{"run", "--out=" + strings.Repeat("x", 250), "1 to 249"},
+		{"run", "--out=a.B_c-9", ""},
+	} {
+		_, err := load(t, row.command, "", nil, row.flag)
+		text := fmt.Sprint(err)
+		if !strings.Contains(text, row.want) || row.want == "" && strings.Contains(text, "a topic's name") {
+			t.Errorf("%s %s: %v", row.command, row.flag, err)
+		}
+	}
+	if _, err := load(t, "run", "", nil, "--in=a", "--out=b", "--group=night shift", "--state=s"); err != nil {
+		t.Error(err)
+	}
+}

@@ -34,7 +34,7 @@ func TestPrintReadsBack(t *testing.T) {
 	if err := os.WriteFile(password, []byte("hunter2"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(t, "run", "", []string{"SLKSTREAM_MODEL=a: [b] # c", "SLKSTREAM_GROUP=007"}, "--in=a b,c",
+	c, err := load(t, "run", "", []string{"SLKSTREAM_MODEL=a: [b] # c", "SLKSTREAM_GROUP=007"}, "--in=a.b,c",
 		"--in=d", "--out=yes",
 		"--brokers=h:1", "--warm=false", "--episode-age=off", "--max-memory=1.5MiB", "--listen=",
 		"--sasl=plain", "--sasl-user={x}", "--sasl-password-file="+password, "--fields=vector=a[].b,id=c")

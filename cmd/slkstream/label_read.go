@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -129,7 +130,10 @@ func (f *labelledFile) survey(ctx context.Context, c *call) (given []int32, rows
 		rows++
 		return nil
 	}, skip)
+	bad := (*table.BadRow)(nil)
 	switch {
+	case errors.As(err, &bad):
+		return nil, 0, fmt.Errorf("input: %w (--skip-bad leaves bad rows unlabelled)", err)
 	case err != nil:
 		return nil, 0, fmt.Errorf("input: %w", err)
 	case rows == 0:

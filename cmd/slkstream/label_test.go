@@ -384,7 +384,8 @@ func TestLabelSkipsBadRows(t *testing.T) {
 		output := filepath.Join(folder, filepath.Base(input)+".out.jsonl")
 		line := "label --input " + input + " --k 2 --output " + output + fields
 		code, _, messages := runLine(t, strings.Fields(line)...)
-		if _, err := os.Stat(output); code != exitFailed || err == nil || !strings.Contains(messages, "3 rows are bad") {
+		if _, err := os.Stat(output); code != exitFailed || err == nil || !strings.Contains(messages, "3 rows are bad") ||
+			!strings.Contains(messages, "(--skip-bad leaves bad rows unlabelled)") {
 			t.Errorf("%s: exit %d: %s", line, code, messages)
 		}
 		if code, _, messages = runLine(t, append(strings.Fields(line), "--skip-bad")...); code != exitDone {

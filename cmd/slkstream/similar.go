@@ -14,7 +14,7 @@ var similarCommand = command{
 	name: "similar", args: "[HOST:PORT...]",
 	short: "ask running stages for the recent items most like an item, with their labels",
 	long: "similar asks the stages that listen at the given addresses, or the one at --listen, for the recent items most like\n" +
-		"the item of --id, the nearest first. Each stage knows the items that it answered itself, as far back as --recent\n" +
+		"the item of --id, the nearest first, after the item itself. Each stage knows the items that it answered itself, as far back as --recent\n" +
 		"reaches. DISTANCE is squared, between vectors of length one: 0 is the same direction.",
 	example: "  slkstream similar --id picture-001200 --count 10\n  slkstream similar --id door/0/41 stage-1:8070 stage-2:8070",
 	run:     similar,

@@ -48,7 +48,7 @@ func TestSimilarAsksSeveralStages(t *testing.T) {
 		!strings.Contains(out, "item-0-3") || strings.Contains(out, "\x1b") {
 		t.Errorf("%v of\n%s", names, out)
 	}
-	if out = run(exitFailed, "--id", "none", stages[0]); !strings.Contains(out, "no longer at hand") {
+	if out = run(exitFailed, "--id", "none", stages[0]); !strings.Contains(out, "not among the recent") {
 		t.Error(out)
 	}
 	if out = run(exitUsage, stages[0]); !strings.Contains(out, "id") {

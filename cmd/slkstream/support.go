@@ -129,7 +129,10 @@ func eachRowOf(
 	bad := 0
 	defer func() {
 		faults := errors.Join(first...)
-		if bad > 1 {
+		switch {
+		case bad > kept:
+			faults = fmt.Errorf("%d rows are bad, of which the first %d: %w", bad, kept, faults)
+		case bad > 1:
 			faults = fmt.Errorf("%d rows are bad: %w", bad, faults)
 		}
 		err = errors.Join(err, faults, source.Close())

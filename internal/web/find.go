@@ -29,7 +29,7 @@ func (p *Page) findAsked(id string) (found, error) {
 	}
 	f, ok := p.find(id)
 	if !ok {
-		return found{}, refuse(http.StatusNotFound, "that item is no longer at hand")
+		return found{}, refuse(http.StatusNotFound, "that item is not among the recent ones of this process")
 	}
 	return f, nil
 }

@@ -45,7 +45,7 @@ func TestNames(t *testing.T) {
 		key, value string // parts of the record, or of the error
 	}{
 		{"/api/reject", `{"id":"a","label":"cat"}`, 204, "a", `"not":["cat"]`},
-		{"/api/reject", `{"id":"a","label":"cat"}`, 404, "", "no longer at hand"}, // it no longer waits
+		{"/api/reject", `{"id":"a","label":"cat"}`, 404, "", "not among the recent"}, // it no longer waits
 		{"/api/reject", `{"id":"b","label":" "}`, 400, "", "1 to 200"},
 		{"/api/reject", `{"label":"cat"}`, 400, "", "id is needed"},
 		{

@@ -75,7 +75,7 @@ func (p *Page) apiSimilar(_ *http.Request, body *struct {
 		item := store.Find(body.ID)[body.ID]
 		if item.Vector == nil {
 			return nil, refuse(http.StatusNotFound,
-				"that item is no longer at hand: send its vector instead of its id")
+				"that item is not among the recent ones of this process (--recent): send its vector instead of its id")
 		}
 		asked := p.recentView(&item.Item)
 		asked.Vector = vectorText(item.Vector)
