@@ -237,7 +237,8 @@ func (t *Topics) check(c *Config, fault report) {
 	}
 }
 
-// checkNames refuses names that no topic can have. The embedded broker takes any name, Kafka's brokers do not.
+// checkNames refuses names that no topic can have: the embedded broker would take them, Kafka's brokers do
+// not.
 func (t *Topics) checkNames(c *Config, fault report) {
 	const rule = "a topic's name has 1 to 249 of the letters a to z and A to Z, digits, dots, _ and -"
 	for _, in := range t.In {
@@ -250,12 +251,12 @@ func (t *Topics) checkNames(c *Config, fault report) {
 		fault("job", "is %q, which names the state topic GROUP-JOB-state: %s", job, rule)
 	}
 	for _, own := range t.Own() {
-		switch derived := own.Setting == "state" && t.State == "" || own.Setting == "dead" && t.Dead == ""; {
-		case isTopicName(own.Name):
-		case !derived:
-			fault(own.Setting, "is %q: %s", own.Name, rule)
-		case own.Setting == "state":
+		switch {
+		case isTopicName(own.Name) || own.Setting == "dead" && t.Dead == "":
+		case own.Setting == "state" && t.State == "":
 			fault("group", "is %q, which names the state topic GROUP-state: %s", t.Group, rule)
+		default:
+			fault(own.Setting, "is %q: %s", own.Name, rule)
 		}
 	}
 }
@@ -263,10 +264,8 @@ func (t *Topics) checkNames(c *Config, fault report) {
 // isTopicName is Kafka's rule for names of topics.
 func isTopicName(name string) bool {
 	const longest = 249
-	other := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
-	}
-	return name != "" && name != "." && name != ".." && len(name) <= longest && !strings.ContainsFunc(name, other)
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+	return name != "" && name != "." && name != ".." && len(name) <= longest && strings.Trim(name, letters) == ""
 }
 
 // Delivery holds the delivery guarantee, and how often progress is committed.

@@ -14,6 +14,7 @@ import (
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/admin"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 var checkCommand = command{
@@ -29,7 +30,8 @@ const patience = 15 * time.Second
 
 func check(ctx context.Context, c *call, client *topic.Client) error {
 	k := &checker{config: c.Config, client: client, out: c.Out}
-	if _, err := readSupport(c.Config); err != nil {
+	var err error
+	if k.support, err = readSupport(c.Config); err != nil {
 		k.fault("support", "%v", err)
 	}
 	if k.brokers(ctx) {
@@ -59,6 +61,8 @@ type checker struct {
 	inputs     []string // the existing ones
 	partitions int      // of the input with the most
 	exists     map[string]bool
+	support    []stream.Example
+	taught     map[string]int // numbers of the vector of each example in the labels topic, by id
 }
 
 func (k *checker) say(kind, format string, args ...any) {

@@ -24,7 +24,8 @@ func (k *checker) labels(ctx context.Context) {
 	if err != nil {
 		return // reported where the input is read
 	}
-	examples, bad := map[string]bool{}, 0
+	k.taught = map[string]int{}
+	bad := 0
 	var why error
 	err = k.read(ctx, name, 0, func(raw *record.Raw) {
 		label, err := decoder.DecodeLabel(ctx, raw)
@@ -32,9 +33,9 @@ func (k *checker) labels(ctx context.Context) {
 		case err != nil:
 			bad, why = bad+1, err
 		case label.Teach != nil:
-			examples[label.Teach.ItemID] = true
+			k.taught[label.Teach.ItemID] = len(label.Teach.Vector)
 		case label.Forget != "":
-			delete(examples, label.Forget)
+			delete(k.taught, label.Forget)
 		}
 	})
 	switch {
@@ -43,7 +44,7 @@ func (k *checker) labels(ctx context.Context) {
 	case bad > 0:
 		k.fault("labels", "labels topic %s: %d records are no examples, the last: %v", name, bad, why)
 	default:
-		k.good("labels: %d examples", len(examples))
+		k.good("labels: %d examples", len(k.taught))
 	}
 }
 
@@ -83,6 +84,29 @@ func (k *checker) latest(ctx context.Context, in string, count int64) (s latest,
 	return s, err
 }
 
+// misfit returns an error if no example of the support has the dimension of a record.
+func (s *latest) misfit(in string, files []string, support []stream.Example) error {
+	if len(s.dimensions) == 0 || len(support) == 0 ||
+		slices.ContainsFunc(support, func(e stream.Example) bool { return s.dimensions[len(e.Vector)] }) {
+		return nil
+	}
+	return fmt.Errorf(
+		"support: none of the %d labelled examples of %s fits the feed: they have %d numbers, "+
+			"the latest records of %s have %d",
+		len(support), strings.Join(files, ", "), len(support[0].Vector), in,
+		slices.Max(slices.Collect(maps.Keys(s.dimensions))))
+}
+
+// others counts the examples that have the dimension of no record.
+func (s *latest) others(taught map[string]int) (count int) {
+	for _, dimension := range taught {
+		if len(s.dimensions) > 0 && !s.dimensions[dimension] {
+			count++
+		}
+	}
+	return count
+}
+
 // streams tests that the input can be read, and warns of a stream that is spread over partitions, as each
 // partition would learn it separately.
 func (k *checker) streams(ctx context.Context) {
@@ -97,6 +121,14 @@ func (k *checker) streams(ctx context.Context) {
 			k.fault("format dimension", "none of the latest %d records of %s can be read: %v", s.read, in, s.why)
 		case s.why != nil:
 			k.warn("%d of the latest %d records of %s cannot be read, the last: %v", s.read-s.good, s.read, in, s.why)
+		}
+		if err := s.misfit(in, k.config.Stage.Support, k.support); err != nil {
+			k.fault("support", "%v", err)
+		}
+		if others := s.others(k.taught); others > 0 {
+			k.warn("%d of the %d examples of labels topic %s have another dimension than the latest records of %s: "+
+				"they are not used",
+				others, len(k.taught), k.config.Topics.Labels, in)
 		}
 		if s.scattered != "" {
 			k.warn("stream %q of %s is scattered over partitions: each part learns for itself; key the records by "+
@@ -158,13 +190,12 @@ func checkStart(ctx context.Context, c *call, client *topic.Client, support []st
 	for _, in := range c.Config.Topics.In {
 		const count = 20 // records of each partition
 		s, err := k.latest(ctx, in, count)
-		if err != nil || len(s.dimensions) == 0 || slices.ContainsFunc(support,
-			func(e stream.Example) bool { return s.dimensions[len(e.Vector)] }) {
+		if err != nil {
 			continue
 		}
-		dimension := slices.Max(slices.Collect(maps.Keys(s.dimensions)))
-		err = fmt.Errorf("support: none of the %d labelled examples of %s fits the feed: they have %d numbers, the latest records of %s have %d",
-			len(support), strings.Join(c.Config.Stage.Support, ", "), len(support[0].Vector), in, dimension)
+		if err = s.misfit(in, c.Config.Stage.Support, support); err == nil {
+			continue
+		}
 		// The latest records may be wrong: they do not stop a stage that has answered before.
 		if _, missing := client.Partitions(ctx, c.Config.Topics.StateTopic()); missing != nil {
 			return err

@@ -91,6 +91,41 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Labelled examples of another dimension than the feed's cannot be used.
+func TestCheckTellsExamplesThatDoNotFit(t *testing.T) {
+	folder := t.TempDir()
+	save := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	feed := save("feed.jsonl", `{"id":"a","vector":[1,2]}`+"\n")
+	fits := save("fits.jsonl", `{"id":"b","label":"anna","vector":[1,2]}`+"\n")
+	other := save("other.jsonl", `{"id":"c","label":"bob","vector":[1,2,3]}`+"\n")
+	own := " --embedded-dir " + filepath.Join(folder, "broker")
+	check := "check --in embeddings --out results --labels labels --create --support " + fits + own
+	for _, line := range []string{
+		check, "feed --out embeddings --input " + feed + own, "teach --labels labels " + fits + own, check,
+	} {
+		code, out, messages := runLine(t, strings.Fields(line)...)
+		if code != exitDone || strings.Contains(out, "warn") {
+			t.Fatalf("%s: exit %d\n%s%s", line, code, out, messages)
+		}
+	}
+	runLine(t, strings.Fields("teach --labels labels "+other+own)...)
+	code, out, _ := runLine(t, strings.Fields(strings.Replace(check, fits, other, 1))...)
+	for _, want := range []string{
+		"warn  1 of the 2 examples of labels topic labels have another dimension than the latest records",
+		"FAULT support: none of the 1 labelled examples of ",
+	} {
+		if code != exitFailed || !strings.Contains(out, want) {
+			t.Errorf("exit %d, not told: %s\n%s", code, want, out)
+		}
+	}
+}
+
 // A missing right is found before the stage has to write.
 func TestCheckTellsMissingRights(t *testing.T) {
 	allow := func(operation kmsg.ACLOperation, resource kmsg.ACLResourceType, name string) kfake.ACL {

@@ -218,7 +218,8 @@ func (p *Page) apiTeach(r *http.Request, body *struct {
 	} else {
 		f, ok := p.find(body.ID)
 		if !ok {
-			return nil, refuse(http.StatusNotFound, "that item is not among the recent ones of this process: send its vector with it")
+			return nil, refuse(http.StatusNotFound,
+				"that item is not among the recent ones of this process: send its vector with it")
 		}
 		example.ID, example.Model, example.Vector, example.Attributes = f.ID, f.Model, f.Vector, f.Attributes
 		guess = f.Label

@@ -150,7 +150,8 @@ func (p *Page) examples(r *http.Request, body *lessons) ([]record.Example, error
 	for i, id := range body.IDs {
 		f, ok := all[id]
 		if !ok {
-			return nil, refuse(http.StatusNotFound, "%q is neither an example nor among the recent items of this process; nothing was taught", id)
+			return nil, refuse(http.StatusNotFound,
+				"%q is neither an example nor among the recent items of this process; nothing was taught", id)
 		}
 		e := f.Example
 		e.Label, e.Time, e.At, e.By = body.Label, at, at, by
