@@ -19,7 +19,8 @@ type besides struct {
 
 	nearest []float32 // n: squared distance to the nearest of them in u-space
 	limits  []float32 // n: the last of an item's listed distances; -Inf for a labelled item
-	plain   []float32 // n x k: squared distance to the nearest of each class in z-space
+	plain   []float32 // n x K: squared distance to the nearest of each class in z-space
+	lowered []float32 // n x K: the same, with labelled items
 	signed  []float32 // n x directions: signed products with them, see compare
 	centre  []float32 // n: product with the metric's centre
 	delta   []float32 // sets x n: product with a set's delta
@@ -138,11 +139,15 @@ func (b *Beside) addMean(sums []float32, counts []float64, own int) {
 // assessDistances fills the distances of unlabelled rows to the nearest labelled rows, the episode's
 // own among them.
 func (e *episode) assessDistances(r *Result) {
-	b := &e.beside
+	b, k := &e.beside, r.k
 	r.Distance = vector.Zeroed(r.Distance, e.n)
 	if len(b.plain) == 0 { // no labelled row is beside the episode
-		b.plain = vector.Resize(b.plain, e.n*e.k)
+		b.plain = vector.Resize(b.plain, e.n*k)
 		infinite(b.plain)
+	}
+	if r.plain = b.plain; len(e.assessment.supports) > 0 {
+		b.lowered = append(b.lowered[:0], b.plain...)
+		r.plain = b.lowered
 	}
 	for p := range e.n {
 		if e.label[p] >= 0 {
@@ -151,31 +156,25 @@ func (e *episode) assessDistances(r *Result) {
 		nearest := max(0, b.nearest[p])
 		for _, q := range e.assessment.supports {
 			nearest = min(nearest, e.space.squaredDistance(p, int(q)))
-			at := p*e.k + int(e.label[q])
+			at := p*k + int(e.class[e.label[q]])
 			z, d := e.z, e.d
-			b.plain[at] = min(b.plain[at], kernel.SquaredDistance(z[p*d:(p+1)*d], z[int(q)*d:(int(q)+1)*d]))
+			r.plain[at] = min(r.plain[at], kernel.SquaredDistance(z[p*d:(p+1)*d], z[int(q)*d:(int(q)+1)*d]))
 		}
 		r.Distance[p] = float32(math.Sqrt(float64(nearest)))
 	}
-	r.plain, r.number = b.plain, e.number
 }
 
 // Distances fills out with the z-space distance of each of the N rows to the nearest labelled row, without
 // those of class except (-1: none): 0 for a labelled row, and 2, the largest possible distance, if there is
 // no such row. Assess must be called before.
 func (r *Result) Distances(out []float32, except int32) {
-	skip := int32(-1)
-	if except >= 0 {
-		skip = r.number[except]
-	}
-	k := len(r.class)
 	for p := range out {
 		if out[p] = 0; r.labelled[p] >= 0 {
 			continue
 		}
 		nearest := float32(math.Inf(1))
-		for c, square := range r.plain[p*k : (p+1)*k] {
-			if int32(c) != skip {
+		for c, square := range r.plain[p*r.k : (p+1)*r.k] {
+			if int32(c) != except {
 				nearest = min(nearest, square)
 			}
 		}

@@ -21,7 +21,7 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 	if len(l.label) == 0 {
 		return
 	}
-	b.plain = vector.Resize(b.plain, n*e.k)
+	b.plain = vector.Resize(b.plain, n*p.K)
 	infinite(b.plain)
 	b.limits = vector.Resize(b.limits, n)
 	for i, y := range e.label[:n] {
@@ -170,7 +170,7 @@ func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, 
 	}
 	anchors, ones := w.anchors[:count], w.ones[:count]
 	for j := range anchors {
-		anchors[j] = anchor{l.inverse[at+j], l.by[at+j], l.square[at+j], e.number[l.label[at+j]]}
+		anchors[j] = anchor{l.inverse[at+j], l.by[at+j], l.square[at+j], l.label[at+j]}
 		if ones[j] = 1; l.by[at+j] == 0 {
 			ones[j] = 0
 		}
@@ -184,7 +184,7 @@ func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, 
 				dots[j] = ((v-delta)*anchors[j].inverse - centre) * anchors[j].by
 			}
 		}
-		nearest, least, own := b.plain[int(item)*e.k:int(item+1)*e.k], b.nearest[item], b.lengths[item]
+		nearest, least, own := b.plain[int(item)*l.k:int(item+1)*l.k], b.nearest[item], b.lengths[item]
 		for j := range anchors {
 			a := &anchors[j]
 			v := (plain[j]-delta)*a.inverse - centre

@@ -266,6 +266,6 @@ func (e *episode) finish(p *Problem, r *Result) {
 	if e.points == nil {
 		r.Z, r.Mean, r.Inverse = e.z[:e.n*d], e.mean, e.inverse
 	}
-	r.labelled, r.number, r.beside = e.label[:e.n], e.number, &e.beside
+	r.labelled, r.beside = e.label[:e.n], &e.beside
 	r.Affinity = e.graph.Affinity
 }

@@ -61,19 +61,14 @@ func (l *nearLists) insert(p int, id int32, squared float32) float32 {
 	return squares[l.Rho-1]
 }
 
-// neighbours fills the graph: the rho nearest, unlabelled or labelled, of each unlabelled row.
-func (e *episode) neighbours(ctx context.Context, p *Problem) error {
+// neighbours finds the rho nearest, unlabelled or labelled, of each unlabelled row; nil: none are wanted.
+func (e *episode) neighbours(ctx context.Context, p *Problem) (*index.Neighbours, error) {
 	g := &e.graph
-	g.Affinity = &g.built
 	all := e.n + e.anchors
 	if p.Affinity != nil || e.settings.Rho == 0 || all < 2 {
 		e.compare(p, nil)
 		e.shrinkRows()
-		if g.Affinity = p.Affinity; g.Affinity == nil {
-			g.Affinity = &g.built
-			g.built = index.Affinity{Offsets: vector.Zeroed(g.built.Offsets, e.n+1), Columns: g.built.Columns[:0], Weights: g.built.Weights[:0]}
-		}
-		return nil
+		return nil, nil
 	}
 	rho := min(e.settings.Rho, all-1)
 	if e.n <= mostGram {
@@ -86,8 +81,7 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 		e.listItems(&g.near, products, stride, rho, p)
 		e.compare(p, &g.near)
 		e.shrinkRows()
-		e.link(&g.near.Neighbours)
-		return nil
+		return &g.near.Neighbours, nil
 	}
 	e.compare(p, nil)
 	e.shrinkRows()
@@ -95,15 +89,14 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) error {
 		Rho: rho, Method: e.settings.Index, RecallFloor: e.settings.RecallFloor, Seed: e.settings.Seed, Workers: e.settings.Workers,
 	})
 	if err != nil {
-		return fmt.Errorf("graph: %w", err)
+		return nil, fmt.Errorf("graph: %w", err)
 	}
 	for i, q := range lists.IDs {
 		if int(q) >= e.n && e.label[q] < 0 { // a labelled row that is not in force
 			lists.IDs[i] = -1
 		}
 	}
-	e.link(lists)
-	return nil
+	return lists, nil
 }
 
 // listItems lists the rho nearest items of each unlabelled one. products holds the inner products of the
@@ -150,11 +143,20 @@ func (g *graph) lags(lag []float32, n int) []float32 {
 	return g.apart
 }
 
-// link builds the graph from the lists. With EdgeDecay the r-th nearest weighs EdgeDecay^r, scaled to a mean
-// weight of 1; it is symmetrised as without.
-func (e *episode) link(lists *index.Neighbours) {
+// link takes the problem's graph, or builds it from the lists; nil: it has no edges. With EdgeDecay the r-th
+// nearest weighs EdgeDecay^r, scaled to a mean weight of 1; it is symmetrised as without.
+func (e *episode) link(p *Problem, lists *index.Neighbours) {
+	g := &e.graph
+	if g.Affinity = p.Affinity; g.Affinity != nil {
+		return
+	}
+	if g.Affinity = &g.built; lists == nil {
+		g.built.Offsets = vector.Zeroed(g.built.Offsets, e.n+1)
+		g.built.Columns, g.built.Weights = g.built.Columns[:0], g.built.Weights[:0]
+		return
+	}
 	if e.settings.EdgeDecay == 0 || e.settings.EdgeDecay == 1 {
-		lists.LabelledInto(&e.graph.built, e.n, e.label, nil)
+		lists.LabelledInto(&g.built, e.n, e.label, nil)
 		return
 	}
 	width := lists.Rho

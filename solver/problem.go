@@ -119,9 +119,8 @@ type Result struct {
 	rows     *assignments
 	class    []int32
 	k        int
-	number   []int32   // class -> active class, -1: masked
 	labelled []int32   // rows: active class, -1: unlabelled
-	plain    []float32 // n x active classes: squared distances to the nearest labelled row
+	plain    []float32 // n x K: squared distances to the nearest labelled row
 	beside   *besides
 }
 
@@ -152,6 +151,18 @@ func (r *Result) clear() {
 	}
 }
 
+func (p *Problem) checkLabels() error {
+	if p.Labels != nil && len(p.Labels) != p.N {
+		return fmt.Errorf("problem: %d labels for %d rows", len(p.Labels), p.N)
+	}
+	for i, l := range p.Labels {
+		if l < -1 || int(l) >= p.K {
+			return rowError(i, "label %d is not -1 and not one of %d classes", l, p.K)
+		}
+	}
+	return nil
+}
+
 // check reports the first fault of a problem: the row, the class or the setting that is wrong.
 func (p *Problem) check() error {
 	if p.N < 1 || p.D < 1 || p.K < 1 {
@@ -160,13 +171,8 @@ func (p *Problem) check() error {
 	if err := p.checkRows(); err != nil && p.Points == nil {
 		return err
 	}
-	if p.Labels != nil && len(p.Labels) != p.N {
-		return fmt.Errorf("problem: %d labels for %d rows", len(p.Labels), p.N)
-	}
-	for i, l := range p.Labels {
-		if l < -1 || int(l) >= p.K {
-			return rowError(i, "label %d is not -1 and not one of %d classes", l, p.K)
-		}
+	if err := p.checkLabels(); err != nil {
+		return err
 	}
 	if err := p.checkBeside(); err != nil {
 		return err

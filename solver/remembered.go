@@ -79,7 +79,7 @@ func (e *episode) recall() {
 		b.nearest[i] = before.least[at]
 		for _, x := range before.plain[2*at : 2*at+2] {
 			if x.class >= 0 {
-				b.plain[i*e.k+int(e.number[x.class])] = x.square
+				b.plain[i*b.prepared.k+int(x.class)] = x.square
 			}
 		}
 		copy(next.lists.IDs[row*rho:(row+1)*rho], before.lists.IDs[at*rho:])
@@ -93,7 +93,7 @@ func (e *episode) remember() {
 	for row := range next.sums {
 		i := b.now + row
 		next.least[row] = b.nearest[i]
-		e.twoNearest(next.plain[2*row:2*row+2], b.plain[i*e.k:(i+1)*e.k])
+		twoNearest(next.plain[2*row:2*row+2], b.plain[i*b.prepared.k:(i+1)*b.prepared.k])
 		from, to := row*next.lists.Rho, (row+1)*next.lists.Rho
 		for r, q := range next.lists.IDs[from:to] {
 			if q >= 0 {
@@ -105,11 +105,11 @@ func (e *episode) remember() {
 }
 
 // twoNearest fills two with the nearest classes of an item.
-func (e *episode) twoNearest(two []nearestClass, squares []float32) {
+func twoNearest(two []nearestClass, squares []float32) {
 	two[0] = nearestClass{-1, float32(math.Inf(1))}
 	two[1] = two[0]
 	for c, square := range squares {
-		switch x := (nearestClass{e.class[c], square}); {
+		switch x := (nearestClass{int32(c), square}); {
 		case square < two[0].square:
 			two[0], two[1] = x, two[0]
 		case square < two[1].square:

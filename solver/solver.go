@@ -59,7 +59,9 @@ func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 type Space struct {
 	solver  *Solver
 	problem *Problem
-	linked  bool // Graph was called
+	lists   *index.Neighbours // nil: none
+	listed  bool              // lists were searched for
+	linked  bool              // Graph was called
 }
 
 // Embed maps the rows of p, the labelled rows beside them and the prior to the space in which rows are
@@ -163,6 +165,26 @@ func (e *episode) productsBeforeGraph(out []float32, n int) {
 	}
 }
 
+// Label gives the rows other labels, and takes the problem's Proportions anew. The rows stay where they are, in
+// the mean of the labels that they were embedded with, and so do their neighbours, whose search is what a solve
+// takes longest for. Rows that were labelled when Graph searched for neighbours must stay so.
+func (x *Space) Label(labels []int32) error {
+	e, p := &x.solver.episode, x.problem
+	p.Labels = labels
+	if err := p.checkLabels(); err != nil {
+		return err
+	}
+	e.layOut(p, x.solver.engine == everyRow)
+	if e.usesGram {
+		e.gram.findHeld()
+	} else if e.settings.Paper.BiasCorrection { // it moves rows by their labels
+		e.mapRows(p)
+		e.u, x.listed = e.v, false
+	}
+	x.linked = false
+	return nil
+}
+
 // Graph builds W from the neighbours of each row, chosen by distance and Problem.Lag, or takes
 // Problem.Affinity, and adds Problem.Edges.
 func (x *Space) Graph(ctx context.Context) (*index.Affinity, error) {
@@ -170,9 +192,14 @@ func (x *Space) Graph(ctx context.Context) (*index.Affinity, error) {
 	if err := p.checkGraphTerms(); err != nil {
 		return nil, err
 	}
-	if err := e.neighbours(ctx, p); err != nil {
-		return nil, err
+	if !x.listed {
+		lists, err := e.neighbours(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		x.lists, x.listed = lists, true
 	}
+	e.link(p, x.lists)
 	e.estimateSigma()
 	e.addEdges(p.Edges)
 	e.graph.evidence = p.Evidence

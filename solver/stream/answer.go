@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -117,21 +116,16 @@ func (r *Report) note(format string, args ...any) {
 	r.Notes = append(slices.Clip(r.Notes), fmt.Sprintf(format, args...))
 }
 
-func (s *Stream) answerLabelled(ctx context.Context, of *episode) (err error) {
+func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	p, items, report := of.problem, of.items, of.report
 	if of.rows = items; !of.cold {
 		of.rows, p.earlier = s.earlier.before(items, p.earlier)
 	}
 	p.fill(s, of.rows, len(of.rows)-len(items))
 	if !of.cold {
-		each(s.state, func(part contributor) { err = errors.Join(err, part.contribute(ctx, of)) })
+		each(s.state, func(part contributor) { part.contribute(of) })
 	}
-	if err != nil {
-		return err
-	}
-	p.rejected = p.against(s, of.rows)
-	p.Evidence = p.rejected
-	r, err := of.engine.solve(ctx, of, &p.Problem)
+	r, err := of.solve(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"context"
 	"maps"
 	"slices"
 
@@ -140,80 +139,7 @@ func (a *heldOut) fields(f *fields) {
 	flag(f, fieldTopic, &a.topic)
 }
 
-// contribute has the episode solved without some labels first, which shows how far answers can be trusted.
-func (c *calibration) contribute(ctx context.Context, e *episode) (err error) {
-	c.follow(e.problem.called)
-	if e.number > 1 {
-		e.tested, err = e.stream.leaveOut(ctx, e)
-	}
-	return err
-}
-
-// leaveOut solves the episode once more, with the labels of its taught items hidden and with new examples of
-// the labels topic as unlabelled points. Calibration learns from the answers that could be right.
-func (s *Stream) leaveOut(ctx context.Context, of *episode) ([]heldOut, error) {
-	p, items := of.problem, of.items
-	hidden := make([]int, 0, len(items))
-	for i := range items {
-		if items[i].Label != "" {
-			hidden = append(hidden, i)
-		}
-	}
-	var fresh []*labelled
-	if of.relabels {
-		fresh = s.calibration.untested(p)
-	}
-	if len(hidden)+len(fresh) == 0 {
-		return nil, nil
-	}
-	trial := p.Problem
-	trial.Judge, trial.Prepared = false, nil
-	trial.Labels = slices.Clone(p.labels)
-	for _, i := range hidden {
-		trial.Labels[i] = -1
-	}
-	anchored := slices.Clone(p.labelCounts)
-	for _, i := range hidden {
-		anchored[p.numbers[items[i].Label]]--
-	}
-	if len(fresh) > 0 {
-		trial.Each, trial.Beside, trial.Earlier = slices.Clone(p.each), slices.Clone(p.beside), 0
-		own := &trial.Beside[0]
-		for _, e := range fresh {
-			row, _ := p.sets[0].row(e)
-			trial.Each, trial.Labels = append(trial.Each, e.Vector), append(trial.Labels, -1)
-			trial.N++
-			own.Without = append(own.Without, row)
-			anchored[p.numbers[e.Label]]--
-		}
-		slices.Sort(own.Without)
-	}
-	if slices.Max(anchored) == 0 {
-		return nil, nil
-	}
-	trial.Proportions = s.proportions.expected(p.names)
-	r, err := of.engine.solve(ctx, of, &trial)
-	if err != nil {
-		return nil, err
-	}
-	scores, limit := unknownScores(&trial, r, p.nobody()), s.unknownLimit(&s.novelty.scores)
-	var out []heldOut
-	add := func(row int, id, label string, topic bool) {
-		if c, ok := p.numbers[label]; ok && id != "" {
-			out = append(out, heldOut{
-				id: id, label: label, predicted: p.names[r.Labels[row]], topic: topic, alone: anchored[c] == 0,
-				z: limit.confidence(r.Confidence[row], scores[row]), score: float32(scores[row]),
-			})
-		}
-	}
-	for _, i := range hidden {
-		add(i, itemID(items, i, s.episode+1), items[i].Label, false)
-	}
-	for j, f := range fresh {
-		add(p.N+j, f.ID, f.Label, true)
-	}
-	return out, nil
-}
+func (c *calibration) contribute(e *episode) { c.follow(e.problem.called) }
 
 // untested lists the stream's own examples on the labels topic that are new since the last episode and take
 // part in this one, in the order of their ids, at most testedAtOnce.

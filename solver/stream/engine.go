@@ -39,14 +39,42 @@ func (e *Engine) set(s *Stream) (err error) {
 	return err
 }
 
-// solve solves the episode's problem, or a trial of it. Once its rows are embedded, the timeline relates them.
-func (e *Engine) solve(ctx context.Context, of *episode, p *solver.Problem) (*solver.Result, error) {
-	space, err := e.solver.Embed(p)
+// solve solves the episode. If labels come with it, it is first solved without them, which shows how far the
+// stream's answers can be trusted.
+func (e *episode) solve(ctx context.Context) (*solver.Result, error) {
+	s, p := e.stream, e.problem
+	p.rejected = p.against(s, e.rows)
+	t := s.trial(e)
+	if t != nil && len(t.fresh) > 0 {
+		if err := t.solveApart(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	space, err := e.engine.solver.Embed(&p.Problem)
 	if err != nil {
 		return nil, err
 	}
-	of.stream.timeline.relate(of, p, space)
-	if _, err = space.Graph(ctx); err != nil {
+	s.timeline.relate(e, space)
+	if t != nil && len(t.fresh) == 0 {
+		if err = t.solveIn(ctx, space, e); err != nil {
+			return nil, err
+		}
+	}
+	if fair := e.fair(); s.settings.Time && len(fair) > 0 {
+		p.Proportions = s.proportions.corrected(p.names, p.numbers, fair)
+	}
+	if t != nil {
+		if err = space.Label(p.labels); err != nil {
+			return nil, err
+		}
+	}
+	p.Evidence = s.timeline.evidence(e)
+	return descend(ctx, space)
+}
+
+// descend solves an embedded problem.
+func descend(ctx context.Context, space *solver.Space) (*solver.Result, error) {
+	if _, err := space.Graph(ctx); err != nil {
 		return nil, err
 	}
 	r, err := space.Descend(ctx)

@@ -1,8 +1,6 @@
 package stream
 
 import (
-	"context"
-
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
 )
@@ -20,11 +18,10 @@ func (m *learnedMetric) join(s *Stream) {
 	}
 }
 
-func (m *learnedMetric) contribute(_ context.Context, e *episode) error {
+func (m *learnedMetric) contribute(e *episode) {
 	if m.join(e.stream); m.current != nil {
 		e.problem.Embedding = &solver.Embedding{Metric: m.current}
 	}
-	return nil
 }
 
 // learn learns from a solved episode. Labelled items teach the metric best: each refresh takes the residuals

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"context"
 	"slices"
 	"sync"
 
@@ -19,9 +18,7 @@ type part interface {
 
 type (
 	// contributor adds to the problem of an episode of a warm stream, before its rows are embedded.
-	contributor interface {
-		contribute(ctx context.Context, e *episode) error
-	}
+	contributor interface{ contribute(e *episode) }
 	// answerer changes the answers of a solved episode.
 	answerer interface{ answer(e *episode) }
 	// observer learns from an answered episode. It cannot fail, and changes only what the stream keeps.

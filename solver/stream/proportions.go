@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"context"
 	"maps"
 	"slices"
 )
@@ -19,13 +18,7 @@ type proportions struct {
 // recurrence is again / all, with one item that recurred and one that did not added: 1/2 for a new stream.
 func (p *proportions) recurrence() float64 { return (p.again + 1) / (p.all + 2) }
 
-func (p *proportions) contribute(_ context.Context, e *episode) error {
-	of := e.problem
-	if of.Proportions = p.expected(of.names); e.stream.settings.Time && len(e.fair()) > 0 {
-		of.Proportions = p.corrected(of.names, of.numbers, e.fair())
-	}
-	return nil
-}
+func (p *proportions) contribute(e *episode) { e.problem.Proportions = p.expected(e.problem.names) }
 
 // expected returns pi0, the class fractions that an episode is expected to have: w lately + (1-w)/K, with w the
 // recurrence and lately the recent fractions. If nothing was counted all are 1/K.

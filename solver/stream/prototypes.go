@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"context"
 	"maps"
 	"math"
 
@@ -153,7 +152,7 @@ func (p *prototypes) entry(class string) *prototype {
 
 // contribute adds the warm start. If the labels topic has changed by more than examples to be tested, it is
 // dropped.
-func (p *prototypes) contribute(_ context.Context, e *episode) error {
+func (p *prototypes) contribute(e *episode) {
 	s := e.stream
 	if e.relabels && e.number > 1 {
 		if s.settings.Time && s.calibration.added(e.problem, s.topic) {
@@ -163,7 +162,6 @@ func (p *prototypes) contribute(_ context.Context, e *episode) error {
 		}
 	}
 	e.problem.Prior = s.prior(e.problem)
-	return nil
 }
 
 // prior is the warm start: the learned prototypes with their weights; nil if nothing was learned. None weighs

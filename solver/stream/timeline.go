@@ -80,33 +80,23 @@ func (a *surroundings) find(n int) {
 }
 
 // relate adds to an embedded problem what follows from the order, the frames and the tracks of the episode's
-// items: edges and lags, and to the episode's own problem evidence from the labels around them. A trial, in
-// which items are answered without their labels, uses the coherence known before; nothing is added if it has
-// other rows, too. Distances are measured each time: without the hidden labels the mean differs.
-func (t *timeline) relate(e *episode, to *solver.Problem, space *solver.Space) {
-	p, rows, set := e.problem, e.rows, &e.stream.settings
-	timed, trial := set.Time && !e.cold, to != &p.Problem
-	if len(rows) < 2 || len(rows) > lagRows || !timed && (trial || !related(rows)) || to.N != len(rows) {
-		return
+// items: edges and lags.
+func (t *timeline) relate(e *episode, space *solver.Space) {
+	p, set := e.problem, &e.stream.settings
+	if timed := e.timed(); timed || len(e.rows) > 1 && len(e.rows) <= lagRows && related(e.rows) {
+		p.around.measure(space, len(e.rows), p.Earlier)
+		p.edges = edges(p.edges[:0], &p.around, e.rows, set)
+		if p.Edges = p.edges; timed {
+			t.learnOrder(&p.around)
+			p.lag = t.lag(p.lag, &p.around)
+			p.Lag = p.lag
+		}
 	}
-	p.around.measure(space, len(rows), p.Earlier)
-	p.edges = edges(p.edges[:0], &p.around, rows, set)
-	to.Edges = p.edges
-	if !timed {
-		return
-	}
-	if !trial {
-		t.learnOrder(&p.around)
-	}
-	p.lag = t.lag(p.lag, &p.around)
-	to.Lag = p.lag
-	if trial {
-		return
-	}
-	if evidence := t.evidence(p, rows, set.Solver.Rho); evidence != nil {
-		kernel.Axpy(1, p.rejected, evidence[:len(p.rejected)])
-		p.Evidence = evidence
-	}
+}
+
+// timed reports whether the order of the episode's rows is used.
+func (e *episode) timed() bool {
+	return e.stream.settings.Time && !e.cold && len(e.rows) > 1 && len(e.rows) <= lagRows
 }
 
 // lagRows bounds the items of an episode whose order, frames and tracks are used.
@@ -168,13 +158,18 @@ func (t *timeline) lag(out []float32, a *surroundings) []float32 {
 	return out
 }
 
-// evidence returns the evidence for rows, n x K: from labels of the episode's items around them, and of
-// earlier items of their tracks. A certain one weighs as much as all rho neighbours together. nil: none.
-func (t *timeline) evidence(p *problem, rows []Item, rho int) []float32 {
+// evidence returns the evidence for rows, n x K: from rejections, from labels of the episode's items around
+// them, and from those of earlier items of their tracks. A certain one weighs as much as all rho neighbours
+// together. nil: none.
+func (t *timeline) evidence(e *episode) []float32 {
+	p, rows, rho := e.problem, e.rows, e.stream.settings.Solver.Rho
+	if !e.timed() {
+		return p.rejected
+	}
 	values, classes := t.spread(&p.around, rows, rho)
 	k, c := len(classes), t.coherence()
 	if (k == 0 || c == 0) && len(t.tracks) == 0 {
-		return nil
+		return p.rejected
 	}
 	out := make([]float32, p.N*p.K)
 	for i := range rows {
@@ -185,6 +180,7 @@ func (t *timeline) evidence(p *problem, rows []Item, rho int) []float32 {
 			out[i*p.K+int(class)] += float32(rho)
 		}
 	}
+	kernel.Axpy(1, p.rejected, out[:len(p.rejected)])
 	return out
 }
 

@@ -1,0 +1,111 @@
+package stream
+
+import (
+	"context"
+	"slices"
+
+	"github.com/slkstream/slkstream/solver"
+)
+
+// trial is an episode in which the labels of its taught items are hidden, and new examples of the labels topic
+// are rows without a label. Calibration learns from its answers to them, where these could be right.
+type trial struct {
+	hidden []int       // taught items
+	fresh  []*labelled // new examples
+	labels []int32     // of the rows; none in the episode itself is labelled
+	others []float64   // labelled items of each class that are left
+}
+
+// trial returns the episode's trial; nil: there is nothing to hide, or nothing else is labelled.
+func (s *Stream) trial(of *episode) *trial {
+	if of.cold || of.number == 1 {
+		return nil
+	}
+	p, t := of.problem, &trial{}
+	for i := range of.items {
+		if of.items[i].Label != "" {
+			t.hidden = append(t.hidden, i)
+		}
+	}
+	if of.relabels {
+		t.fresh = s.calibration.untested(p)
+	}
+	if len(t.hidden)+len(t.fresh) == 0 {
+		return nil
+	}
+	t.labels, t.others = slices.Repeat([]int32{-1}, p.N+len(t.fresh)), slices.Clone(p.labelCounts)
+	for _, i := range t.hidden {
+		t.others[p.numbers[of.items[i].Label]]--
+	}
+	for _, e := range t.fresh {
+		t.others[p.numbers[e.Label]]--
+	}
+	if slices.Max(t.others) == 0 {
+		return nil
+	}
+	return t
+}
+
+// solveIn solves the trial with the embedded rows of the episode, which have the same neighbours: only the mean
+// of all labelled rows counts the hidden ones.
+func (t *trial) solveIn(ctx context.Context, space *solver.Space, of *episode) error {
+	p := &of.problem.Problem
+	judge := p.Judge
+	p.Judge = false
+	if err := space.Label(t.labels); err != nil {
+		return err
+	}
+	r, err := descend(ctx, space)
+	if err != nil {
+		return err
+	}
+	of.tested = t.answers(of, p, r)
+	p.Judge = judge
+	return nil
+}
+
+// solveApart solves the trial as a problem of its own, as it has other rows.
+func (t *trial) solveApart(ctx context.Context, of *episode) error {
+	p := of.problem
+	problem := p.Problem
+	problem.Judge, problem.Prepared, problem.Earlier = false, nil, 0
+	problem.N, problem.Labels = len(t.labels), t.labels
+	problem.Each, problem.Beside = slices.Clone(p.each), slices.Clone(p.beside)
+	own := &problem.Beside[0]
+	for _, e := range t.fresh {
+		row, _ := p.sets[0].row(e)
+		problem.Each, own.Without = append(problem.Each, e.Vector), append(own.Without, row)
+	}
+	slices.Sort(own.Without)
+	space, err := of.engine.solver.Embed(&problem)
+	if err != nil {
+		return err
+	}
+	r, err := descend(ctx, space)
+	if err != nil {
+		return err
+	}
+	of.tested = t.answers(of, &problem, r)
+	return nil
+}
+
+// answers lists the answers of a solved trial.
+func (t *trial) answers(of *episode, solved *solver.Problem, r *solver.Result) (out []heldOut) {
+	p, s := of.problem, of.stream
+	scores, limit := unknownScores(solved, r, p.nobody()), s.unknownLimit(&s.novelty.scores)
+	add := func(row int, id, label string, topic bool) {
+		if c, ok := p.numbers[label]; ok && id != "" {
+			out = append(out, heldOut{
+				id: id, label: label, predicted: p.names[r.Labels[row]], topic: topic, alone: t.others[c] == 0,
+				z: limit.confidence(r.Confidence[row], scores[row]), score: float32(scores[row]),
+			})
+		}
+	}
+	for _, i := range t.hidden {
+		add(i, itemID(of.items, i, s.episode+1), of.items[i].Label, false)
+	}
+	for j, e := range t.fresh {
+		add(p.N+j, e.ID, e.Label, true)
+	}
+	return out
+}
