@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestTaughtEpisodesAreMeasuredAnew: the order and the frames of a taught episode use the distances of its
-// own space, not of the trial's, whose mean lacks the hidden labels.
-func TestTaughtEpisodesAreMeasuredAnew(t *testing.T) {
+// TestTaughtEpisodesAreMeasuredInTheirSpace: the order and the frames of a taught episode use the distances of
+// the space that it is answered in.
+func TestTaughtEpisodesAreMeasuredInTheirSpace(t *testing.T) {
 	set := settings(t)
 	set.Solver.MetricRank = 0
 	f := newCamera(4, 4, 24, .6)
