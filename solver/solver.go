@@ -165,9 +165,9 @@ func (e *episode) productsBeforeGraph(out []float32, n int) {
 	}
 }
 
-// Label gives the rows other labels, and takes the problem's Proportions anew. The rows stay where they are, in
-// the mean of the labels that they were embedded with, and so do their neighbours, whose search is what a solve
-// takes longest for. Rows that were labelled when Graph searched for neighbours must stay so.
+// Label gives the rows other labels, and takes the problem's Proportions anew. Graph must be called then.
+// The rows stay where they are, in the mean of the labels that they were embedded with, and keep their
+// neighbours, which take longest to find. Those that were labelled at the first Graph must stay labelled.
 func (x *Space) Label(labels []int32) error {
 	e, p := &x.solver.episode, x.problem
 	p.Labels = labels

@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// trial is an episode in which the labels of its taught items are hidden, and new examples of the labels topic
-// are rows without a label. Calibration learns from its answers to them, where these could be right.
+// trial is an episode in which the labels of its taught items are hidden, and new examples of the labels
+// topic are rows without a label. Calibration learns from its answers to them, where these could be right.
 type trial struct {
 	hidden []int       // taught items
 	fresh  []*labelled // new examples
@@ -46,8 +46,8 @@ func (s *Stream) trial(of *episode) *trial {
 	return t
 }
 
-// solveIn solves the trial with the embedded rows of the episode, which have the same neighbours: only the mean
-// of all labelled rows counts the hidden ones.
+// solveIn solves the trial with the rows of the episode as they are embedded, and their neighbours: the mean
+// of the labelled rows counts the hidden ones, too.
 func (t *trial) solveIn(ctx context.Context, space *solver.Space, of *episode) error {
 	p := &of.problem.Problem
 	judge := p.Judge

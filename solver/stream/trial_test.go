@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTaughtEpisodesAreMeasuredInTheirSpace: the order and the frames of a taught episode use the distances of
-// the space that it is answered in.
+// TestTaughtEpisodesAreMeasuredInTheirSpace: the order and the frames of a taught episode use the distances
+// of the space that it is answered in.
 func TestTaughtEpisodesAreMeasuredInTheirSpace(t *testing.T) {
 	set := settings(t)
 	set.Solver.MetricRank = 0
