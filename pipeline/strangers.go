@@ -102,10 +102,10 @@ func (s *Stage) group(ctx context.Context, list []*recent.Stranger, first int) (
 }
 
 // WouldCorrect returns the recent items whose label would change if the examples were taught, by the
-// rule of --corrections.
-func (s *Stage) WouldCorrect(examples []record.Example) []recent.Corrected {
+// rule of --corrections. Once ctx ends it returns an error.
+func (s *Stage) WouldCorrect(ctx context.Context, examples []record.Example) ([]recent.Corrected, error) {
 	if s.options.Recent == nil {
-		return nil
+		return nil, nil
 	}
 	v := s.labels.Current()
 	changes := make([]recent.Change, len(examples))
@@ -115,5 +115,5 @@ func (s *Stage) WouldCorrect(examples []record.Example) []recent.Corrected {
 			ID: e.ID, Label: e.Label, Stream: e.Stream, Model: e.Model, Vector: e.Vector, Named: v.Name,
 		}
 	}
-	return s.options.Recent.WouldCorrect(changes, v.Nearer)
+	return s.options.Recent.WouldCorrect(ctx, changes, v.Nearer)
 }

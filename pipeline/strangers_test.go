@@ -66,9 +66,9 @@ func TestStrangers(t *testing.T) {
 	}
 	example := record.Example{ID: strangers[0].ID, Label: "kim", Model: "m", Vector: strangers[0].Vector}
 	for range 2 {
-		called := s.WouldCorrect([]record.Example{example, example})
-		if len(called) < 12 {
-			t.Errorf("%d would be called kim", len(called))
+		called, err := s.WouldCorrect(t.Context(), []record.Example{example, example})
+		if len(called) < 12 || err != nil {
+			t.Errorf("%d would be called kim, %v", len(called), err)
 		}
 		for _, c := range called {
 			if c.Label != "kim" || c.Was != "anna" || c.Model != "m" {
@@ -77,7 +77,10 @@ func TestStrangers(t *testing.T) {
 		}
 	}
 	s.options.Recent = nil
-	if none, err := s.Strangers(t.Context()); none != nil || err != nil || s.WouldCorrect(nil) != nil {
+	if none, err := s.Strangers(t.Context()); none != nil || err != nil {
+		t.Errorf("without recent items: %v %v", none, err)
+	}
+	if none, err := s.WouldCorrect(t.Context(), nil); none != nil || err != nil {
 		t.Errorf("without recent items: %v %v", none, err)
 	}
 }

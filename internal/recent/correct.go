@@ -1,6 +1,7 @@
 package recent
 
 import (
+	"context"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -133,28 +134,56 @@ const (
 //   - if the example had another label before, or is forgotten, the items that were corrected by it.
 //
 // rival says whether an example of another id than the change's lies within a squared distance of an item's
-// unit vector.
-func (p *Partition) Correct(c Change, rival Rival) []Corrected {
+// unit vector. That may take long: the lock is not held meanwhile, as only the partition's owner changes items.
+func (p *Partition) Correct(c Change, rival Rival) (out []Corrected) {
 	lessons := p.store.lessons([]Change{c})
-	return p.changing(func(b *Block, i int, it *Item) bool {
-		return len(lessons) > 0 && lessons[0].correct(b, i, it, rival)
-	})
-}
-
-// WouldCorrect returns the items whose label one of the changes would replace, and changes nothing.
-func (s *Store) WouldCorrect(changes []Change, rival Rival) (out []Corrected) {
-	lessons := s.lessons(changes)
-	var tried Item
-	for b, i := range s.each() {
-		for l := range lessons {
-			tried = b.items[i]
-			if lessons[l].correct(b, i, &tried, rival) {
-				out = append(out, Corrected{tried, b.items[i].Label, b.items[i].Confidence})
-				break
+	if len(lessons) == 0 {
+		return nil
+	}
+	for _, b := range p.Blocks() {
+		for i := range b.items {
+			it := &b.items[i]
+			tried := *it
+			if lessons[0].correct(b, i, &tried, rival) {
+				out = append(out, Corrected{tried, it.Label, it.Confidence})
 			}
+			if tried.Class == it.Class && tried.Cause == it.Cause {
+				continue
+			}
+			p.store.mutex.Lock()
+			it.Class, it.Cause, it.Unknown = tried.Class, tried.Cause, tried.Unknown
+			it.Label, it.Confidence = tried.Label, tried.Confidence
+			p.store.mutex.Unlock()
 		}
 	}
 	return out
+}
+
+// WouldCorrect returns the items whose label one of the changes would replace, and changes nothing. Once ctx
+// ends it returns an error. It may take long, as each item may be compared with every change and every rival:
+// it works on copies, so that the stage need not wait for the lock.
+func (s *Store) WouldCorrect(ctx context.Context, changes []Change, rival Rival) (out []Corrected, err error) {
+	lessons := s.lessons(changes)
+	var items []Item
+	var tried Item
+	for _, b := range s.all() {
+		s.mutex.RLock()
+		items = append(items[:0], b.items...)
+		s.mutex.RUnlock()
+		for i := len(items) - 1; i >= 0; i-- {
+			for l := range lessons {
+				if err := ctx.Err(); err != nil {
+					return nil, err
+				}
+				tried = items[i]
+				if lessons[l].correct(b, i, &tried, rival) {
+					out = append(out, Corrected{tried, items[i].Label, items[i].Confidence})
+					break
+				}
+			}
+		}
+	}
+	return out, nil
 }
 
 // Rival says whether another example than that of id is within a squared distance of an item's unit vector.

@@ -21,8 +21,8 @@ func TestUnknown(t *testing.T) {
 	add("in/0", Item{ID: "b", Time: at(2), Unknown: true})
 	teach := Change{ID: "named", Label: "anna", Vector: []float32{5, 1}}
 	for range 2 {
-		got := s.WouldCorrect([]Change{teach, teach}, nobodyNearer)
-		if len(got) != 1 || got[0].Label != "anna" || got[0].Was != "x" {
+		got, err := s.WouldCorrect(t.Context(), []Change{teach, teach}, nobodyNearer)
+		if err != nil || len(got) != 1 || got[0].Label != "anna" || got[0].Was != "x" {
 			t.Errorf("tried: %v", names(got))
 		}
 	}

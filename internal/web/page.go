@@ -52,7 +52,7 @@ type stage interface {
 	Rejections() []record.NotThis
 	Counts() (examples, rejections map[string]int) // by class
 	Strangers(context.Context) ([]recent.Stranger, error)
-	WouldCorrect([]record.Example) []recent.Corrected
+	WouldCorrect(context.Context, []record.Example) ([]recent.Corrected, error)
 	Ask(stream, model string, vectors [][]float32) ([]stream.Answer, error)
 	Enter(ctx context.Context, stream, model string, vectors [][]float32) error
 	Owner(ctx context.Context, stream string) (string, error)

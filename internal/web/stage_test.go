@@ -70,11 +70,11 @@ func (s *fakeStage) Strangers(context.Context) ([]recent.Stranger, error) {
 	return s.strangers()
 }
 
-func (s *fakeStage) WouldCorrect(list []record.Example) []recent.Corrected {
+func (s *fakeStage) WouldCorrect(ctx context.Context, list []record.Example) ([]recent.Corrected, error) {
 	if s.wouldCorrect == nil {
-		return nil
+		return nil, ctx.Err()
 	}
-	return s.wouldCorrect(list)
+	return s.wouldCorrect(list), ctx.Err()
 }
 
 func (s *fakeStage) Ask(name, model string, vectors [][]float32) ([]stream.Answer, error) {

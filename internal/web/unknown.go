@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"net/http"
 	"slices"
@@ -17,6 +18,8 @@ const (
 	mostDifferent = 4   // members of a group shown beside the middle one
 	mostTaught    = 5   // members of a group that are taught when it is named
 	mostPreviewed = 24  // items shown of a preview
+
+	longestPreview = 10 * time.Second // recent items may be many, as may the examples that they are compared with
 )
 
 // groupView is a group of similar strangers.
@@ -113,9 +116,15 @@ func (p *Page) apiPreview(r *http.Request, body *lessons) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), longestPreview)
+	defer cancel()
+	corrected, err := p.stage.WouldCorrect(ctx, examples)
+	if err != nil {
+		return nil, refuse(http.StatusServiceUnavailable, "a preview of so many items takes too long: choose fewer")
+	}
 	items := []RecentView{}
 	count := 0
-	for _, c := range p.stage.WouldCorrect(examples) {
+	for _, c := range corrected {
 		if slices.ContainsFunc(examples, func(e record.Example) bool { return e.ID == c.Name }) {
 			continue
 		}
