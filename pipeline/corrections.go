@@ -127,11 +127,15 @@ func (p *partition) rename(c *correcting) {
 	}
 	items := p.recent.Rename(c.to.Name)
 	l := p.stage.labels
+	first := map[string]*labels.Record{} // by the name that it renames
+	for _, by := range c.names {
+		if by.Name != nil && first[by.Name.Name] == nil {
+			first[by.Name.Name] = by
+		}
+	}
 	p.tellCorrections(items, c.to, "renamed", func(item *recent.Corrected) *labels.Record {
-		for _, by := range c.names {
-			if by.Name != nil && by.Name.Name == item.Was {
-				return by
-			}
+		if by := first[item.Was]; by != nil {
+			return by
 		}
 		if len(c.names) > 0 {
 			return c.names[len(c.names)-1] // the end of a chain of names, or a name taken back

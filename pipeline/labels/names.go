@@ -64,10 +64,14 @@ func newNaming(records []*Record) *naming {
 	n.rejections, n.leftOut = stream.NewRejections(rejections)
 	for name, f := range n.forgotten {
 		n.resets = append(n.resets, f.resetting(record.Reset{Class: name}))
-		for i, r := range from {
-			x := &named[i]
-			chain := slices.Collect(given.Chain(x.Stream, x.Name))
-			if n.faults[r] == nil && r.before(f) < 0 && slices.Contains(chain, name) {
+	}
+	for i, r := range from {
+		if n.faults[r] != nil {
+			continue
+		}
+		x := &named[i]
+		for name := range given.Chain(x.Stream, x.Name) {
+			if f := n.forgotten[name]; f != nil && r.before(f) < 0 {
 				n.resets = append(n.resets, f.resetting(record.Reset{Stream: x.Stream, Class: x.Name}))
 			}
 		}
