@@ -1,7 +1,5 @@
 package stream
 
-import "slices"
-
 // called returns the name of a class or a cluster in the stream.
 func (l *followedLabels) called(class string) string { return l.names.Of(l.stream, class) }
 
@@ -19,13 +17,14 @@ func (l *followedLabels) calledClasses(classes []string) *calledClasses {
 	}
 	out := &calledClasses{of: make([]int, len(classes))}
 	named := false
+	numbers := make(map[string]int, len(classes))
 	for c, class := range classes {
 		called := l.called(class)
 		named = named || called != class
-		at := slices.Index(out.names, called)
-		if at < 0 {
+		at, known := numbers[called]
+		if !known {
 			at = len(out.names)
-			out.names = append(out.names, called)
+			numbers[called], out.names = at, append(out.names, called)
 		}
 		out.of[c] = at
 	}

@@ -105,13 +105,14 @@ func (p *problem) rejectedClasses(s *Stream) (out []rejectedClass) {
 		called := labels.called(name)
 		columns[called] = append(columns[called], c)
 	}
+	known := p.byClass()
 	examples := map[int][]float32{} // of a class, at unit length
 	d := s.dimension
 	for _, x := range list {
 		for _, name := range x.Not {
 			for _, c := range columns[labels.called(name)] {
 				if examples[c] == nil {
-					examples[c] = p.unitExamples(c, d)
+					examples[c] = unitRows(known[c], d)
 				}
 				next := rejectedClass{x, c, examples[c]}
 				// The class needs examples, and the rejected vector must not be one of them.
@@ -175,16 +176,21 @@ func (x *rejected) weight(item *Item, row []float32, apart float64) float64 {
 	return 1 - float64(kernel.SquaredDistance(row, x.unit))/apart/rejectionReach
 }
 
-// unitExamples returns the labelled examples of a class that the episode gets, at unit length.
-func (p *problem) unitExamples(class, d int) []float32 {
-	out := []float32{}
+// byClass returns the labelled examples that the episode gets, by their class.
+func (p *problem) byClass() [][]*labelled {
+	out := make([][]*labelled, len(p.names))
 	list, classes := p.listed()
+	for i, c := range classes {
+		out[c] = append(out[c], list[i].labelled)
+	}
+	return out
+}
+
+// unitRows returns the vectors of examples at unit length.
+func unitRows(list []*labelled, d int) []float32 {
+	out := make([]float32, len(list)*d)
 	for i, e := range list {
-		if int(classes[i]) == class {
-			from := len(out)
-			out = append(out, e.Vector...)
-			vector.Unit(out[from:from+d], e.Vector)
-		}
+		vector.Unit(out[i*d:i*d+d], e.Vector)
 	}
 	return out
 }

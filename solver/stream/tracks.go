@@ -77,8 +77,10 @@ func (t *timeline) observe(e *episode) {
 			delete(t.tracks, name)
 		}
 	}
-	for len(t.tracks) > tracksKept {
+	if over := len(t.tracks) - tracksKept; over > 0 {
 		byAge := func(a, b string) int { return cmp.Compare(t.tracks[a].seen, t.tracks[b].seen) }
-		delete(t.tracks, slices.MinFunc(slices.Collect(maps.Keys(t.tracks)), byAge))
+		for _, name := range slices.SortedFunc(maps.Keys(t.tracks), byAge)[:over] {
+			delete(t.tracks, name)
+		}
 	}
 }

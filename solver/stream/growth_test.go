@@ -1,0 +1,69 @@
+package stream
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+)
+
+// bytesOf returns the bytes that a stream with these settings allocates for one episode.
+func bytesOf(t *testing.T, set Settings, items []Item, labels *Labels) uint64 {
+	t.Helper()
+	s := New("s", set)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err := s.Answer(t.Context(), nil, items, labels)
+	s.Learn()
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// scattered are items that have nothing in common.
+func scattered(n, d int) []Item {
+	random := rand.New(rand.NewPCG(3, 3))
+	items := make([]Item, n)
+	for i := range items {
+		items[i] = Item{ID: fmt.Sprint("item ", i), Vector: make([]float32, d), Position: Position{Offset: int64(i)}}
+		for j := range items[i].Vector {
+			items[i].Vector[j] = float32(random.NormFloat64())
+		}
+	}
+	return items
+}
+
+// Of many tracks beyond those kept, each is not searched for among all others.
+func TestManyTracksEnd(t *testing.T) {
+	set := Defaults()
+	set.TrackTTL = 1 << 30
+	items := scattered(6000, 4)
+	for i := range items {
+		items[i].Label, items[i].Track = fmt.Sprint("class ", i%2), fmt.Sprint("track ", i)
+	}
+	if half, all := bytesOf(t, set, items[:3000], nil), bytesOf(t, set, items, nil); all > 3*half {
+		t.Errorf("3,000 tracks take %d bytes, 6,000 take %d", half, all)
+	}
+}
+
+// The examples are not listed anew for each class that is rejected.
+func TestManyClassesAreRejected(t *testing.T) {
+	const classes = 2000
+	var examples []Example
+	var not []Rejection
+	for i, x := range scattered(2*classes, 8) {
+		if i%2 == 0 {
+			examples = append(examples, Example{ID: x.ID, Label: x.ID, Vector: x.Vector})
+			continue
+		}
+		not = append(not, Rejection{ID: x.ID, Not: []string{examples[i/2].Label}, Vector: x.Vector})
+	}
+	labels := &Labels{Everyone: examples}
+	rejections, _ := NewRejections(not)
+	without := bytesOf(t, Defaults(), scattered(20, 8), labels)
+	if with := bytesOf(t, Defaults(), scattered(20, 8), labels.With(Changes{Rejections: rejections})); with > without+8<<20 {
+		t.Errorf("%d rejected classes take %d bytes, %d without", classes, with, without)
+	}
+}
