@@ -53,6 +53,10 @@ type Buffer struct {
 	models  map[string]int // of the open episodes, and how many each has
 }
 
+// openBytes is approximately what an open episode takes beside its items and its stream's name. It counts
+// where a sender names a new stream with each item.
+const openBytes = 512
+
 // opened is an open episode. A ghost is one that was answered before a restart: its items are counted but not
 // kept, so that the memory limit closes the other episodes where it closed them the first time.
 type opened struct {
@@ -173,6 +177,8 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 			episode: &Episode{Key: key, Before: previous},
 		}
 		b.open[key] = o
+		o.episode.Bytes = int64(openBytes + len(key.Name) + len(key.Model))
+		b.bytes += o.episode.Bytes
 		b.models[key.Model]++
 		o.age = b.byAge.PushBack(o)
 		o.silent = b.bySilence.PushBack(o)
@@ -295,7 +301,7 @@ func (b *Buffer) Oldest() (record.Position, time.Time, bool) {
 // High is the highest event time seen.
 func (b *Buffer) High() time.Time { return b.high }
 
-// Bytes is the size of the open episodes' items.
+// Bytes is about the size of the open episodes.
 func (b *Buffer) Bytes() int64 { return b.bytes }
 
 // Len is the number of open episodes.

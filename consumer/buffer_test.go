@@ -76,7 +76,7 @@ func TestWhatClosesAnEpisode(t *testing.T) {
 			b.Add(item(1, "b", start, 4), start, start)
 			b.Mark("a", record.Start(2))
 		}, []string{"a marker at 2: 0"}},
-		"memory, the oldest first": {Limits{Size: 9, Memory: 3 * one}, func(b *Buffer) {
+		"memory, the oldest first": {Limits{Size: 9, Memory: 3*one + 2*(openBytes+1)}, func(b *Buffer) {
 			for i, s := range []string{"a", "b", "a", "c", "c"} {
 				b.Add(item(int64(i), s, start, 4), start, start)
 			}
