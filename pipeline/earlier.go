@@ -23,12 +23,12 @@ import (
 type earlier struct {
 	from     record.Position // items from here on are answered again, unless done covers them
 	done     map[record.Stream]record.Position
-	relearn  []state.Episode   // read again, and kept with the answers they had
-	written  []topic.Span      // results and corrections when the partition was assigned
-	read     chan earlierRead  // nil: not reading
-	called   map[string]string // the latest label in the topics, by ID, of items that are read again
-	taken    bool              // the items were added to recent
-	recalled bool              // such items were added to recent and await correction
+	relearn  map[record.Stream][]state.Episode // read again, and kept with the answers they had
+	written  []topic.Span                      // results and corrections when the partition was assigned
+	read     chan earlierRead                  // nil: not reading
+	called   map[string]string                 // the latest label in the topics, by ID, of items that are read again
+	taken    bool                              // the items were added to recent
+	recalled bool                              // such items were added to recent and await correction
 }
 
 // earlierRead is the outcome of reading them.
@@ -45,13 +45,17 @@ type earlierItem struct {
 
 // newEarlier takes from a restored journal which items will be read and answered again.
 func newEarlier(r *state.Restored, from record.Position) *earlier {
-	return &earlier{from: from, done: r.Done, relearn: r.Relearn, called: map[string]string{}}
+	e := &earlier{from: from, done: r.Done, relearn: map[record.Stream][]state.Episode{}, called: map[string]string{}}
+	for _, a := range r.Relearn {
+		e.relearn[a.Stream] = append(e.relearn[a.Stream], a)
+	}
+	return e
 }
 
 // again says whether the owner will read an item again and keep it with the answer it gives then.
 func (e *earlier) again(of record.Stream, at record.Position) bool {
-	for i := range e.relearn {
-		if a := &e.relearn[i]; a.Stream == of && !a.First.After(at) && !at.After(a.Last) {
+	for _, a := range e.relearn[of] {
+		if !a.First.After(at) && !at.After(a.Last) {
 			return true
 		}
 	}
