@@ -13,8 +13,9 @@ import (
 // subtracting a centre, which is common to all and distinguishes nothing. Clusters and episode both count in
 // the centre with bounded weight, so that neither an object that stays long nor a crowd dominates it.
 const (
-	clustersKept = 512 // beyond it, the cluster longest unseen is retired
-	clusterChunk = 256 // items linked at once at most: the cost grows with its square
+	clustersKept = 512              // beyond it, the cluster longest unseen is retired
+	clustersMost = 4 * clustersKept // while an episode is answered: each part of it is compared with all of them
+	clusterChunk = 256              // items linked at once at most: the cost grows with its square
 	// Items by which what is there now is known: so many are linked again with those that follow, and no
 	// cluster's mean weighs more, nor does an episode in the centre.
 	lateItems = 20
@@ -84,8 +85,9 @@ func (s *Stream) cluster(items []Item, chosen []int, report *Report) []member {
 	parts := (len(chosen) + clusterChunk - 1) / clusterChunk
 	for part := range slices.Chunk(chosen, (len(chosen)+parts-1)/parts) {
 		out = append(out, s.clusterPart(items, part, len(chosen) == len(items), report)...)
+		s.clusters.retire(clustersMost, report)
 	}
-	s.clusters.retire(report)
+	s.clusters.retire(clustersKept, report)
 	return out
 }
 

@@ -131,10 +131,9 @@ func (s *clusters) observe(e *episode) {
 	}
 }
 
-// retire bounds the clusters to clustersKept: those longest unseen go first, the younger of two last seen
-// in one episode.
-func (s *clusters) retire(report *Report) {
-	for len(s.list) > clustersKept {
+// retire bounds the clusters: those longest unseen go first, the younger of two last seen in one episode.
+func (s *clusters) retire(most int, report *Report) {
+	for len(s.list) > most {
 		oldest := 0
 		for i, c := range s.list {
 			if c.seen <= s.list[oldest].seen {

@@ -67,3 +67,13 @@ func TestManyClassesAreRejected(t *testing.T) {
 		t.Errorf("%d rejected classes take %d bytes, %d without", classes, with, without)
 	}
 }
+
+// An episode of any size, of which no two items are alike, is compared with a bounded number of clusters.
+func TestManyClustersAreFound(t *testing.T) {
+	set := Defaults()
+	set.Discover, set.DiscoverDistance, set.Time = true, 1e-6, false
+	items := scattered(10_000, 8)
+	if half, all := bytesOf(t, set, items[:5_000], nil), bytesOf(t, set, items, nil); all > 3*half {
+		t.Errorf("5,000 items take %d bytes, 10,000 take %d", half, all)
+	}
+}
