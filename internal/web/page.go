@@ -209,7 +209,9 @@ func (p *Page) status(now time.Time) statusView {
 
 // welcome returns the messages for a new visitor.
 func (p *Page) welcome() [][]byte {
-	hello := helloView{p.options.Title, p.options.Note, p.stage.Classes(), p.options.Say != nil, nil}
+	classes := p.stage.Classes()
+	classes = classes[:min(len(classes), mostLabels)]
+	hello := helloView{p.options.Title, p.options.Note, classes, p.options.Say != nil, nil}
 	p.mu.Lock()
 	hello.Curve = p.curve.points
 	first := message("hello", hello)
