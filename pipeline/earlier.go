@@ -23,12 +23,14 @@ import (
 type earlier struct {
 	from     record.Position // items from here on are answered again, unless done covers them
 	done     map[record.Stream]record.Position
-	relearn  map[record.Stream][]state.Episode // read again, and kept with the answers they had
-	written  []topic.Span                      // results and corrections when the partition was assigned
-	read     chan earlierRead                  // nil: not reading
-	called   map[string]string                 // the latest label in the topics, by ID, of items that are read again
-	taken    bool                              // the items were added to recent
-	recalled bool                              // such items were added to recent and await correction
+	written  []topic.Span      // results and corrections when the partition was assigned
+	read     chan earlierRead  // nil: not reading
+	called   map[string]string // the latest label in the topics, by ID, of items that are read again
+	taken    bool              // the items were added to recent
+	recalled bool              // such items were added to recent and await correction
+
+	// relearn are the episodes that are read again, and kept with the answers they had.
+	relearn map[record.Stream][]state.Episode
 }
 
 // earlierRead is the outcome of reading them.
@@ -45,7 +47,8 @@ type earlierItem struct {
 
 // newEarlier takes from a restored journal which items will be read and answered again.
 func newEarlier(r *state.Restored, from record.Position) *earlier {
-	e := &earlier{from: from, done: r.Done, relearn: map[record.Stream][]state.Episode{}, called: map[string]string{}}
+	e := &earlier{from: from, done: r.Done, called: map[string]string{}}
+	e.relearn = map[record.Stream][]state.Episode{}
 	for _, a := range r.Relearn {
 		e.relearn[a.Stream] = append(e.relearn[a.Stream], a)
 	}

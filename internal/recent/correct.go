@@ -134,7 +134,8 @@ const (
 //   - if the example had another label before, or is forgotten, the items that were corrected by it.
 //
 // rival says whether an example of another id than the change's lies within a squared distance of an item's
-// unit vector. That may take long: the lock is not held meanwhile, as only the partition's owner changes items.
+// unit vector. That may take long: the lock is not held meanwhile, as only the partition's owner changes
+// items.
 func (p *Partition) Correct(c Change, rival Rival) (out []Corrected) {
 	lessons := p.store.lessons([]Change{c})
 	if len(lessons) == 0 {
@@ -162,7 +163,9 @@ func (p *Partition) Correct(c Change, rival Rival) (out []Corrected) {
 // WouldCorrect returns the items whose label one of the changes would replace, and changes nothing. Once ctx
 // ends it returns an error. It may take long, as each item may be compared with every change and every rival:
 // it works on copies, so that the stage need not wait for the lock.
-func (s *Store) WouldCorrect(ctx context.Context, changes []Change, rival Rival) (out []Corrected, err error) {
+func (s *Store) WouldCorrect(
+	ctx context.Context, changes []Change, rival Rival,
+) (out []Corrected, err error) {
 	lessons := s.lessons(changes)
 	var items []Item
 	var tried Item

@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// While items are compared with examples, of which there may be any number, the store takes other items and is
-// read: else all partitions would wait for one preview, or for one label.
+// While items are compared with examples, of which there may be any number, the store takes other items and
+// is read: else all partitions would wait for one preview, or for one label.
 func TestComparingHoldsNoLock(t *testing.T) {
 	s := New(1 << 20)
 	two := func(name string) *Block {
-		return NewBlock([]Item{{ID: name + "1", Name: name + "1", Label: "cup"}, {ID: name + "2", Name: name + "2", Label: "cup"}},
-			func(int) []float32 { return []float32{1, 2} })
+		one := Item{ID: name + "1", Name: name + "1", Label: "cup"}
+		other := Item{ID: name + "2", Name: name + "2", Label: "cup"}
+		return NewBlock([]Item{one, other}, func(int) []float32 { return []float32{1, 2} })
 	}
 	p := s.Open("in/0")
 	p.Add(two("a"))
@@ -34,7 +35,8 @@ func TestComparingHoldsNoLock(t *testing.T) {
 		}
 		return false
 	}
-	if got, err := s.WouldCorrect(t.Context(), []Change{teach}, rival); len(got) != 2 || err != nil || asked != 1 {
+	got, err := s.WouldCorrect(t.Context(), []Change{teach}, rival)
+	if len(got) != 2 || err != nil || asked != 1 {
 		t.Errorf("a preview: %d items, %v, asked %d times", len(got), err, asked)
 	}
 	if got := p.Correct(teach, rival); len(got) != 2 || asked != 2 {
@@ -42,7 +44,8 @@ func TestComparingHoldsNoLock(t *testing.T) {
 	}
 	over, end := context.WithCancel(t.Context())
 	end()
-	if got, err := s.WouldCorrect(over, []Change{teach}, rival); got != nil || !errors.Is(err, context.Canceled) {
+	got, err = s.WouldCorrect(over, []Change{teach}, rival)
+	if got != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("a visitor who has gone: %v, %v", got, err)
 	}
 }

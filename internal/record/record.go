@@ -123,8 +123,8 @@ func (i *Item) Name() string {
 // Size is approximately the item's size in memory.
 func (i *Item) Size() int {
 	const fixed = 256 // the struct, and allocation overhead
-	return fixed + len(i.Key) + len(i.ItemID) + len(i.Label) + len(i.Frame) + len(i.Track) + 4*len(i.Vector) + len(i.Attributes) +
-		len(i.Trace.Parent) + len(i.Trace.State)
+	return fixed + len(i.Key) + len(i.ItemID) + len(i.Label) + len(i.Frame) + len(i.Track) +
+		4*len(i.Vector) + len(i.Attributes) + len(i.Trace.Parent) + len(i.Trace.State)
 }
 
 // TraceContext is a W3C trace context: traceparent and tracestate; "": the sender sent none.

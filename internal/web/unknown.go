@@ -19,7 +19,7 @@ const (
 	mostTaught    = 5   // members of a group that are taught when it is named
 	mostPreviewed = 24  // items shown of a preview
 
-	longestPreview = 10 * time.Second // recent items may be many, as may the examples that they are compared with
+	longestPreview = 10 * time.Second // it compares recent items with examples, and both may be many
 )
 
 // groupView is a group of similar strangers.
@@ -120,7 +120,8 @@ func (p *Page) apiPreview(r *http.Request, body *lessons) (any, error) {
 	defer cancel()
 	corrected, err := p.stage.WouldCorrect(ctx, examples)
 	if err != nil {
-		return nil, refuse(http.StatusServiceUnavailable, "a preview of so many items takes too long: choose fewer")
+		return nil, refuse(http.StatusServiceUnavailable,
+			"a preview of so many items takes too long: choose fewer")
 	}
 	items := []RecentView{}
 	count := 0

@@ -14,7 +14,8 @@ func TestManyNamesAreForgotten(t *testing.T) {
 	bytes := func(n int) uint64 {
 		list := make([]*Record, 0, 2*n)
 		add := func(name record.Name) {
-			list = append(list, &Record{Label: record.Label{Name: &name}, Offset: int64(len(list)), Written: time.Unix(1, 0)})
+			r := &Record{Label: record.Label{Name: &name}, Offset: int64(len(list)), Written: time.Unix(1, 0)}
+			list = append(list, r)
 		}
 		for i := range n {
 			add(record.Name{Name: fmt.Sprint("cluster-", i), Into: fmt.Sprint("name ", i)})

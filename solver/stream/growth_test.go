@@ -27,7 +27,8 @@ func scattered(n, d int) []Item {
 	random := rand.New(rand.NewPCG(3, 3))
 	items := make([]Item, n)
 	for i := range items {
-		items[i] = Item{ID: fmt.Sprint("item ", i), Vector: make([]float32, d), Position: Position{Offset: int64(i)}}
+		items[i] = Item{ID: fmt.Sprint("item ", i), Position: Position{Offset: int64(i)}}
+		items[i].Vector = make([]float32, d)
 		for j := range items[i].Vector {
 			items[i].Vector[j] = float32(random.NormFloat64())
 		}
@@ -63,7 +64,8 @@ func TestManyClassesAreRejected(t *testing.T) {
 	labels := &Labels{Everyone: examples}
 	rejections, _ := NewRejections(not)
 	without := bytesOf(t, Defaults(), scattered(20, 8), labels)
-	if with := bytesOf(t, Defaults(), scattered(20, 8), labels.With(Changes{Rejections: rejections})); with > without+8<<20 {
+	labels = labels.With(Changes{Rejections: rejections})
+	if with := bytesOf(t, Defaults(), scattered(20, 8), labels); with > without+8<<20 {
 		t.Errorf("%d rejected classes take %d bytes, %d without", classes, with, without)
 	}
 }
