@@ -34,6 +34,15 @@ type correctionRow struct {
 	Count int64  `json:"count"`
 }
 
+// drop deletes the state topic of a dry run, which is its own and of no use to anything else.
+func (c *call) drop(ctx context.Context, client *topic.Client, name string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := client.Delete(ctx, name); err != nil {
+		c.Log.Warn("the state topic of the dry run stays", "error", err)
+	}
+}
+
 func correct(ctx context.Context, c *call, client *topic.Client) error {
 	t, b := &c.Config.Topics, &c.Config.Backfill
 	if t.OutFormat != "json" && t.OutFormat != "cloudevents" {
@@ -72,9 +81,13 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 		b.Job += "-dry-" + strconv.FormatUint(rand.Uint64(), 36)
 	}
 	t.Group += "-correct"
+	state := t.Group + "-" + b.Job + "-state"
 	job := pipeline.Backfill{Job: b.Job, From: from, To: b.To, Asked: c.Config.Select.Since}
 	compare := &pipeline.Comparison{DryRun: dry}
 	err := answerRange(ctx, c, client, job, compare)
+	if dry && t.State == "" {
+		c.drop(ctx, client, state)
+	}
 	if errors.Is(err, pipeline.ErrTooLong) {
 		return fmt.Errorf("%w: correct it in parts, with --since and --to", err)
 	}

@@ -186,7 +186,7 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 		return cells("TIME", -12, at, "FROM", -30, letter.Source.ID(), "ERROR", 0, letter.Reason)
 	case s.Guess != nil:
 		return cells("TIME", -12, at, "STREAM", -16, s.Stream, "ITEM TO REVIEW", -24, s.ID, "GUESS", -20,
-			s.Guess.Label, "SURE", 0, fmt.Sprintf("%3.0f %%", 100*s.Guess.Confidence))
+			s.Guess.Label, "CONFIDENCE", 0, fmt.Sprintf("%3.0f %%", 100*s.Guess.Confidence))
 	case s.Closed != "":
 		return cells("TIME", -12, at, "STREAM", -16, s.Stream, "EPISODE", 8, s.Episode, "ITEMS", 6, s.Count,
 			"CLOSED", -8, s.Closed, "SOLVED IN", 0, fmt.Sprintf("%.1f ms", 1000*s.Solve))
@@ -202,8 +202,8 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 			next = fmt.Sprintf("%s %.0f %%", s.Others[0].Label, 100*s.Others[0].Confidence)
 		}
 		return cells("TIME", -12, at, "STREAM", -16, s.Stream, "ITEM", -24, cmp.Or(s.ItemID, s.ID),
-			"LABEL (? UNKNOWN)", -20, label, "SURE", 5, fmt.Sprintf("%3.0f %%", 100**s.Confidence), "NEXT BEST",
-			0, next)
+			"LABEL (? UNKNOWN)", -20, label, "CONFIDENCE", 10, fmt.Sprintf("%3.0f %%", 100**s.Confidence),
+			"NEXT BEST", 0, next)
 	}
 	what := s.Label
 	switch {

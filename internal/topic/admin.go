@@ -77,6 +77,18 @@ func (c *Client) Ensure(ctx context.Context, d Description) error {
 	return err
 }
 
+// Delete deletes a topic. One that does not exist is no error.
+func (c *Client) Delete(ctx context.Context, name string) error {
+	answer, err := send(ctx, c.kafka.DeleteTopics, kafka.DeleteTopicsRequest{Topics: []string{name}})
+	if err == nil {
+		err = answer.Errors[name]
+	}
+	if err != nil && !errors.Is(err, kafka.UnknownTopicOrPartition) {
+		return fmt.Errorf("delete topic %s: %w", name, err)
+	}
+	return nil
+}
+
 // Grow raises the number of a topic's partitions to partitions.
 func (c *Client) Grow(ctx context.Context, name string, partitions int) error {
 	answer, err := send(ctx, c.kafka.CreatePartitions, kafka.CreatePartitionsRequest{
