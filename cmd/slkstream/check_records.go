@@ -169,8 +169,9 @@ func (k *checker) read(ctx context.Context, name string, latest int64, use func(
 }
 
 // checkStart finds, before a stage starts, faults that would make its work useless. Labelled examples that
-// cannot fit the feed stop the start, unless the state topic exists already. A labels topic that is not
-// compacted is logged. What brokers do not let it read is skipped: the check command reports everything.
+// cannot fit the feed stop the start, unless the state topic holds what a stage has learned. A labels topic
+// that is not compacted is logged. What brokers do not let it read is skipped: the check command reports
+// everything.
 func checkStart(ctx context.Context, c *call, client *topic.Client, support []stream.Example) error {
 	if name := c.Config.Topics.Labels; name != "" {
 		d, err := client.Describe(ctx, name)
@@ -197,7 +198,9 @@ func checkStart(ctx context.Context, c *call, client *topic.Client, support []st
 			continue
 		}
 		// The latest records may be wrong: they do not stop a stage that has answered before.
-		if _, missing := client.Partitions(ctx, c.Config.Topics.StateTopic()); missing != nil {
+		spans, unreadable := client.Spans(ctx, false, c.Config.Topics.StateTopic())
+		written := func(s topic.Span) bool { return s.To > 0 }
+		if unreadable == nil && !slices.ContainsFunc(spans, written) {
 			return err
 		}
 		c.Log.Error(err.Error())
