@@ -91,16 +91,22 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Labelled examples of another dimension than the feed's cannot be used.
-func TestCheckTellsExamplesThatDoNotFit(t *testing.T) {
-	folder := t.TempDir()
-	save := func(name, text string) string {
+// saver returns a function that writes a file into a folder and returns its path.
+func saver(t *testing.T, folder string) func(name, text string) string {
+	return func(name, text string) string {
+		t.Helper()
 		path := filepath.Join(folder, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return path
 	}
+}
+
+// Labelled examples of another dimension than the feed's cannot be used.
+func TestCheckTellsExamplesThatDoNotFit(t *testing.T) {
+	folder := t.TempDir()
+	save := saver(t, folder)
 	feed := save("feed.jsonl", `{"id":"a","vector":[1,2]}`+"\n")
 	fits := save("fits.jsonl", `{"id":"b","label":"anna","vector":[1,2]}`+"\n")
 	other := save("other.jsonl", `{"id":"c","label":"bob","vector":[1,2,3]}`+"\n")

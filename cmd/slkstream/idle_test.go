@@ -175,13 +175,7 @@ func TestNoSettingOfTheStageIsIdle(t *testing.T) {
 		}
 	}()
 	folder := t.TempDir()
-	save := func(name, text string) string {
-		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	save := saver(t, folder)
 	_, out, _ := runLine(t, "config", "solver")
 	solver := save("solver.yaml", string(powerPattern.ReplaceAll([]byte(out), []byte("power: 0.37 "))))
 	support := save("support.jsonl", `{"id":"a","label":"milk","vector":[1,2]}`+"\n")

@@ -83,7 +83,7 @@ func (a *surroundings) find(n int) {
 // items: edges and lags.
 func (t *timeline) relate(e *episode, space *solver.Space) {
 	p, set := e.problem, &e.stream.settings
-	if timed := e.timed(); timed || len(e.rows) > 1 && len(e.rows) <= lagRows && related(e.rows) {
+	if timed := e.timed(); timed || e.paired() && related(e.rows) {
 		p.around.measure(space, len(e.rows), p.Earlier)
 		p.edges = edges(p.edges[:0], &p.around, e.rows, set)
 		if p.Edges = p.edges; timed {
@@ -94,10 +94,11 @@ func (t *timeline) relate(e *episode, space *solver.Space) {
 	}
 }
 
+// paired reports whether the episode's rows are so few that all pairs of them are compared.
+func (e *episode) paired() bool { return len(e.rows) > 1 && len(e.rows) <= lagRows }
+
 // timed reports whether the order of the episode's rows is used.
-func (e *episode) timed() bool {
-	return e.stream.settings.Time && !e.cold && len(e.rows) > 1 && len(e.rows) <= lagRows
-}
+func (e *episode) timed() bool { return e.stream.settings.Time && !e.cold && e.paired() }
 
 // lagRows bounds the items of an episode whose order, frames and tracks are used.
 const lagRows = 2048
