@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -109,5 +111,53 @@ func TestLongNamesOfStreams(t *testing.T) {
 				t.Errorf("%s", reason)
 			}
 		})
+	}
+}
+
+// The journal fits a small record limit with as many models as are remembered, of the longest names, and the
+// next owner still knows their dimensions.
+func TestStateTopicTakesManyLongModels(t *testing.T) {
+	const models, limit = 100, 20_000
+	var names [models]string
+	random := rand.New(rand.NewPCG(1, 2))
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(123)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Limits = consumer.Limits{Size: 3, Age: time.Hour, Memory: 64 << 20}
+	o.State = brokertest.Topic(t, client, "state", 1, topic.StateSettings())
+	o.Decode, o.Support = record.Options{Format: "json"}, nil
+	lower(t, client, o.State, limit)
+	item := func(model int, vector string) record.Out {
+		value := fmt.Sprintf(`{"vector":%s,"model":%q}`, vector, names[model])
+		return record.Out{Topic: in, Key: []byte("cam"), Value: []byte(value)}
+	}
+	var records []record.Out
+	for model := range models {
+		name := make([]byte, 512)
+		for i := range name { // so that compression does not make it shorter
+			name[i] = byte(random.Uint32())
+		}
+		names[model] = hex.EncodeToString(name)
+		for range 3 {
+			records = append(records, item(model, "[1,2,3]"))
+		}
+	}
+	stop := start(t, client, o)
+	write(t, client, records)
+	collect(t, client, o.Out, count(3*models))
+	eventually(t, "saved", func() bool {
+		list, faults, err := admin.ReadState(t.Context(), client, o.State, o.Group)
+		if err != nil || len(faults) > 0 {
+			t.Fatal(faults, err)
+		}
+		return len(list) == models
+	})
+	stop()
+	start(t, client, o)
+	write(t, client, []record.Out{item(7, "[1,2]"), item(7, "[1,2,3]"), item(7, "[1,2,3]"), item(7, "[1,2,3]")})
+	collect(t, client, o.Out, count(3*models+3))
+	if reason, _ := read(t, client, o.Dead, 1)[0].Header(record.ErrorHeader); !strings.Contains(string(reason), "3") {
+		t.Errorf("%s", reason)
 	}
 }

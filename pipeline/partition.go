@@ -53,7 +53,7 @@ type partition struct {
 
 	position   record.Position // of the next record
 	rejected   int64           // bad records below are in the dead letters, or in the next commit
-	dimensions map[string]int  // of most records' vectors, by model; replaced, never changed
+	dimensions map[string]int  // of most records' vectors, by record.DimensionKey; replaced, never changed
 	jobs       int             // given to the workers and not collected
 	inFlight   int64           // bytes of closed episodes and of dead letters that are not acknowledged
 	unsolved   int64           // bytes of closed episodes that wait for a worker

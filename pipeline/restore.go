@@ -235,7 +235,7 @@ func (s *Stage) ensureState(ctx context.Context, a consumer.Assignment) error {
 func (p *partition) remember(r *state.Restored) {
 	if r.Journal != nil {
 		for model, d := range r.Journal.Dimensions {
-			p.dimensions[model] = d
+			p.dimensions[record.DimensionKey(model)] = d // journals of older versions have the names
 		}
 	}
 	held := int64(0)

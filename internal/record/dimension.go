@@ -1,6 +1,10 @@
 package record
 
-import "fmt"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
 
 const (
 	// agreeing records of a dimension establish it. Before that, vectors of every dimension are accepted.
@@ -30,8 +34,8 @@ type DimensionChange struct {
 // dimensions learns the dimension of each model's vectors from the records. The result depends only on the
 // records and their order, so that a replay repeats it.
 type dimensions struct {
-	fixed   int // for every model; 0: learned
-	models  map[string]*agreement
+	fixed   int                   // for every model; 0: learned
+	models  map[string]*agreement // by DimensionKey
 	clock   uint64
 	changed bool // since Agreed was called
 	given   func(DimensionChange)
@@ -50,7 +54,20 @@ type agreement struct {
 	used      uint64
 }
 
+// DimensionKey is the key under which a model's dimension is kept: its name, or of a long name a digest, so
+// that as many models as are remembered fit into each journal of a state topic with a small record limit. The
+// key of a key is the key itself.
+func DimensionKey(model string) string {
+	const digest = 16 // bytes
+	if len(model) <= 2*digest {
+		return model
+	}
+	sum := sha256.Sum256([]byte(model))
+	return hex.EncodeToString(sum[:digest])
+}
+
 func (d *dimensions) model(name string) *agreement {
+	name = DimensionKey(name)
 	a := d.models[name]
 	if a == nil {
 		if len(d.models) >= rememberedModels {
@@ -76,7 +93,8 @@ func (d *dimensions) forget() {
 	d.changed = true
 }
 
-// Expect sets the dimension of a model's vectors from the state, where it was learned before.
+// Expect sets the dimension of a model's vectors, by its name or DimensionKey, from the state, where it was
+// learned before.
 // Options.Dimension overrides it, and it is dropped if the records show another.
 func (d *dimensions) Expect(model string, dimension int) { d.model(model).agree(dimension, toldWeight) }
 
@@ -173,7 +191,7 @@ func (a *agreement) refuse(dimension int, source Source) bool {
 	return a.weight <= 0 && a.refused >= agreeing
 }
 
-// Agreed returns the learned dimensions by model if they have changed since the last call, else nil. With
+// Agreed returns the learned dimensions by DimensionKey if they have changed since the last call, else nil. With
 // Expect another Decoder can continue from them, except that the weight of the evidence is lost.
 func (d *dimensions) Agreed() map[string]int {
 	if !d.changed {
@@ -194,7 +212,7 @@ func (d *dimensions) Dimension(model string) int {
 	if d.fixed > 0 {
 		return d.fixed
 	}
-	if a := d.models[model]; a != nil {
+	if a := d.models[DimensionKey(model)]; a != nil {
 		return a.dimension
 	}
 	return 0

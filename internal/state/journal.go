@@ -27,7 +27,7 @@ type Journal struct {
 	Decided record.Position
 	// Rejected is the offset below which every bad record is in the dead letters.
 	Rejected int64
-	// Dimensions of the models' vectors.
+	// Dimensions of the models' vectors, by record.DimensionKey.
 	Dimensions map[string]int
 	// Input is the id of the input topic, "" if it has none. Since is the epoch of the first owner of the topic
 	// with that id: positions written by earlier owners refer to a topic that was deleted.

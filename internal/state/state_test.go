@@ -390,6 +390,48 @@ func TestJournalIsBounded(t *testing.T) {
 	}
 }
 
+// In a state topic with a small record limit, every record fits: with long names of streams and of models, as
+// many models as are remembered, and more journals than are needed at a time.
+func TestRecordsFitASmallLimit(t *testing.T) {
+	const limit, commits = 20_000, 400
+	k := NewKeeper(strings.Repeat("g", 200), strings.Repeat("i", 249), "state", 0, 1, NewLoader("g", "in").Restore())
+	k.Fit(limit)
+	dimensions := map[string]int{}
+	for i := range 100 {
+		dimensions[record.DimensionKey(fmt.Sprintf("%01024d", i))] = 512
+	}
+	at := int64(1) << 40
+	for i := range commits {
+		j := &Journal{Dimensions: dimensions, High: time.Unix(1<<32, 999_999_999), Input: strings.Repeat("x", 16)}
+		episodes := 1
+		if i%100 == 0 {
+			episodes = 1000
+		}
+		for range episodes {
+			at++
+			j.Episodes = append(j.Episodes, Episode{
+				Stream: record.Stream{Name: fmt.Sprintf("%01024d", at), Model: fmt.Sprintf("%01024d", i%100)},
+				First:  record.Position{Offset: at, Object: 9999}, Last: record.Position{Offset: at, Object: 9999},
+				At: record.Position{Offset: at, Object: 9999}, Closed: "marker", Labels: []int64{at, at, at, at},
+			})
+		}
+		j.From, j.Decided = record.Start(at+1), record.Start(at+1)
+		var snapshots []*Snapshot
+		if i%100 == 50 {
+			snapshots = append(snapshots, &Snapshot{
+				Stream: j.Episodes[0].Stream, Learned: j.Episodes[0].Last,
+				Pieces: []Piece{{Name: "head", Bytes: make([]byte, 50_000)}},
+			})
+		}
+		for _, r := range k.Commit(j, snapshots) {
+			if size := len(r.Key) + len(r.Value); size > limit {
+				t.Fatalf("commit %d: a record %.80s of %d bytes", i, r.Key, size)
+			}
+		}
+		k.Committed()
+	}
+}
+
 // An episode that hangs during its replay counts like one that hangs during its answer, until a snapshot
 // covers it.
 func TestHungWhileLearnedAgain(t *testing.T) {

@@ -12,14 +12,14 @@ import (
 // agreed holds the dimension on which the feed's records agree, by model. Examples of another dimension
 // cannot be used.
 type agreed struct {
-	dimensions sync.Map      // int by string
+	dimensions sync.Map      // int by record.DimensionKey
 	changed    chan struct{} // holds one value after a change
 }
 
-// Agree sets the dimensions on which a partition's records agree.
+// Agree sets the dimensions on which a partition's records agree, by model or record.DimensionKey.
 func (l *Topic) Agree(dimensions map[string]int) {
 	for model, d := range dimensions {
-		if before, _ := l.agreed.dimensions.Swap(model, d); before != d {
+		if before, _ := l.agreed.dimensions.Swap(record.DimensionKey(model), d); before != d {
 			select {
 			case l.agreed.changed <- struct{}{}:
 			default:
@@ -30,7 +30,7 @@ func (l *Topic) Agree(dimensions map[string]int) {
 
 // Dimension returns the dimension of a model's vectors; 0: not known.
 func (l *Topic) Dimension(model string) int {
-	d, _ := l.agreed.dimensions.Load(model)
+	d, _ := l.agreed.dimensions.Load(record.DimensionKey(model))
 	known, _ := d.(int)
 	return known
 }
