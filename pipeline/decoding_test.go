@@ -19,7 +19,6 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/registry"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // jsonRecord returns a record that holds a vector.
@@ -79,20 +78,6 @@ func TestRubbishFirst(t *testing.T) {
 			reason, _ := letter.Header(record.ErrorHeader)
 			maps.DeleteFunc(missing, func(part string, _ bool) bool { return strings.Contains(string(reason), part) })
 		}
-	}
-}
-
-func TestLabelledDimensions(t *testing.T) {
-	examples := func(yield func(string, *stream.Example) bool) {
-		for _, d := range []int{8, 3, 8, 3, 8} {
-			yield("", &stream.Example{Model: "m", Vector: make([]float32, d)})
-		}
-		yield("", &stream.Example{Model: "n", Vector: make([]float32, 9)})
-		yield("", &stream.Example{Model: "n", Vector: make([]float32, 4)})
-	}
-	most := labelledDimensions(examples)
-	if most["m"] != (labelledDimension{8, 3}) || most["n"] != (labelledDimension{4, 1}) {
-		t.Errorf("%v", most)
 	}
 }
 

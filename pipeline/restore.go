@@ -141,7 +141,7 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	}
 	keeper.Start(p.commits.last)
 	s.metrics.takeovers.Add(1, fromState)
-	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.streams), "relearn", p.replay.left,
+	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.streams), "episodes_to_learn_again", p.replay.left,
 		"state_bytes", loaded.Bytes())
 	return p, nil
 }

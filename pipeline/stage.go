@@ -171,9 +171,6 @@ type Stage struct {
 	ranges     map[topic.TopicPartition]Range // offsets that a backfill answers; nil: all, without end
 }
 
-// mostLabels bounds a stage's examples of the labels topic that are in force, the latest.
-const mostLabels = 100_000
-
 // ErrHung is returned when a solve does not end. The process must exit so that others take its partitions.
 var ErrHung = errors.New("an episode does not end")
 
@@ -208,7 +205,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	s.start.Limit = o.StallAfter
 	s.brokers.Group, s.brokers.Limit = o.Group, o.group().Longest()
 	s.labels = labels.New(labels.Options{
-		Client: client, Topic: o.Labels, Dead: o.Dead, Decode: o.Decode, Support: o.Support, Most: mostLabels,
+		Client: client, Topic: o.Labels, Dead: o.Dead, Decode: o.Decode, Support: o.Support, Most: labels.MostExamples,
 		Shown: s.metrics.labelled, Watch: o.Watch, Log: o.Log,
 	})
 	return s, nil

@@ -74,7 +74,7 @@ func label(ctx context.Context, c *call) error {
 	if err := output.Commit(); err != nil {
 		return err
 	}
-	c.Log.Info("labelled", "rows", problem.N, "classes", r.K, "order", fmt.Sprintf("%.2f", r.Coherence),
+	c.Log.Info("labelled", "rows", problem.N, "classes", r.K, "rows_in_order", fmt.Sprintf("%.2f", r.Coherence),
 		"output", c.Config.Files.Output,
 		"took", time.Since(began).Round(time.Millisecond))
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,10 +65,11 @@ type labelRow struct {
 	By     string    `json:"by,omitempty"`
 	At     time.Time `json:"at"` // the record's own time, else when it was written
 	Holds  bool      `json:"holds"`
+	Why    string    `json:"why,omitempty"` // a record that is neither replaced nor forgotten is not in force
 }
 
 func labelRowOf(e *labels.Entry) labelRow {
-	r := labelRow{Key: e.Key, Stream: e.Stream(), By: e.By, At: e.At, Holds: e.Holds}
+	r := labelRow{Key: e.Key, Stream: e.Stream(), By: e.By, At: e.At, Holds: e.Holds && e.Unused == "", Why: e.Unused}
 	if r.At.IsZero() {
 		r.At = e.Written
 	}
@@ -102,7 +104,7 @@ func listLabels(ctx context.Context, c *call, client *topic.Client) error {
 		return err
 	}
 	p := newList(c, "KIND\tKEY\tSTREAM\tWHAT\tRENAMED TO\tBY\tTIME\tIN FORCE")
-	shown := 0
+	shown, unused := 0, 0
 	for i := range entries {
 		e := &entries[i]
 		statement := e.Teach != nil || e.Not != nil || e.Name != nil || e.Order != nil
@@ -111,8 +113,17 @@ func listLabels(ctx context.Context, c *call, client *topic.Client) error {
 		}
 		shown++
 		r := labelRowOf(e)
-		p.print(r, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%t", r.Kind, r.Key, r.Stream, r.Says, r.Called, r.By,
-			r.At.UTC().Format(time.RFC3339), r.Holds)
+		inForce := strconv.FormatBool(r.Holds)
+		if r.Why != "" {
+			inForce = "no: " + r.Why
+			unused++
+		}
+		p.print(r, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Kind, r.Key, r.Stream, r.Says, r.Called, r.By,
+			r.At.UTC().Format(time.RFC3339), inForce)
+	}
+	if unused > 0 {
+		c.Log.Warn("not all that is listed is in force: see why in the list; slkstream check compares examples with the feed",
+			"count", unused)
 	}
 	c.Log.Info("labels", "topic", c.Config.Topics.Labels, "shown", shown)
 	return p.close()
@@ -126,7 +137,7 @@ func exportLabels(ctx context.Context, c *call, client *topic.Client) error {
 	out, written := bufio.NewWriter(c.Out), 0
 	for i := range entries {
 		e := &entries[i]
-		if !e.Holds {
+		if !e.Holds || e.Name != nil && e.Unused != "" {
 			continue
 		}
 		var value []byte

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,7 +16,8 @@ var similarCommand = command{
 	short: "ask running stages for the recent items most like an item, with their labels",
 	long: "similar asks the stages that listen at the given addresses, or the one at --listen, for the recent items most like\n" +
 		"the item of --id, the nearest first, after the item itself. Each stage knows the items that it answered itself, as far back as --recent\n" +
-		"reaches. DISTANCE is squared, between vectors of length one: 0 is the same direction.",
+		"reaches. DISTANCE is squared, between vectors of length one: 0 is the same direction. If a stage does not answer,\n" +
+		"similar prints what the others have, names it, and fails.",
 	example: "  slkstream similar --id picture-001200 --count 10\n  slkstream similar --id door/0/41 stage-1:8070 stage-2:8070",
 	run:     similar,
 }
@@ -40,23 +42,26 @@ func similar(ctx context.Context, c *call) error {
 	// One of the stages has the item. The others are queried with its vector.
 	var asked *web.RecentView
 	var found []web.RecentView
-	var refused error
+	var faults []error
 	for i, address := range stages {
-		var answer *web.SimilarView
-		if answer, refused = askSimilar(ctx, c, address, question); refused == nil {
+		answer, err := askSimilar(ctx, c, address, question)
+		if err == nil {
 			asked, found, stages = answer.Item, answer.Items, slices.Delete(slices.Clone(stages), i, i+1)
 			break
 		}
+		faults = append(faults, err)
 	}
-	if refused != nil {
-		return refused
+	if asked == nil {
+		return errors.Join(faults...)
 	}
 	delete(question, "id")
 	question["vector"], question["model"] = asked.Vector, asked.Model
+	faults = nil
 	for _, address := range stages {
 		answer, err := askSimilar(ctx, c, address, question)
 		if err != nil {
-			return err
+			faults = append(faults, fmt.Errorf("the items of %s are missing: %w", address, err))
+			continue
 		}
 		found = append(found, answer.Items...)
 	}
@@ -74,7 +79,7 @@ func similar(ctx context.Context, c *call) error {
 			return err
 		}
 	}
-	return p.close()
+	return errors.Join(append(faults, p.close())...)
 }
 
 func askSimilar(ctx context.Context, c *call, address string, question map[string]any) (*web.SimilarView, error) {

@@ -48,6 +48,21 @@ func TestSimilarAsksSeveralStages(t *testing.T) {
 		!strings.Contains(out, "item-0-3") || strings.Contains(out, "\x1b") {
 		t.Errorf("%v of\n%s", names, out)
 	}
+	// A stage that is away, wherever it stands, is named, and the others' items are printed.
+	away := httptest.NewServer(http.NotFoundHandler())
+	away.Close()
+	gone := strings.TrimPrefix(away.URL, "http://")
+	for _, order := range [][]string{{gone, stages[0], stages[1]}, {stages[0], stages[1], gone}} {
+		out = run(exitFailed, append([]string{"--id", "item-1-2", "--count", "3"}, order...)...)
+		if !strings.Contains(out, "item-0-3") || !strings.Contains(out, "the items of "+gone+" are missing") ||
+			strings.Contains(out, "not among the recent") {
+			t.Errorf("without %s: %s", gone, out)
+		}
+	}
+	out = run(exitFailed, "--id", "none", stages[0], gone)
+	if !strings.Contains(out, "not among the recent") || !strings.Contains(out, "no stage answers at "+gone) {
+		t.Error(out)
+	}
 	if out = run(exitFailed, "--id", "none", stages[0]); !strings.Contains(out, "not among the recent") {
 		t.Error(out)
 	}

@@ -1,19 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/table"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 var teachCommand = command{
 	name: "teach", args: "FILE",
 	short: "send labelled examples to the labels topic (add, correct, forget)",
 	long: "teach sends each row of a file, with its id and its label, to the labels topic. An id that was taught before is corrected. With --forget the\n" +
-		"rows need only ids, and their examples are forgotten. A row with a stream is for that stream alone.",
+		"rows need only ids, and their examples are forgotten; it says if the topic has none with some of the ids. A row with a stream is for that stream alone.",
 	example: "  slkstream teach corrections.jsonl --labels labels\n  slkstream teach mistakes.jsonl --labels labels --forget",
 	run:     teach,
 }
@@ -21,9 +23,9 @@ var teachCommand = command{
 func teach(ctx context.Context, c *call) error {
 	labels, change, path := c.Config.Topics.Labels, &c.Config.Change, c.Args[0]
 	var records []record.Out
-	at, done, skip := time.Now().UTC(), "taught", (func(*table.BadRow) error)(nil)
+	at, skip := time.Now().UTC(), (func(*table.BadRow) error)(nil)
 	if change.Forget {
-		done, skip = "forgotten", func(bad *table.BadRow) error {
+		skip = func(bad *table.BadRow) error {
 			if bad.ID == "" {
 				return fmt.Errorf("%w, and no id by which it could be forgotten", bad)
 			}
@@ -56,9 +58,48 @@ func teach(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	if change.Forget {
+		return c.forgetExamples(ctx, client, records)
+	}
 	if err := c.writeLabels(ctx, client, records...); err != nil {
 		return err
 	}
-	c.Log.Info(done, "examples", len(records), "topic", labels)
+	c.Log.Info("taught", "examples", len(records), "topic", labels)
+	return nil
+}
+
+// forgetExamples writes the records that forget examples, also of ids that the labels topic does not have:
+// examples of --support and of the feed may have them, which only a stage knows.
+func (c *call) forgetExamples(ctx context.Context, client *topic.Client, records []record.Out) error {
+	entries, err := c.labelEntries(ctx, client)
+	if err != nil {
+		return err
+	}
+	taught := map[string]bool{}
+	for i := range entries {
+		if e := &entries[i]; e.Holds && (e.Teach != nil || e.Not != nil) {
+			taught[e.Key] = true
+		}
+	}
+	if err := c.writeLabels(ctx, client, records...); err != nil {
+		return err
+	}
+	forgotten, others, first, seen := 0, 0, "", map[string]bool{}
+	for i := range records {
+		switch id := string(records[i].Key); {
+		case seen[id]: // an earlier row's
+		case taught[id]:
+			forgotten++
+		default:
+			others++
+			first = cmp.Or(first, id)
+		}
+		seen[string(records[i].Key)] = true
+	}
+	if others > 0 {
+		c.Log.Warn("the labels topic has no example or rejection with these ids: only examples of --support or of the feed "+
+			"that have them are forgotten", "ids", others, "first", first, "topic", c.Config.Topics.Labels)
+	}
+	c.Log.Info("forgotten", "examples", forgotten, "topic", c.Config.Topics.Labels)
 	return nil
 }

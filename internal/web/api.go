@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -111,11 +113,38 @@ func asked[Body any](serve func(*http.Request, *Body) (any, error)) handler {
 			return nil, refuse(http.StatusUnsupportedMediaType, "send application/json")
 		}
 		var body Body
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-			return nil, wrong("not the JSON of this path: %v", err)
+		if err := decode(r.Body, &body); err != nil {
+			return nil, err
 		}
 		return serve(r, &body)
 	}
+}
+
+// decode reads the one JSON object of a request. It refuses keys that the body does not have, as one with a
+// typing error would have no effect and no one would notice.
+func decode(from io.Reader, body any) error {
+	d := json.NewDecoder(from)
+	d.DisallowUnknownFields()
+	err := d.Decode(body)
+	if err == nil {
+		if _, err = d.Token(); err == io.EOF {
+			return nil
+		}
+		return wrong("something follows the JSON of the request")
+	}
+	if key, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+		return wrong("unknown key %s: this path takes %s", key, keysOf(body))
+	}
+	return wrong("not the JSON of this path: %v", err)
+}
+
+// keysOf lists the JSON keys of a struct.
+func keysOf(body any) string {
+	var keys []string
+	for field := range reflect.TypeOf(body).Elem().Fields() {
+		keys = append(keys, field.Tag.Get("json"))
+	}
+	return strings.Join(keys, ", ")
 }
 
 // said is asked for paths that write to the labels topic.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/pipeline/health"
@@ -306,5 +307,35 @@ func TestWhoTaught(t *testing.T) {
 		if said.By != want || said.At.IsZero() {
 			t.Errorf("header %q: %+v", header, said)
 		}
+	}
+}
+
+// A key that a path does not take, as one with a typing error, is refused, and so is text after the body.
+func TestUnknownKeys(t *testing.T) {
+	say := func(context.Context, []record.Out) error {
+		t.Error("something was written")
+		return nil
+	}
+	page := pageOf(Options{Say: say, Recent: recent.New(1 << 20)}, fakeStage{})
+	server := serving(t, page, Access{Loopback: true})
+	for route := range page.routes() {
+		path, isPost := strings.CutPrefix(route, "POST ")
+		if !isPost {
+			continue
+		}
+		code, text := post(t, server, path, `{"lable":"cat"}`)
+		if code != http.StatusBadRequest || !strings.Contains(text, `"lable"`) || !strings.Contains(text, "takes ") {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+		if code, text = post(t, server, path, `{} {}`); code != http.StatusBadRequest {
+			t.Errorf("%s, two bodies: %d %s", path, code, text)
+		}
+	}
+	code, text := post(t, server, "/api/review", `{"who":"kim","coumt":5}`)
+	if want := "unknown key \"coumt\": this path takes who, count\n"; code != http.StatusBadRequest || text != want {
+		t.Errorf("%d %q, not %q", code, text, want)
+	}
+	if code, text = post(t, server, "/api/review", `{"who":7}`); code != http.StatusBadRequest || !strings.Contains(text, "who") {
+		t.Errorf("%d %s", code, text)
 	}
 }

@@ -3,13 +3,16 @@ package web
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -53,8 +56,10 @@ type nameView struct {
 
 // apiNames lists the labels that a person can choose from, the names in force, and the classes.
 func (p *Page) apiNames(*http.Request) (any, error) {
+	p.naming.Lock()
+	defer p.naming.Unlock()
 	names := []nameView{}
-	for _, n := range p.stage.Names() {
+	for _, n := range p.names() {
 		names = append(names, nameView{n, n.Into})
 	}
 	return map[string]any{"labels": p.labels(), "names": names, "classes": p.classes()}, nil
@@ -75,17 +80,26 @@ func (p *Page) apiName(r *http.Request, body *named) (any, error) {
 	if body.Name == body.Into {
 		return nil, wrong("name and into are the same")
 	}
+	p.naming.Lock()
+	defer p.naming.Unlock()
+	names := p.names()
+	if !p.knows(body.Name, names) {
+		return nil, refuse(http.StatusNotFound, "nothing is called %q here: no example, no name and no recent answer of "+
+			"this process; another one may know it", body.Name)
+	}
 	n := record.Name{Name: body.Name, Into: body.Into, Stream: body.Stream, By: p.user(r), At: time.Now()}
-	var names []stream.Name
-	for _, one := range append(p.stage.Names(), n) {
-		if one.Into != "" {
-			names = append(names, stream.Name{Name: one.Name, Into: one.Into, Stream: one.Stream})
+	_, before := stream.NewNames(renaming(names))
+	_, faults := stream.NewNames(renaming(append(names, n)))
+	for i, fault := range faults { // of the new name, or of another that it puts out of force
+		if fault != nil && (i == len(before) || before[i] == nil) {
+			return nil, wrong("%v", fault)
 		}
 	}
-	if _, faults := stream.NewNames(names); faults[len(faults)-1] != nil {
-		return nil, wrong("%v", faults[len(faults)-1])
+	if err := p.say(r, record.NameRecord(p.options.LabelsTopic, &n)); err != nil {
+		return nil, err
 	}
-	return nil, p.say(r, record.NameRecord(p.options.LabelsTopic, &n))
+	p.wrote(n)
+	return nil, nil
 }
 
 // apiUnname deletes a name.
@@ -93,7 +107,82 @@ func (p *Page) apiUnname(r *http.Request, body *named) (any, error) {
 	if err := labelled("name", &body.Name); err != nil {
 		return nil, err
 	}
-	return nil, p.say(r, record.Forget(p.options.LabelsTopic, record.NameKey(body.Name, body.Stream)))
+	p.naming.Lock()
+	defer p.naming.Unlock()
+	n, hint := record.Name{Name: body.Name, Stream: body.Stream, At: time.Now()}, ""
+	i := slices.IndexFunc(p.names(), func(x record.Name) bool {
+		if x.Name == n.Name && x.Into != "" && x.Stream != n.Stream {
+			hint = fmt.Sprintf("; one was given with stream %q", x.Stream)
+		}
+		return x.Into != "" && sameKey(x, n)
+	})
+	if i < 0 {
+		return nil, refuse(http.StatusNotFound, "no name of %q can be taken back%s", n.Name, hint)
+	}
+	if err := p.say(r, record.Forget(p.options.LabelsTopic, record.NameKey(n.Name, n.Stream))); err != nil {
+		return nil, err
+	}
+	p.wrote(n)
+	return nil, nil
+}
+
+// renaming returns the names that rename something.
+func renaming(names []record.Name) (list []stream.Name) {
+	for _, n := range names {
+		if n.Into != "" {
+			list = append(list, stream.Name{Name: n.Name, Into: n.Into, Stream: n.Stream})
+		}
+	}
+	return list
+}
+
+// saidFor is how long the page goes by what it wrote about names if the stage does not read it.
+const saidFor = time.Minute
+
+// names returns the names that the stage has read, changed by those given and taken back on this page that it
+// has not read yet, so that requests in quick succession see each other. It needs p.naming.
+func (p *Page) names() []record.Name {
+	names := p.stage.Names()
+	p.said = slices.DeleteFunc(p.said, func(n record.Name) bool {
+		i := slices.IndexFunc(names, func(x record.Name) bool { return sameKey(x, n) })
+		read := i >= 0 && !names[i].At.Before(n.At) || i < 0 && n.Into == ""
+		return read || time.Since(n.At) > saidFor
+	})
+	for _, n := range p.said {
+		names = slices.DeleteFunc(slices.Clone(names), func(x record.Name) bool { return sameKey(x, n) })
+		if n.Into != "" {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// wrote notes a name that was given or taken back on this page. It needs p.naming.
+func (p *Page) wrote(n record.Name) {
+	p.said = append(slices.DeleteFunc(p.said, func(x record.Name) bool { return sameKey(x, n) }), n)
+}
+
+// sameKey says whether a later one of two names replaces the other.
+func sameKey(a, b record.Name) bool { return a.Name == b.Name && a.Stream == b.Stream }
+
+// knows says whether a name can be the name of something: of a class that was taught, rejected or answered, or
+// of a name given to one. Any cluster can be: each process knows only those of its own streams.
+func (p *Page) knows(name string, names []record.Name) bool {
+	number, isCluster := strings.CutPrefix(name, "cluster-")
+	if _, err := strconv.ParseUint(number, 10, 64); isCluster && err == nil {
+		return true
+	}
+	examples, rejections := p.stage.Counts()
+	counts, taught := p.questions.used()
+	if examples[name]+rejections[name] > 0 || counts[name] > 0 || slices.Contains(taught, name) ||
+		slices.ContainsFunc(names, func(n record.Name) bool { return n.Into == name || n.Name == name && n.Into != "" }) {
+		return true
+	}
+	found := false
+	if p.options.Recent != nil {
+		p.options.Recent.Each(func(it *recent.Item) { found = found || it.Label == name && !it.Unknown })
+	}
+	return found
 }
 
 // apiForgetName forgets a name and everything that is called by it, and replies with a receipt.

@@ -35,7 +35,12 @@ func TestNames(t *testing.T) {
 			e := record.Example{ID: id, Label: "anna", Stream: "door", Model: "m", Vector: []float32{1, 2}}
 			return e, id[0] == 'e'
 		},
-		names: []record.Name{{Name: "cluster-17", Into: "anna", By: "kim"}, {Name: "bob"}},
+		names: []record.Name{
+			{Name: "cluster-17", Into: "anna", By: "kim"}, {Name: "bob"}, {Name: "b", Into: "a", Stream: "door"},
+		},
+		counts: func() (examples, rejections map[string]int) {
+			return map[string]int{"anna": 2, "a": 1}, map[string]int{"cat": 1}
+		},
 	})
 	p.told(nil, []record.Review{review("a")}, false)
 	server := serving(t, p, Access{Loopback: true})
@@ -55,9 +60,23 @@ func TestNames(t *testing.T) {
 		{"/api/names", `{"name":"anna","into":"anna"}`, 400, "", "the same"},
 		{"/api/names", `{"name":"anna","into":"cluster-17"}`, 400, "", "leads back to itself"},
 		{"/api/names", `{"name":"anna"}`, 400, "", "into is needed"},
+		{"/api/names", `{"name":"ana","into":"eve"}`, 404, "", `nothing is called "ana" here`},
+		{"/api/names", `{"name":"bob","into":"eve"}`, 404, "", `nothing is called "bob" here`}, // forgotten
+		{"/api/names", `{"name":"cluster-4","into":"eve"}`, 204, "name:cluster-4", "eve"},      // maybe another process's
+		{"/api/names", `{"name":"cluster-x","into":"eve"}`, 404, "", "cluster-x"},
+		{"/api/names", `{"name":"eve","into":"cluster-4"}`, 400, "", "leads back to itself"}, // before the stage has read it
+		{"/api/names/undo", `{"name":"cluster-4"}`, 204, "name:cluster-4", ""},
+		{"/api/names/undo", `{"name":"cluster-4"}`, 404, "", `no name of "cluster-4"`},
+		{"/api/names", `{"name":"eve","into":"cluster-4"}`, 404, "", `nothing is called "eve" here`},
+		{"/api/names", `{"name":"cat","into":"tom"}`, 204, "name:cat", "tom"},
+		{"/api/names", `{"name":"tom","into":"jerry"}`, 204, "name:tom", "jerry"},
+		{"/api/names", `{"name":"a","into":"b"}`, 400, "", "leads back to itself"}, // in the stream door
 		{"/api/names", `{"name":"` + strings.Repeat("x", 1<<20) + `","into":"a"}`, 400, "", "name is needed"},
 		{"/api/names", `{"name":"a","into":"` + strings.Repeat("猫", 200) + `"}`, 204, "name:a", `猫"`},
 		{"/api/names/undo", `{"name":"cluster-17"}`, 204, "name:cluster-17", ""},
+		{"/api/names/undo", `{"name":"bob"}`, 404, "", `no name of "bob"`}, // forgotten for good
+		{"/api/names/undo", `{"name":"b"}`, 404, "", `stream "door"`},
+		{"/api/names/undo", `{"name":"b","stream":"door"}`, 204, "name:b/door", ""},
 		{"/api/names/forget", `{"name":"anna"}`, 200, "", `"what":"2 examples"`},
 		{"/api/names/forget", `{"name":"nobody"}`, 404, "", "nothing is called so"},
 		{"/api/names/forget", `{"name":"else"}`, 502, "", "send it again"},
@@ -90,7 +109,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("1,000 ids: %d, %d records", code, count)
 	}
 	fails = errors.New("away")
-	if code, _ := post(t, server, "/api/names/undo", `{"name":"x"}`); code != http.StatusBadGateway {
+	if code, _ := post(t, server, "/api/names/undo", `{"name":"tom"}`); code != http.StatusBadGateway {
 		t.Errorf("a topic that is away: %d", code)
 	}
 	if r := get(t, server, "/api/names"); r.StatusCode != http.StatusOK {

@@ -94,6 +94,9 @@ type Page struct {
 	position  placement
 	takenBack []record.Example // on this page, the latest last: so that it can be undone
 
+	naming sync.Mutex    // held while a name is checked and written
+	said   []record.Name // names that the page has written and the stage may not have read; Into "": taken back
+
 	forgetting forgetting // of Run
 }
 

@@ -2,11 +2,13 @@ package labels
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"sync"
 
 	"github.com/slkstream/slkstream/internal/ordered"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // agreed holds the dimension on which the feed's records agree, by model. Examples of another dimension
@@ -38,24 +40,38 @@ func (l *Topic) Dimension(model string) int {
 // misfit returns the dead letter of an example or rejection whose dimension is not the feed's, once for each
 // record. Streams leave out such a record and use the others.
 func (l *Topic) misfit(r *Record) (letter record.Out, bad bool) {
-	var what, model string
-	var dimension int
-	switch {
-	case r.told:
-		return letter, false
-	case r.Teach != nil:
-		what, model, dimension = "example", r.Teach.Model, len(r.Teach.Vector)
-	case r.Not != nil:
-		what, model, dimension = "rejection", r.Not.Model, len(r.Not.Vector)
-	default:
+	model, dimension := r.space()
+	d := l.Dimension(model)
+	if r.told || dimension == 0 || d == 0 || d == dimension {
 		return letter, false
 	}
-	d := l.Dimension(model)
-	if d == 0 || d == dimension {
-		return letter, false
+	what := "example"
+	if r.Not != nil {
+		what = "rejection"
 	}
 	return l.letter(r, fmt.Sprintf("the %s has dimension %d, and the feed's vectors of model %s have %d",
 		what, dimension, strconv.Quote(model), d)), true
+}
+
+// LabelledDimension is a dimension of a model's labelled examples, and the number of these.
+type LabelledDimension struct{ Dimension, Examples int }
+
+// LabelledDimensions returns for each model the dimension of most examples; of equals, the smallest.
+func LabelledDimensions(examples iter.Seq2[string, *stream.Example]) map[string]LabelledDimension {
+	type space struct {
+		model     string
+		dimension int
+	}
+	counts, most := map[space]int{}, map[string]LabelledDimension{}
+	for _, e := range examples {
+		counts[space{e.Model, len(e.Vector)}]++
+	}
+	for at, n := range counts {
+		if best := most[at.model]; n > best.Examples || n == best.Examples && at.dimension < best.Dimension {
+			most[at.model] = LabelledDimension{at.dimension, n}
+		}
+	}
+	return most
 }
 
 // letter makes the dead letter of a record that cannot be in force, and marks the record as reported.

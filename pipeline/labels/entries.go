@@ -2,6 +2,7 @@ package labels
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -13,16 +14,24 @@ import (
 // Entry is a record of the labels topic, as it is in force now.
 type Entry struct {
 	*Record
-	Holds  bool     // in force: neither replaced by a later record of its key nor forgotten
+	Holds  bool     // neither replaced by a later record of its key nor forgotten
+	Unused string   // why it is not in force although it holds; "": it is
 	Called []string // the names of its class, from the given one to the one in use; nil: no other name
 }
+
+// MostExamples bounds the examples of a labels topic that are in force.
+const MostExamples = 100_000
 
 // ReadEntries lists the records of a labels topic, oldest first. Records that cannot be used are
 // logged and skipped.
 func ReadEntries(
 	ctx context.Context, client *topic.Client, name string, decode record.Options, log *slog.Logger,
 ) ([]Entry, error) {
-	l := New(Options{Client: client, Topic: name, Decode: decode, Log: log})
+	return readEntries(ctx, Options{Client: client, Topic: name, Decode: decode, Most: MostExamples, Log: log})
+}
+
+func readEntries(ctx context.Context, o Options) ([]Entry, error) {
+	l := New(o)
 	spans, err := l.spans(ctx)
 	if err != nil {
 		return nil, err
@@ -44,7 +53,7 @@ func ReadEntries(
 			e.Holds = records.given[e.Order.Key()] == e.Record
 			continue
 		}
-		e.Holds = records.holds(e.Key, records.next) == e.Record && v.naming.faults[e.Record] == nil
+		e.Holds = records.holds(e.Key, records.next) == e.Record
 		if class := e.Class(); class != "" {
 			if e.Holds && (e.Name == nil || e.Name.Into != "") {
 				e.Holds = !v.naming.cut(e.Stream(), class, e.Record)
@@ -54,6 +63,38 @@ func ReadEntries(
 			}
 		}
 	}
+	unused(entries, v)
 	slices.SortFunc(entries, func(a, b Entry) int { return a.before(b.Record) })
 	return entries, nil
+}
+
+// unused sets Unused of faulty names, of examples beyond the bound, and of what has another dimension than most
+// examples of its model: those, a stage uses only if its feed has that dimension.
+func unused(entries []Entry, v *Version) {
+	most := LabelledDimensions(v.Labels.All())
+	for i := range entries {
+		e := &entries[i]
+		fault := v.naming.faults[e.Record]
+		model, dimension := e.space()
+		switch d := most[model].Dimension; {
+		case !e.Holds:
+		case fault != nil:
+			e.Unused = fault.Error()
+		case e.Teach != nil && v.oldest != nil && e.precedes(v.oldest) < 0:
+			e.Unused = fmt.Sprintf("%d others are in force", v.standing.Len()-v.leftOut)
+		case dimension > 0 && d > 0 && d != dimension:
+			e.Unused = fmt.Sprintf("%d numbers, most have %d", dimension, d)
+		}
+	}
+}
+
+// space is the model and the dimension of an example or a rejection; 0: the record is neither.
+func (r *Record) space() (model string, dimension int) {
+	switch {
+	case r.Teach != nil:
+		return r.Teach.Model, len(r.Teach.Vector)
+	case r.Not != nil:
+		return r.Not.Model, len(r.Not.Vector)
+	}
+	return "", 0
 }
