@@ -155,9 +155,11 @@ func TestStateTopicTakesManyLongModels(t *testing.T) {
 	})
 	stop()
 	start(t, client, o)
-	write(t, client, []record.Out{item(7, "[1,2]"), item(7, "[1,2,3]"), item(7, "[1,2,3]"), item(7, "[1,2,3]")})
+	good := item(7, "[1,2,3]")
+	write(t, client, []record.Out{item(7, "[1,2]"), good, good, good})
 	collect(t, client, o.Out, count(3*models+3))
-	if reason, _ := read(t, client, o.Dead, 1)[0].Header(record.ErrorHeader); !strings.Contains(string(reason), "3") {
+	reason, _ := read(t, client, o.Dead, 1)[0].Header(record.ErrorHeader)
+	if !strings.Contains(string(reason), "3") {
 		t.Errorf("%s", reason)
 	}
 }

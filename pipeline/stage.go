@@ -205,8 +205,8 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	s.start.Limit = o.StallAfter
 	s.brokers.Group, s.brokers.Limit = o.Group, o.group().Longest()
 	s.labels = labels.New(labels.Options{
-		Client: client, Topic: o.Labels, Dead: o.Dead, Decode: o.Decode, Support: o.Support, Most: labels.MostExamples,
-		Shown: s.metrics.labelled, Watch: o.Watch, Log: o.Log,
+		Client: client, Topic: o.Labels, Dead: o.Dead, Decode: o.Decode, Support: o.Support,
+		Most: labels.MostExamples, Shown: s.metrics.labelled, Watch: o.Watch, Log: o.Log,
 	})
 	return s, nil
 }

@@ -69,7 +69,8 @@ type labelRow struct {
 }
 
 func labelRowOf(e *labels.Entry) labelRow {
-	r := labelRow{Key: e.Key, Stream: e.Stream(), By: e.By, At: e.At, Holds: e.Holds && e.Unused == "", Why: e.Unused}
+	r := labelRow{Key: e.Key, Stream: e.Stream(), By: e.By, At: e.At, Why: e.Unused}
+	r.Holds = e.Holds && e.Unused == ""
 	if r.At.IsZero() {
 		r.At = e.Written
 	}
@@ -122,7 +123,7 @@ func listLabels(ctx context.Context, c *call, client *topic.Client) error {
 			r.At.UTC().Format(time.RFC3339), inForce)
 	}
 	if unused > 0 {
-		c.Log.Warn("not all that is listed is in force: see why in the list; slkstream check compares examples with the feed",
+		c.Log.Warn("not all that is listed is in force: the list says why; check compares it with the feed",
 			"count", unused)
 	}
 	c.Log.Info("labels", "topic", c.Config.Topics.Labels, "shown", shown)

@@ -66,7 +66,7 @@ func (c *call) writeLabels(ctx context.Context, client *topic.Client, records ..
 		return err
 	}
 	if isNew {
-		c.Log.Warn("the labels topic did not exist and was made: only a stage that runs with this --labels reads it",
+		c.Log.Warn("the labels topic did not exist and was made: only a stage with this --labels reads it",
 			"topic", labels.Name)
 	}
 	if err := client.Write(ctx, records); err != nil {

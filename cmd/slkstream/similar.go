@@ -14,12 +14,14 @@ import (
 var similarCommand = command{
 	name: "similar", args: "[HOST:PORT...]",
 	short: "ask running stages for the recent items most like an item, with their labels",
-	long: "similar asks the stages that listen at the given addresses, or the one at --listen, for the recent items most like\n" +
-		"the item of --id, the nearest first, after the item itself. Each stage knows the items that it answered itself, as far back as --recent\n" +
-		"reaches. DISTANCE is squared, between vectors of length one: 0 is the same direction. If a stage does not answer,\n" +
-		"similar prints what the others have, names it, and fails.",
-	example: "  slkstream similar --id picture-001200 --count 10\n  slkstream similar --id door/0/41 stage-1:8070 stage-2:8070",
-	run:     similar,
+	long: "similar asks the stages that listen at the given addresses, or the one at --listen, for the\n" +
+		"recent items most like the item of --id, the nearest first, after the item itself. Each stage knows the\n" +
+		"items that it answered itself, as far back as --recent reaches. DISTANCE is squared, between vectors\n" +
+		"of length one: 0 is the same direction. If a stage does not answer, similar prints what the others have, names it,\n" +
+		"and fails.",
+	example: "  slkstream similar --id picture-001200 --count 10\n" +
+		"  slkstream similar --id door/0/41 stage-1:8070 stage-2:8070",
+	run: similar,
 }
 
 // distance is 0 for the item itself.

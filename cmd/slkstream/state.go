@@ -135,12 +135,13 @@ func sayLive(ctx context.Context, c *call, list []admin.Remembered) {
 		Status pipeline.Summary `json:"status"`
 	}
 	err := askStage(ctx, c, c.Config.Listen.Address, "/api/state", nil, &now)
+	const what = "the table shows what the streams had learned when they were last saved; "
 	if err != nil || now.Title != groupTitle(c.Config.Topics.Group) {
-		c.Log.Info("the table shows what the streams had learned when they were last saved; no stage of the group answers at --listen on this machine, which would say what was answered since",
+		c.Log.Info(what+"no stage of the group answers at --listen, to say what was answered since",
 			"saved_last", last, "listen", c.Config.Listen.Address)
 		return
 	}
-	c.Log.Info("the table shows what the streams had learned when they were last saved; the running stage saves each changed stream every --state-interval",
+	c.Log.Info(what+"the running stage saves each changed stream every --state-interval",
 		"saved_last", last, "answered_by_now", now.Status.Answered, "episodes_by_now", now.Status.Episodes,
 		"streams_by_now", now.Status.Streams)
 	for _, t := range now.Status.Troubles {

@@ -14,8 +14,9 @@ import (
 var teachCommand = command{
 	name: "teach", args: "FILE",
 	short: "send labelled examples to the labels topic (add, correct, forget)",
-	long: "teach sends each row of a file, with its id and its label, to the labels topic. An id that was taught before is corrected. With --forget the\n" +
-		"rows need only ids, and their examples are forgotten; it says if the topic has none with some of the ids. A row with a stream is for that stream alone.",
+	long: "teach sends each row of a file, with its id and its label, to the labels topic. An id that was\n" +
+		"taught before is corrected. With --forget the rows need only ids, and their examples are forgotten; it says\n" +
+		"if the topic has none with some of the ids. A row with a stream is for that stream alone.",
 	example: "  slkstream teach corrections.jsonl --labels labels\n  slkstream teach mistakes.jsonl --labels labels --forget",
 	run:     teach,
 }
@@ -51,8 +52,11 @@ func teach(ctx context.Context, c *call) error {
 		records = append(records, record.Teach(labels, &e))
 		return nil
 	}, skip)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case len(records) == 0:
+		return fmt.Errorf("%s has no rows", path)
 	}
 	client, err := c.kafka(ctx)
 	if err != nil {
@@ -64,7 +68,14 @@ func teach(ctx context.Context, c *call) error {
 	if err := c.writeLabels(ctx, client, records...); err != nil {
 		return err
 	}
-	c.Log.Info("taught", "examples", len(records), "topic", labels)
+	ids := map[string]bool{}
+	for i := range records {
+		ids[string(records[i].Key)] = true
+	}
+	if again := len(records) - len(ids); again > 0 {
+		c.Log.Warn("some ids come more than once in the file: the last row of each counts", "rows_replaced", again)
+	}
+	c.Log.Info("taught", "examples", len(ids), "topic", labels)
 	return nil
 }
 
@@ -97,8 +108,8 @@ func (c *call) forgetExamples(ctx context.Context, client *topic.Client, records
 		seen[string(records[i].Key)] = true
 	}
 	if others > 0 {
-		c.Log.Warn("the labels topic has no example or rejection with these ids: only examples of --support or of the feed "+
-			"that have them are forgotten", "ids", others, "first", first, "topic", c.Config.Topics.Labels)
+		c.Log.Warn("the labels topic has no example or rejection with these ids: only examples of --support or "+
+			"of the feed that have them are forgotten", "ids", others, "first", first, "topic", c.Config.Topics.Labels)
 	}
 	c.Log.Info("forgotten", "examples", forgotten, "topic", c.Config.Topics.Labels)
 	return nil

@@ -191,8 +191,8 @@ func (a *agreement) refuse(dimension int, source Source) bool {
 	return a.weight <= 0 && a.refused >= agreeing
 }
 
-// Agreed returns the learned dimensions by DimensionKey if they have changed since the last call, else nil. With
-// Expect another Decoder can continue from them, except that the weight of the evidence is lost.
+// Agreed returns the learned dimensions by DimensionKey if they have changed since the last call, else nil.
+// With Expect another Decoder can continue from them, except that the weight of the evidence is lost.
 func (d *dimensions) Agreed() map[string]int {
 	if !d.changed {
 		return nil

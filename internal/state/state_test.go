@@ -394,7 +394,8 @@ func TestJournalIsBounded(t *testing.T) {
 // many models as are remembered, and more journals than are needed at a time.
 func TestRecordsFitASmallLimit(t *testing.T) {
 	const limit, commits = 20_000, 400
-	k := NewKeeper(strings.Repeat("g", 200), strings.Repeat("i", 249), "state", 0, 1, NewLoader("g", "in").Restore())
+	group, in := strings.Repeat("g", 200), strings.Repeat("i", 249)
+	k := NewKeeper(group, in, "state", 0, 1, NewLoader(group, in).Restore())
 	k.Fit(limit)
 	dimensions := map[string]int{}
 	for i := range 100 {

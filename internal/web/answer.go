@@ -72,7 +72,16 @@ func (p *Page) apiAnswer(r *http.Request, body *struct {
 	Model   string            `json:"model"`
 },
 ) (any, error) {
-	name := r.URL.Query().Get("stream")
+	query := r.URL.Query()
+	for key := range query {
+		if key != "stream" && key != "learn" {
+			return nil, wrong("unknown parameter %q: /api/answer takes stream and learn", key)
+		}
+	}
+	if learn := query.Get("learn"); learn != "" && learn != "true" && learn != "false" {
+		return nil, wrong("learn=%s: give learn=true or learn=false", learn)
+	}
+	name := query.Get("stream")
 	list := body.Vectors
 	if body.Vector != nil {
 		list = append(list, body.Vector)
@@ -117,8 +126,11 @@ func (p *Page) apiAnswer(r *http.Request, body *struct {
 	return map[string]any{"answers": views}, nil
 }
 
-// learns says whether the vectors of a question are to enter their stream.
-func learns(r *http.Request) bool { return r.URL.Query().Has("learn") }
+// learns says whether the vectors of a question are to enter their stream: &learn, but not &learn=false.
+func learns(r *http.Request) bool {
+	query := r.URL.Query()
+	return query.Has("learn") && query.Get("learn") != "false"
+}
 
 // elsewhere says which process to ask instead, where it is known.
 func (p *Page) elsewhere(r *http.Request, stream string, why error) error {

@@ -132,10 +132,17 @@ func decode(from io.Reader, body any) error {
 		}
 		return wrong("something follows the JSON of the request")
 	}
-	if key, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+	key, unknown := strings.CutPrefix(err.Error(), "json: unknown field ")
+	var mistyped *json.UnmarshalTypeError
+	switch isType := errors.As(err, &mistyped); {
+	case unknown:
 		return wrong("unknown key %s: this path takes %s", key, keysOf(body))
+	case isType && mistyped.Field != "":
+		return wrong("%s: a %s is not what this key takes", mistyped.Field, mistyped.Value)
+	case isType || err == io.EOF:
+		return wrong("send one JSON object with keys of %s", keysOf(body))
 	}
-	return wrong("not the JSON of this path: %v", err)
+	return wrong("not JSON: %v", err)
 }
 
 // keysOf lists the JSON keys of a struct.

@@ -176,7 +176,7 @@ func TestLabellingTool(t *testing.T) {
 			"/api/teach", `{"id":"a","label":"dog","vector":[1,2,3]}`, 400,
 			`vector has 3 numbers, and the feed's vectors of model "" have 2`,
 		},
-		{"/api/teach", `[`, 400, "not the JSON"},
+		{"/api/teach", `[`, 400, "not JSON"},
 		{"/api/forget", `{}`, 400, "id is needed"},
 		{"/api/review/skip", `{"id":"b","who":"ann"}`, 404, "nobody is asked"},
 	} {
@@ -324,7 +324,7 @@ func TestUnknownKeys(t *testing.T) {
 			continue
 		}
 		code, text := post(t, server, path, `{"lable":"cat"}`)
-		if code != http.StatusBadRequest || !strings.Contains(text, `"lable"`) || !strings.Contains(text, "takes ") {
+		if code != http.StatusBadRequest || !strings.HasPrefix(text, `unknown key "lable": this path takes `) {
 			t.Errorf("%s: %d %s", path, code, text)
 		}
 		if code, text = post(t, server, path, `{} {}`); code != http.StatusBadRequest {
@@ -332,10 +332,20 @@ func TestUnknownKeys(t *testing.T) {
 		}
 	}
 	code, text := post(t, server, "/api/review", `{"who":"kim","coumt":5}`)
-	if want := "unknown key \"coumt\": this path takes who, count\n"; code != http.StatusBadRequest || text != want {
+	want := "unknown key \"coumt\": this path takes who, count\n"
+	if code != http.StatusBadRequest || text != want {
 		t.Errorf("%d %q, not %q", code, text, want)
 	}
-	if code, text = post(t, server, "/api/review", `{"who":7}`); code != http.StatusBadRequest || !strings.Contains(text, "who") {
-		t.Errorf("%d %s", code, text)
+	for body, want := range map[string]string{
+		`{"who":7}`:               "who: a number is not what this key takes\n",
+		`{"who":"a","count":"b"}`: "count: a string is not what this key takes\n",
+		`[]`:                      "send one JSON object with keys of who, count\n",
+		``:                        "send one JSON object with keys of who, count\n",
+		`{"who":`:                 "not JSON: unexpected EOF\n",
+		`{"who" 7}`:               "not JSON: invalid character '7' after object key\n",
+	} {
+		if code, text = post(t, server, "/api/review", body); code != http.StatusBadRequest || text != want {
+			t.Errorf("%s: %d %q, not %q", body, code, text, want)
+		}
 	}
 }

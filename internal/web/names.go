@@ -84,8 +84,8 @@ func (p *Page) apiName(r *http.Request, body *named) (any, error) {
 	defer p.naming.Unlock()
 	names := p.names()
 	if !p.knows(body.Name, names) {
-		return nil, refuse(http.StatusNotFound, "nothing is called %q here: no example, no name and no recent answer of "+
-			"this process; another one may know it", body.Name)
+		return nil, refuse(http.StatusNotFound, "nothing is called %q here: no example, no name and no recent "+
+			"answer of this process; another one may know it", body.Name)
 	}
 	n := record.Name{Name: body.Name, Into: body.Into, Stream: body.Stream, By: p.user(r), At: time.Now()}
 	_, before := stream.NewNames(renaming(names))
@@ -165,8 +165,8 @@ func (p *Page) wrote(n record.Name) {
 // sameKey says whether a later one of two names replaces the other.
 func sameKey(a, b record.Name) bool { return a.Name == b.Name && a.Stream == b.Stream }
 
-// knows says whether a name can be the name of something: of a class that was taught, rejected or answered, or
-// of a name given to one. Any cluster can be: each process knows only those of its own streams.
+// knows says whether a name can be the name of something: of a class that was taught, rejected or answered,
+// or of a name given to one. Any cluster can be: each process knows only those of its own streams.
 func (p *Page) knows(name string, names []record.Name) bool {
 	number, isCluster := strings.CutPrefix(name, "cluster-")
 	if _, err := strconv.ParseUint(number, 10, 64); isCluster && err == nil {
@@ -174,11 +174,10 @@ func (p *Page) knows(name string, names []record.Name) bool {
 	}
 	examples, rejections := p.stage.Counts()
 	counts, taught := p.questions.used()
-	if examples[name]+rejections[name] > 0 || counts[name] > 0 || slices.Contains(taught, name) ||
-		slices.ContainsFunc(names, func(n record.Name) bool { return n.Into == name || n.Name == name && n.Into != "" }) {
-		return true
+	found := examples[name]+rejections[name] > 0 || counts[name] > 0 || slices.Contains(taught, name)
+	for _, n := range names {
+		found = found || n.Into == name || n.Name == name && n.Into != ""
 	}
-	found := false
 	if p.options.Recent != nil {
 		p.options.Recent.Each(func(it *recent.Item) { found = found || it.Label == name && !it.Unknown })
 	}

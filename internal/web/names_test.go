@@ -62,9 +62,11 @@ func TestNames(t *testing.T) {
 		{"/api/names", `{"name":"anna"}`, 400, "", "into is needed"},
 		{"/api/names", `{"name":"ana","into":"eve"}`, 404, "", `nothing is called "ana" here`},
 		{"/api/names", `{"name":"bob","into":"eve"}`, 404, "", `nothing is called "bob" here`}, // forgotten
-		{"/api/names", `{"name":"cluster-4","into":"eve"}`, 204, "name:cluster-4", "eve"},      // maybe another process's
+		// It may be a cluster of another process.
+		{"/api/names", `{"name":"cluster-4","into":"eve"}`, 204, "name:cluster-4", "eve"},
 		{"/api/names", `{"name":"cluster-x","into":"eve"}`, 404, "", "cluster-x"},
-		{"/api/names", `{"name":"eve","into":"cluster-4"}`, 400, "", "leads back to itself"}, // before the stage has read it
+		// The stage has not read the name before this one.
+		{"/api/names", `{"name":"eve","into":"cluster-4"}`, 400, "", "leads back to itself"},
 		{"/api/names/undo", `{"name":"cluster-4"}`, 204, "name:cluster-4", ""},
 		{"/api/names/undo", `{"name":"cluster-4"}`, 404, "", `no name of "cluster-4"`},
 		{"/api/names", `{"name":"eve","into":"cluster-4"}`, 404, "", `nothing is called "eve" here`},

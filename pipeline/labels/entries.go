@@ -68,8 +68,8 @@ func readEntries(ctx context.Context, o Options) ([]Entry, error) {
 	return entries, nil
 }
 
-// unused sets Unused of faulty names, of examples beyond the bound, and of what has another dimension than most
-// examples of its model: those, a stage uses only if its feed has that dimension.
+// unused sets Unused of faulty names, of examples beyond the bound, and of what has another dimension than
+// most examples of its model: those, a stage uses only if its feed has that dimension.
 func unused(entries []Entry, v *Version) {
 	most := LabelledDimensions(v.Labels.All())
 	for i := range entries {

@@ -22,7 +22,8 @@ func TestEntriesThatAreNotUsed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := client.Write(ctx, []record.Out{
-		teach("old", 1, 2), teach("replaced", 1, 2), teach("odd", 1, 2, 3), teach("new", 1, 2), teach("replaced", 2, 1),
+		teach("old", 1, 2), teach("replaced", 1, 2), teach("odd", 1, 2, 3), teach("new", 1, 2),
+		teach("replaced", 2, 1),
 		record.Not(name, &record.NotThis{ID: "not", Not: []string{"anna"}, Vector: []float32{1, 2, 3}}),
 		record.NameRecord(name, &record.Name{Name: "a", Into: "b"}),
 		record.NameRecord(name, &record.Name{Name: "b", Into: "a"}),
