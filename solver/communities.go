@@ -27,20 +27,44 @@ func communities(a *index.Affinity, k int, rows *Points, random *rand.Rand) ([]i
 // coarse aggregates the points of a graph into the fewest communities that local moving finds, but at least
 // the given number. It returns their network and the community of each point.
 func coarse(a *index.Affinity, least int, random *rand.Rand) (*network, []int32) {
-	net := fromAffinity(a)
-	member := make([]int32, a.N()) // node of the present network
+	net, parts := fromAffinity(a).nested(least, 32, random)
+	member := make([]int32, a.N()) // node of the network
 	for p := range member {
 		member[p] = int32(p)
 	}
-	for net.n() > least {
-		part, count := net.move(random)
-		if count < least || count == net.n() {
-			break
-		}
+	for _, part := range parts {
 		rename(member, part)
-		net = net.aggregate(part, count)
 	}
 	return net, member
+}
+
+// Nested returns communities of the points of a graph, level by level, fewer in each: the community of each
+// point, then the community of each of these, and so on. There is at least one level.
+func Nested(a *index.Affinity, seed uint64) [][]int32 {
+	_, parts := fromAffinity(a).nested(1, 4, rand.New(rand.NewPCG(seed, 0)))
+	if len(parts) == 0 { // no pair is tied
+		own := make([]int32, a.N())
+		for p := range own {
+			own[p] = int32(p)
+		}
+		parts = append(parts, own)
+	}
+	return parts
+}
+
+// nested moves the nodes of the network, in at most the given sweeps, aggregates it, and repeats this while
+// at least the given number of communities are left. It returns the last network, and for each level the
+// community of each node.
+func (g *network) nested(least, sweeps int, random *rand.Rand) (*network, [][]int32) {
+	var parts [][]int32
+	for g.n() > least {
+		part, count := g.move(sweeps, random)
+		if count < least || count == g.n() {
+			break
+		}
+		parts, g = append(parts, part), g.aggregate(part, count)
+	}
+	return g, parts
 }
 
 // LabelledCommunities gives each point of a graph one of k classes. A community has the class of most of its
@@ -119,9 +143,9 @@ func fromAffinity(a *index.Affinity) *network {
 }
 
 // move puts each node into the neighbouring community with the largest gain of modularity, and repeats
-// this until few nodes move. It returns the community of each node, numbered by first node, and the
-// number of communities.
-func (g *network) move(random *rand.Rand) ([]int32, int) {
+// this until few nodes move, or for so many sweeps. It returns the community of each node, numbered by
+// first node, and the number of communities.
+func (g *network) move(sweeps int, random *rand.Rand) ([]int32, int) {
 	n := g.n()
 	community, volume := make([]int32, n), append([]float64(nil), g.volume...)
 	for i := range community {
@@ -130,7 +154,7 @@ func (g *network) move(random *rand.Rand) ([]int32, int) {
 	weight := make([]float64, n) // from the present node to a community
 	var met []int32
 	order := random.Perm(n)
-	for range 32 {
+	for range sweeps {
 		moved := 0
 		for _, i := range order {
 			own := community[i]

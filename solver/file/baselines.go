@@ -47,8 +47,8 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	if err != nil {
 		return nil, err
 	}
-	similar := similarities(lists, nearby(&l.points))
-	graph, class := similar.graph, similar.in(l.class)
+	similar := similarities(lists, s.Seed)
+	class := similar.in(l.class)
 	// The published methods have no such weight: as little of it keeps values finite where labels are of some
 	// classes only.
 	const weight = 1e-3
@@ -56,11 +56,13 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	told := s.progress("spreading labels")
 	switch method {
 	case "poisson":
-		x, err = newPoisson(graph, weight).poisson(ctx, class, 0, l.k, told)
+		system := newSystem(similar, weight, nil)
+		x, err = system.poisson(ctx, class, 0, l.k, told)
 	default:
-		x, err = newHarmonic(graph, class, weight).classes(ctx, class, 0, l.k, nil, told)
+		system := newHarmonic(similar, class, weight)
+		x, err = system.classes(ctx, class, 0, l.k, nil, told)
 		if err == nil && method == "zero-mean-laplace" {
-			lessMean(x, degrees(graph), l.k)
+			lessMean(x, degrees(similar.graph), l.k)
 		}
 	}
 	if err != nil {

@@ -95,23 +95,35 @@ func TestLabelsThatDoNotArrive(t *testing.T) {
 	}
 }
 
-// Rows that are adjacent in the order of nearby are mostly near each other, and each row occurs once.
-func TestNearby(t *testing.T) {
+// In the order of a similarity rows stand mostly beside rows of their class, each row occurs once, and
+// communities of each level are fewer and cover those of the level below.
+func TestCommunitiesStandSideBySide(t *testing.T) {
 	p, truth, _ := islands(0)
-	var plan Plan
-	l, err := load(t.Context(), p, &Settings{}, &regime{manifold: manifold(p.N, p.K)}, &plan)
+	l, err := load(t.Context(), p, &Settings{}, &regime{manifold: manifold(p.N, p.K)}, &Plan{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := nearby(&l.points)
-	same := 0
+	lists, err := l.search(t.Context(), &Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	similar := similarities(lists, 1)
+	order, same := similar.order, 0
 	for i, row := range order[1:] {
 		if a, b := row, order[i]; int(a) < p.N && int(b) < p.N && truth[a] == truth[b] {
 			same++
 		}
 	}
-	if share := float64(same) / float64(p.N); share < .8 {
+	if share := float64(same) / float64(p.N); share < .95 {
 		t.Errorf("%.2f of the rows follow one of their class", share)
+	}
+	below := len(order)
+	for i, begins := range similar.levels {
+		all := int(begins[len(begins)-1])
+		if begins[0] != 0 || all != below || !slices.IsSorted(begins) || len(begins)-1 >= below {
+			t.Errorf("level %d: %d communities of %d begin at %v", i+1, len(begins)-1, below, begins)
+		}
+		below = len(begins) - 1
 	}
 	slices.Sort(order)
 	for i, row := range order {

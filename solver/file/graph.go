@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // candidate is a possible neighbour.
@@ -33,21 +34,63 @@ func (n *nearest) offer(c candidate, most int) {
 	}
 }
 
-// similarity is a graph over which labels are spread, with the row at each of its positions.
+// similarity is a graph over which labels are spread. Its rows are in an order in which communities are side
+// by side, so that a walk over it finds most neighbours in the cache.
 type similarity struct {
-	graph *index.Affinity
-	order []int32
+	graph  *index.Affinity
+	order  []int32 // the row at each position
+	levels []level // communities, from those of few rows on
 }
+
+// level is a level of nested communities: where each begins among those of the level below, positions for
+// the first level, and the number of all of these.
+type level []int32
 
 // similarities builds the graph that Poisson learning was published with (Calder et al. 2020): the nearest of
 // each row, weighted exp(-4 d2 / d2_k), d2_k the squared distance of the last of them, made symmetric,
 // (A + A')/2.
-func similarities(lists *index.Neighbours, order []int32) similarity {
-	width := lists.Rho
-	position := make([]int32, len(order))
-	for i, p := range order {
-		position[p] = int32(i)
+func similarities(lists *index.Neighbours, seed uint64) similarity {
+	asGiven := make([]int32, lists.N)
+	for i := range asGiven {
+		asGiven[i] = int32(i)
 	}
+	position, levels := sideBySide(solver.Nested(similar(lists, asGiven, asGiven), seed))
+	order := make([]int32, lists.N)
+	for p, i := range position {
+		order[i] = int32(p)
+	}
+	return similarity{similar(lists, order, position), order, levels}
+}
+
+// sideBySide returns a position for each row such that every community of every level is a range of
+// positions. parts are as solver.Nested returns them.
+func sideBySide(parts [][]int32) (position []int32, levels []level) {
+	levels = make([]level, len(parts))
+	position = make([]int32, slices.Max(parts[len(parts)-1])+1) // of the communities of the last level
+	for c := range position {
+		position[c] = int32(c)
+	}
+	for l, part := range slices.Backward(parts) {
+		begins := make(level, len(position)+1)
+		for _, c := range part {
+			begins[position[c]+1]++
+		}
+		for c := range position {
+			begins[c+1] += begins[c]
+		}
+		next, below := slices.Clone(begins), make([]int32, len(part))
+		for i, c := range part {
+			below[i] = next[position[c]]
+			next[position[c]]++
+		}
+		levels[l], position = begins, below
+	}
+	return position, levels
+}
+
+// similar builds the graph for rows in the given order; position is its inverse.
+func similar(lists *index.Neighbours, order, position []int32) *index.Affinity {
+	width := lists.Rho
 	near := &index.Neighbours{N: lists.N, Rho: width, IDs: make([]int32, lists.N*width)}
 	weights := make([]float32, lists.N*width)
 	for i, p := range order {
@@ -70,7 +113,7 @@ func similarities(lists *index.Neighbours, order []int32) similarity {
 	}
 	graph := new(index.Affinity)
 	near.LabelledInto(graph, lists.N, nil, weights)
-	return similarity{graph, order}
+	return graph
 }
 
 // in returns the values of the rows, each at its position.

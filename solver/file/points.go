@@ -6,47 +6,6 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// nearby stops splitting at together rows, whose values fit into a cache, or at depth deepest, which it
-// reaches where few rows lie apart from all others.
-const (
-	together = 256
-	deepest  = 40
-)
-
-// nearby returns an order in which rows near each other are mostly side by side: it splits the rows, and
-// each part again, by which of two rows is nearer. A walk over a graph in this order finds most neighbours
-// in the cache.
-func nearby(x *solver.Points) []int32 {
-	order := make([]int32, x.N)
-	for i := range order {
-		order[i] = int32(i)
-	}
-	apart := make([]float32, x.D)
-	one, two, own := x.Scratch(1), x.Scratch(1), x.Scratch(1)
-	var split func(ids []int32, depth int)
-	split = func(ids []int32, depth int) {
-		if len(ids) <= together || depth == deepest {
-			return
-		}
-		a, b := int(ids[len(ids)/3]), int(ids[2*len(ids)/3])
-		first, second := x.Rows(a, a+1, one), x.Rows(b, b+1, two)
-		copy(apart, first)
-		kernel.Axpy(-1, second, apart)
-		middle := (kernel.Dot(first, first) - kernel.Dot(second, second)) / 2
-		left := 0
-		for i, p := range ids {
-			if kernel.Dot(apart, x.Rows(int(p), int(p)+1, own)) > middle {
-				ids[i], ids[left] = ids[left], p
-				left++
-			}
-		}
-		split(ids[:left], depth+1)
-		split(ids[left:], depth+1)
-	}
-	split(order, 0)
-	return order
-}
-
 // embedding maps a raw row x to sign(x)|x|^power - mean, scaled to length 1; without support to x scaled to
 // length 1, less mean.
 type embedding struct {

@@ -115,7 +115,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 		l.said = nil
 	}
 	if settings.MetricRank > 0 && settings.MetricShrink < 1 {
-		similar := similarities(lists, nearby(&l.points))
+		similar := similarities(lists, s.Seed)
 		told := s.progress("spreading labels")
 		answer, _, err := l.spreadLabels(ctx, similar, l.class, settings, told)
 		if err != nil {
@@ -133,7 +133,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
 		l.regime.coherence, l.known = coherenceOf(lists, l.n, s.Ordered), true
 	}
 	r.Coherence = l.regime.coherence
-	similar := similarities(lists, nearby(&l.points))
+	similar := similarities(lists, s.Seed)
 	told := s.progress("spreading labels")
 	answer, reach, err := l.spreadLabels(ctx, similar, l.class, settings, told)
 	if err != nil {

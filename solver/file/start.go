@@ -25,9 +25,8 @@ func (l *loaded) spreadLabels(
 ) (answer []int32, reach []float32, err error) {
 	order, ranked := byFirstRow(given, l.k)
 	said := l.newEvidence(ranked, similar, settings)
-	graph, class := similar.graph, said.class
-	degree := degrees(graph)
-	even, drawn := newHarmonic(graph, class, said.weight), newPoisson(graph, said.weight)
+	class, degree := said.class, degrees(similar.graph)
+	even, drawn := newHarmonic(similar, class, said.weight), newSystem(similar, said.weight, nil)
 	labels, err := even.reach(ctx, class)
 	if err != nil {
 		return nil, nil, err
