@@ -10,7 +10,7 @@ import (
 )
 
 // evidenceWeight returns the weight of the evidence of a row, relative to its degree: that of all rows
-// together is .3 of the weight of the labels.
+// together is .3 of the weight of the labels; .03 if classes are large, as their means say little then.
 func (l *loaded) evidenceWeight() float32 {
 	labelled := 0
 	for _, y := range l.class {
@@ -18,7 +18,11 @@ func (l *loaded) evidenceWeight() float32 {
 			labelled++
 		}
 	}
-	return .3 * float32(labelled) / float32(l.all)
+	share := float32(.3)
+	if l.manifold {
+		share = .03
+	}
+	return share * float32(labelled) / float32(l.all)
 }
 
 // evidence gives each row classes by distance alone: softmax(-a) from the prototypes of the labelled rows.

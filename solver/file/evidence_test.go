@@ -68,7 +68,7 @@ func islands(bridges int) (p *Problem, truth []int32, labelled []bool) {
 // Where no label, or hardly any, arrives over the graph, the prototypes of the labelled rows decide, and the
 // confidence is lower.
 func TestLabelsThatDoNotArrive(t *testing.T) {
-	for name, bridges := range map[string]int{"islands": 0, "bridges": 6} {
+	for name, bridges := range map[string]int{"islands": 0, "bridges": 3} {
 		t.Run(name, func(t *testing.T) {
 			p, truth, labelled := islands(bridges)
 			nearest, err := Baseline(t.Context(), p, "nearest", Settings{})
