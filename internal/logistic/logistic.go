@@ -19,20 +19,25 @@ func Logit(z float64) float64 {
 const ridge = 1
 
 // Fit fits the probability of being right, Sigmoid(slope x + offset), to n answers by Newton steps on their
-// likelihood. at(i) returns the x of answer i, and whether it was right. The slope is never negative.
+// likelihood, each halved until it does not make them less likely. at(i) returns the x of answer i, and
+// whether it was right. The slope is never negative.
 func Fit(n int, at func(i int) (x float64, right bool)) (slope, offset float64) {
-	const steps = 25
+	const steps = 50
 	slope = 1
+	best, bestSlope, bestOffset := math.Inf(1), slope, offset
 	for range steps {
+		cost := ridge / 2. * ((slope-1)*(slope-1) + offset*offset)
 		g0, g1 := ridge*(slope-1), ridge*offset
 		h00, h01, h11 := float64(ridge), 0., float64(ridge)
 		for i := range n {
 			x, right := at(i)
-			q := Sigmoid(slope*x + offset)
+			m := slope*x + offset
+			q := Sigmoid(m)
 			y := 0.
 			if right {
 				y = 1
 			}
+			cost += max(m, 0) - y*m + math.Log1p(math.Exp(-math.Abs(m)))
 			w := q * (1 - q)
 			g0 += (q - y) * x
 			g1 += q - y
@@ -40,13 +45,21 @@ func Fit(n int, at func(i int) (x float64, right bool)) (slope, offset float64) 
 			h01 += w * x
 			h11 += w
 		}
+		if cost > best+1e-12*math.Abs(best) {
+			slope, offset = (slope+bestSlope)/2, (offset+bestOffset)/2
+			continue
+		}
+		best, bestSlope, bestOffset = cost, slope, offset
 		det := h00*h11 - h01*h01
 		d0, d1 := (h11*g0-h01*g1)/det, (h00*g1-h01*g0)/det
+		if slope < d0 { // the best on the edge, slope 0
+			d0, d1 = slope, (g1-h01*slope)/h11
+		}
 		slope -= d0
 		offset -= d1
 		if math.Abs(d0)+math.Abs(d1) < 1e-9 {
 			break
 		}
 	}
-	return max(slope, 0), offset
+	return bestSlope, bestOffset
 }

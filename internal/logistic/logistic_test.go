@@ -40,3 +40,46 @@ func TestFit(t *testing.T) {
 		t.Errorf("slope %g where a higher x is always wrong", slope)
 	}
 }
+
+// Whatever the answers, the fit makes as many of them right as are, and no other slope or offset nearby makes
+// them more likely.
+func TestFitIsTheBest(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for run := range 300 {
+		n := 20 + random.IntN(1000)
+		share, middle, spread := random.Float64(), 12*random.Float64()-6, 3*random.Float64()
+		x, right := make([]float64, n), make([]bool, n)
+		of := 0.
+		for i := range x {
+			x[i] = min(max(middle+spread*random.NormFloat64(), Logit(0)), Logit(1))
+			if right[i] = random.Float64() < share; right[i] {
+				of++
+			}
+		}
+		at := func(i int) (float64, bool) { return x[i], right[i] }
+		cost := func(slope, offset float64) float64 {
+			sum := ridge / 2. * ((slope-1)*(slope-1) + offset*offset)
+			for i, v := range x {
+				p := Sigmoid(slope*v + offset)
+				if !right[i] {
+					p = 1 - p
+				}
+				sum -= math.Log(p)
+			}
+			return sum
+		}
+		slope, offset := Fit(n, at)
+		own, mean := cost(slope, offset), 0.
+		for _, v := range x {
+			mean += Sigmoid(slope*v+offset) / float64(n)
+		}
+		if math.Abs(mean-of/float64(n)) > .01+8/float64(n) {
+			t.Errorf("run %d: %.3f are right, said %.3f", run, of/float64(n), mean)
+		}
+		for _, by := range []float64{-.01, .01} {
+			if slope+by >= 0 && cost(slope+by, offset) < own || cost(slope, offset+by) < own {
+				t.Errorf("run %d: slope %g, offset %g are not the best", run, slope, offset)
+			}
+		}
+	}
+}
