@@ -2,12 +2,14 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
 
 // Answer labels one episode and learns from it: it gathers the labelled examples, solves, answers, and
-// has every part observe the episode. On an error the stream stays unchanged. labels may be nil, and so may
+// has every part observe the episode. An episode of very many items and classes is answered as several, one
+// after the other, which count as such. On an error the stream stays unchanged. labels may be nil, and so may
 // e: the stream then has an engine of its own. A stream restored from an older state gets the same episodes
 // again; its answers to them are the same and may be discarded.
 //
@@ -37,29 +39,71 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *La
 		next.restart(fmt.Sprintf("the model changed from %q to %q", s.model, model))
 	}
 	next.model, next.dimension = items[0].Model, d
-	of := &episode{
-		stream: next, engine: e, number: s.episode + 1, items: items, problem: &e.problem, cold: !s.settings.Warm,
-		report: &Report{Episode: s.episode + 1, Count: len(items), Notes: next.notes},
-	}
-	if err = next.answer(ctx, of, labels.of(s.Name)); err != nil {
-		return nil, Report{}, fmt.Errorf("stream %s: episode %d: %w", s.Name, s.episode+1, err)
-	}
-	if of.broken && !teaches(items) { // only its shape is learned
-		shape := next.shape
-		*next.state = *s.state
-		next.shape = shape
-	} else {
-		each(next.state, func(p observer) { p.observe(of) })
-		next.topic, next.lesson = of.problem.sum, of.lesson()
-	}
-	next.notes = nil
-	next.episode++
-	for _, item := range items {
-		if item.Position.After(next.learned) {
-			next.learned = item.Position
-		}
+	if answers, report, err = next.answerAll(ctx, e, items, labels.of(s.Name)); err != nil {
+		return nil, Report{}, err
 	}
 	*s = *next
+	return answers, report, nil
+}
+
+// mostValues bounds the items of an episode times its classes: solving it, answering and learning take up to
+// ten tables with a value for each item and class.
+const mostValues = 1 << 23
+
+// errLarge says that an episode has more than mostValues.
+var errLarge = errors.New("too many items and classes")
+
+// answerAll answers items as one episode, or each half of them in turn if they are too many for their classes,
+// which are fewer then, too. After an error the stream is of no use.
+func (s *Stream) answerAll(
+	ctx context.Context, e *Engine, items []Item, labels *followedLabels,
+) (answers []Answer, report Report, err error) {
+	answers, report, err = s.answerOne(ctx, e, items, labels)
+	if !errors.Is(err, errLarge) {
+		return answers, report, err
+	}
+	half := len(items) / 2
+	if answers, report, err = s.answerAll(ctx, e, items[:half], labels); err != nil {
+		return nil, Report{}, err
+	}
+	s.Learn()
+	more, next, err := s.answerAll(ctx, e, items[half:], labels)
+	if err != nil {
+		return nil, Report{}, err
+	}
+	report.add(&next)
+	e.solved = nil
+	return append(answers, more...), report, nil
+}
+
+// answerOne answers items as one episode, and learns from it. After an error other than errLarge the stream is
+// of no use.
+func (s *Stream) answerOne(
+	ctx context.Context, e *Engine, items []Item, labels *followedLabels,
+) ([]Answer, Report, error) {
+	of := &episode{
+		stream: s, engine: e, number: s.episode + 1, items: items, problem: &e.problem, cold: !s.settings.Warm,
+		report: &Report{Episode: s.episode + 1, Count: len(items), Notes: s.notes},
+	}
+	before := *s.state
+	if err := s.answer(ctx, of, labels); err != nil {
+		return nil, Report{}, fmt.Errorf("stream %s: episode %d: %w", s.Name, of.number, err)
+	}
+	if of.broken && !teaches(items) { // only its shape is learned
+		shape := s.shape
+		*s.state = before
+		s.shape = shape
+	} else {
+		each(s.state, func(p observer) { p.observe(of) })
+		s.topic, s.lesson = of.problem.sum, of.lesson()
+	}
+	s.notes = nil
+	s.episode++
+	for _, item := range items {
+		if item.Position.After(s.learned) {
+			s.learned = item.Position
+		}
+	}
 	return of.answers, *of.report, nil
 }
 
@@ -80,6 +124,9 @@ func (s *Stream) answer(ctx context.Context, of *episode, labels *followedLabels
 		return err
 	}
 	p.number(items)
+	if len(items) > 1 && len(items)*len(p.names) > mostValues {
+		return errLarge
+	}
 	of.relabels = p.sum != s.topic
 	if s.shape.breaks >= shapeTold && p.taughtNow(items, of.relabels) {
 		of.report.note("embedding changed and taught since: the stream starts from its labels")

@@ -85,5 +85,5 @@ func descend(ctx context.Context, space *solver.Space) (*solver.Result, error) {
 }
 
 // Solved returns the solve of the engine's last answer, with its graph and its objective step by step. It is
-// valid until the next answer; nil before the first, and where clusters answered.
+// valid until the next answer; nil before the first, and where clusters, or several solves, answered.
 func (e *Engine) Solved() *solver.Result { return e.solved }

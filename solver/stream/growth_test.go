@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"testing"
 )
@@ -77,5 +78,34 @@ func TestManyClustersAreFound(t *testing.T) {
 	items := scattered(10_000, 8)
 	if half, all := bytesOf(t, set, items[:5_000], nil), bytesOf(t, set, items, nil); all > 3*half {
 		t.Errorf("5,000 items take %d bytes, 10,000 take %d", half, all)
+	}
+}
+
+// A long episode of many classes, with a value for each item and class in many tables, is answered in parts, as
+// if they were episodes.
+func TestLongEpisodesOfManyClasses(t *testing.T) {
+	items := scattered(6000, 4)
+	for i := range items {
+		if i%2 == 0 {
+			items[i].Label = items[i].ID
+		}
+	}
+	whole, parts, e := New("s", Defaults()), New("s", Defaults()), new(Engine)
+	got, report := answer(t, whole, e, items, nil)
+	if n := cap(e.problem.admitted); n > mostValues {
+		t.Errorf("a table of %d values for %d items of %d classes", n, len(items), len(items)/2)
+	}
+	for from := 0; from < len(items); from += 3000 {
+		want, of := answer(t, parts, nil, items[from:from+3000], nil)
+		if !reflect.DeepEqual(got[from:from+3000], want) {
+			t.Errorf("items from %d: other answers than an episode of their own has", from)
+		}
+		report.Count, report.Sweeps = report.Count-of.Count, report.Sweeps-of.Sweeps
+	}
+	if report.Count != 0 || report.Sweeps != 0 || report.Episode != parts.Episode() {
+		t.Errorf("%+v is left of the report", report)
+	}
+	if !reflect.DeepEqual(whole.State(), parts.State()) {
+		t.Error("something else was learned")
 	}
 }

@@ -3,6 +3,7 @@ package stream
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 )
@@ -90,6 +91,29 @@ type Report struct {
 	Events           []Event
 	Dropped          []string // ids of taught items dropped because their class, or the stream, was full
 	Notes            []string // messages for the user, such as a start from the labels alone
+}
+
+// add adds the report of the episode after r's, in which items of the same one were answered.
+func (r *Report) add(next *Report) {
+	sum := *next
+	sum.Count += r.Count
+	sum.Iterations += r.Iterations
+	sum.Sweeps += r.Sweeps
+	sum.Before += r.Before
+	sum.After += r.After
+	sum.Rises += r.Rises
+	sum.Warm = r.Warm || sum.Warm
+	sum.Admitted += r.Admitted
+	sum.NotAdmitted += r.NotAdmitted
+	sum.Unknown += r.Unknown
+	sum.Labelled += r.Labelled
+	sum.LabelledRight += r.LabelledRight
+	sum.Doubtful = r.Doubtful || sum.Doubtful
+	sum.EmbeddingChanged = r.EmbeddingChanged || sum.EmbeddingChanged
+	sum.Events = slices.Concat(r.Events, sum.Events)
+	sum.Dropped = slices.Concat(r.Dropped, sum.Dropped)
+	sum.Notes = slices.Concat(r.Notes, sum.Notes)
+	*r = sum
 }
 
 // ErrItem is wrapped by the error for an episode that is empty or has an invalid item: of another dimension
