@@ -53,8 +53,8 @@ const mostValues = 1 << 23
 // errLarge says that an episode has more than mostValues.
 var errLarge = errors.New("too many items and classes")
 
-// answerAll answers items as one episode, or each half of them in turn if they are too many for their classes,
-// which are fewer then, too. After an error the stream is of no use.
+// answerAll answers items as one episode, or each half of them in turn, which often has fewer classes, too.
+// After an error the stream is of no use.
 func (s *Stream) answerAll(
 	ctx context.Context, e *Engine, items []Item, labels *followedLabels,
 ) (answers []Answer, report Report, err error) {
@@ -76,8 +76,8 @@ func (s *Stream) answerAll(
 	return append(answers, more...), report, nil
 }
 
-// answerOne answers items as one episode, and learns from it. After an error other than errLarge the stream is
-// of no use.
+// answerOne answers items as one episode, and learns from it. After an error other than errLarge the stream
+// is of no use.
 func (s *Stream) answerOne(
 	ctx context.Context, e *Engine, items []Item, labels *followedLabels,
 ) ([]Answer, Report, error) {

@@ -71,6 +71,28 @@ func TestManyClassesAreRejected(t *testing.T) {
 	}
 }
 
+// Rejections of many classes each are not listed with each of them, nor compared with items once for each.
+func TestManyClassesAreRejectedTogether(t *testing.T) {
+	const classes, rejections = 100, 500
+	labels := &Labels{}
+	var all []string
+	for _, x := range scattered(classes, 8) {
+		labels.Everyone = append(labels.Everyone, Example{ID: x.ID, Label: x.ID, Vector: x.Vector})
+		all = append(all, x.ID)
+	}
+	bytes := func(not []string) uint64 {
+		var list []Rejection
+		for _, x := range scattered(classes+rejections, 8)[classes:] {
+			list = append(list, Rejection{ID: x.ID, Not: not, Vector: x.Vector})
+		}
+		r, _ := NewRejections(list)
+		return bytesOf(t, Defaults(), scattered(20, 8), labels.With(Changes{Rejections: r}))
+	}
+	if one, each := bytes(all[:1]), bytes(all); each > one+4<<20 {
+		t.Errorf("%d rejections of a class take %d bytes, of %d classes %d", rejections, one, classes, each)
+	}
+}
+
 // An episode of any size, of which no two items are alike, is compared with a bounded number of clusters.
 func TestManyClustersAreFound(t *testing.T) {
 	set := Defaults()
@@ -81,8 +103,8 @@ func TestManyClustersAreFound(t *testing.T) {
 	}
 }
 
-// A long episode of many classes, with a value for each item and class in many tables, is answered in parts, as
-// if they were episodes.
+// A long episode of many classes, with a value for each item and class in many tables, is answered in parts,
+// as if they were episodes.
 func TestLongEpisodesOfManyClasses(t *testing.T) {
 	items := scattered(6000, 4)
 	for i := range items {

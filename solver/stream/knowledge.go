@@ -24,7 +24,7 @@ type Knowledge struct {
 	numbers map[string]int32
 	weight  float64 // of a labelled item in its prototype
 	nobody  int32   // the number of class Nobody; -1: there is none
-	not     []rejectedClass
+	not     rejecting
 
 	// The space of u, and the labelled rows in it, in the order of force.
 	clusters  bool // classes are clusters: too little is labelled
@@ -84,7 +84,7 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	k.rank()
 	p.fill(from, nil, 0)
 	k.names, k.numbers, k.nobody = p.names, p.numbers, p.nobody()
-	k.not = p.rejectedClasses(from)
+	k.not = p.rejecting(from)
 	k.force, k.class = p.listed()
 	k.weight = s.settings.Solver.WS
 	k.expected = uniform(p.K)

@@ -166,10 +166,14 @@ func TestRejectionsAreBounded(t *testing.T) {
 		list = append(list, Rejection{Not: []string{fmt.Sprint(i % 3)}, Vector: []float32{float32(i + 1), 1}})
 	}
 	r, leftOut := NewRejections(list)
-	if got := len(r.of("any")); got != 3*rejectionsMostClass || leftOut != len(list)-got {
+	got := 0
+	for _, list := range r.of[""] {
+		got += len(list)
+	}
+	if got != 3*rejectionsMostClass || leftOut != len(list)-got {
 		t.Errorf("%d in force, %d left out", got, leftOut)
 	}
-	if last := r.of("any")[0].Vector[0]; last != 2*rejectionsMost {
+	if last := r.of[""][list[len(list)-1].Not[0]][0].Vector[0]; last != 2*rejectionsMost {
 		t.Errorf("the newest is %v", last)
 	}
 }

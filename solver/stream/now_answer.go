@@ -19,6 +19,7 @@ type nowScratch struct {
 	minima                    [kernel.Groups]float32
 	positions                 []int32 // of labelled rows, or of last rows
 	scores                    []float32
+	rejections                rejectionScratch
 }
 
 // nowLink leads to a row, or to a labelled row: these come after all rows.
@@ -124,11 +125,11 @@ func (n *Now) item(at, tiled int, item *Item, keep bool) Answer {
 // reject adds what rejections say of an item.
 func (n *Now) reject(item *Item, scores []float32) {
 	k, x := n.knows, &n.scratch
-	if len(k.not) == 0 {
+	if len(k.not.classes) == 0 {
 		return
 	}
-	x.z, x.scores = vector.Resize(x.z, k.dimension), vector.Zeroed(x.scores, len(k.names))
-	if speakAgainst(x.scores, k.not, item, x.z) {
+	x.scores = vector.Zeroed(x.scores, len(k.names))
+	if k.not.speak(x.scores, len(k.names), []Item{*item}, &x.rejections) {
 		kernel.Axpy(float32(k.solve.Lambda), x.scores, scores)
 	}
 }

@@ -32,7 +32,8 @@ type problem struct {
 	everyone, own *exampleSet // the labels topic
 	called        *followedLabels
 
-	rejected []float32 // evidence of rejections against classes, n x K; nil: none
+	rejected   []float32 // evidence of rejections against classes, n x K; nil: none
+	rejections rejectionScratch
 
 	around surroundings
 	lag    []float32

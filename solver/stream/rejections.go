@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -30,150 +29,211 @@ const (
 )
 
 // Rejections are those in force. They are immutable; nil: none.
-type Rejections struct{ streams map[string][]rejected }
+type Rejections struct {
+	of map[string]map[string][]*rejected // of each stream, "" for all, and class
+}
 
 // rejected is a rejection with its vector at unit length.
 type rejected struct {
 	Rejection
 	unit []float32
+	sum  uint64 // of unit
 }
 
 // NewRejections puts rejections in force. If there are too many, the first ones are left out.
 func NewRejections(list []Rejection) (r *Rejections, leftOut int) {
-	type class struct{ stream, name string }
-	count := map[class]int{}
-	r = &Rejections{streams: map[string][]rejected{}}
+	r = &Rejections{of: map[string]map[string][]*rejected{}}
 	all := 0
 	for _, x := range slices.Backward(list) {
+		classes := r.of[x.Stream]
 		full := all == rejectionsMost
 		for _, name := range x.Not {
-			full = full || count[class{x.Stream, name}] == rejectionsMostClass
+			full = full || len(classes[name]) == rejectionsMostClass
 		}
 		if full {
 			leftOut++
 			continue
 		}
 		all++
-		for _, name := range x.Not {
-			count[class{x.Stream, name}]++
+		if classes == nil {
+			classes = map[string][]*rejected{}
+			r.of[x.Stream] = classes
 		}
-		next := rejected{x, make([]float32, len(x.Vector))}
+		next := &rejected{Rejection: x, unit: make([]float32, len(x.Vector))}
 		vector.Unit(next.unit, x.Vector)
-		r.streams[x.Stream] = append(r.streams[x.Stream], next)
+		next.sum = vector.Sum(next.unit)
+		for _, name := range x.Not {
+			classes[name] = append(classes[name], next)
+		}
 	}
 	return r, leftOut
 }
 
-// of returns the rejections that apply to a stream.
-func (r *Rejections) of(stream string) []rejected {
-	if r == nil {
-		return nil
-	}
-	if stream == "" {
-		return r.streams[""]
-	}
-	return slices.Concat(r.streams[""], r.streams[stream])
+// rejecting are the rejections that concern an episode's classes. They are immutable.
+type rejecting struct {
+	list    []*rejected
+	classes []rejectedClass // ascending; none: nothing is rejected
 }
 
-// rejectedClass is a rejection of one class of an episode.
+// rejectedClass is a class of an episode that rejections concern.
 type rejectedClass struct {
-	rejected
 	class    int
-	examples []float32 // of the class, at unit length; shared by its rejections
+	by       []int     // its rejections, in the list
+	examples []float32 // of the class, at unit length
 }
 
-// apart returns the squared distance from a unit vector to the nearest example of the class.
-func (x *rejectedClass) apart(unit []float32) float64 {
-	apart := math.Inf(1)
-	for d, from := len(unit), 0; from < len(x.examples); from += d {
-		apart = min(apart, float64(kernel.SquaredDistance(x.examples[from:from+d], unit)))
-	}
-	return apart
-}
-
-// rejectedClasses lists the rejections that apply to a stream, in the order of the classes that they reject.
-func (p *problem) rejectedClasses(s *Stream) (out []rejectedClass) {
-	labels := p.called
-	list := slices.DeleteFunc(labels.rejections.of(s.Name), func(x rejected) bool {
-		return len(x.unit) != s.dimension || x.Model != "" && x.Model != s.model
-	})
-	if len(list) == 0 {
-		return nil
-	}
-	columns := map[string][]int{} // by name: classes
-	for c, name := range p.names {
-		called := labels.called(name)
-		columns[called] = append(columns[called], c)
-	}
-	known := p.byClass()
-	examples := map[int][]float32{} // of a class, at unit length
-	d := s.dimension
-	for _, x := range list {
-		for _, name := range x.Not {
-			for _, c := range columns[labels.called(name)] {
-				if examples[c] == nil {
-					examples[c] = unitRows(known[c], d)
-				}
-				next := rejectedClass{x, c, examples[c]}
-				// The class needs examples, and the rejected vector must not be one of them.
-				if len(examples[c]) > 0 && next.apart(x.unit) > 0 {
-					out = append(out, next)
+// rejecting returns the rejections that concern the stream and the episode's classes, by the names that users
+// see. A class needs examples, and the rejected vector must not be one of them.
+func (p *problem) rejecting(s *Stream) (out rejecting) {
+	by := map[string][]*rejected{} // of each name in use
+	for _, stream := range slices.Compact([]string{"", s.Name}) {
+		for name, list := range p.called.rejections.ofStream(stream) {
+			name = p.called.called(name)
+			for _, x := range list {
+				if len(x.unit) == s.dimension && (x.Model == "" || x.Model == s.model) {
+					by[name] = append(by[name], x)
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b rejectedClass) int { return cmp.Compare(a.class, b.class) })
+	if len(by) == 0 {
+		return rejecting{}
+	}
+	d, known, listed := s.dimension, p.byClass(), map[*rejected]int{}
+	for c, name := range p.names {
+		list := by[p.called.called(name)]
+		if len(list) == 0 || len(known[c]) == 0 {
+			continue
+		}
+		next, sums := rejectedClass{class: c, examples: unitRows(known[c], d)}, map[uint64]bool{}
+		for row := range slices.Chunk(next.examples, d) {
+			sums[vector.Sum(row)] = true
+		}
+		for _, x := range list {
+			if sums[x.sum] {
+				continue
+			}
+			at, again := listed[x]
+			if !again {
+				at = len(out.list)
+				listed[x], out.list = at, append(out.list, x)
+			}
+			next.by = append(next.by, at)
+		}
+		if len(next.by) > 0 {
+			out.classes = append(out.classes, next)
+		}
+	}
 	return out
+}
+
+// ofStream returns the rejections that name a stream, by class; of "" those for all.
+func (r *Rejections) ofStream(stream string) map[string][]*rejected {
+	if r == nil {
+		return nil
+	}
+	return r.of[stream]
 }
 
 // against returns the evidence of rejections for an episode's items, n x K: below zero for a class that an
 // item is not of, 0 for all others. nil: none.
 func (p *problem) against(s *Stream, items []Item) []float32 {
-	list := p.rejectedClasses(s)
-	if len(list) == 0 {
+	r := p.rejecting(s)
+	if len(r.classes) == 0 {
 		return nil
 	}
-	out, unit := make([]float32, len(items)*p.K), make([]float32, s.dimension)
-	near := false
-	for i := range items {
-		if speakAgainst(out[i*p.K:i*p.K+p.K], list, &items[i], unit) {
-			near = true
-		}
-	}
-	if !near {
+	out := make([]float32, len(items)*p.K)
+	if !r.speak(out, p.K, items, &p.rejections) {
 		return nil
 	}
 	return out
 }
 
-// speakAgainst writes the evidence of rejections for one item to its row, which has a value for each class,
-// and reports whether there is any. unit is scratch for one vector.
-func speakAgainst(row []float32, list []rejectedClass, item *Item, unit []float32) (near bool) {
-	vector.Unit(unit, item.Vector)
-	apart := 0.
-	for i := range list {
-		x := &list[i]
-		if i == 0 || x.class != list[i-1].class {
-			apart = x.apart(unit)
-		}
-		if weight := x.weight(item, unit, apart); weight > 0 {
-			row[x.class] = min(row[x.class], float32(-rejectionWeight*weight))
-			near = true
-		}
-	}
-	return near
+// rejectionScratch is the memory of rejecting.speak.
+type rejectionScratch struct {
+	units     []float32 // of items
+	distances []float32 // squared, rejections x items
 }
 
-// weight is how strongly the rejection counts against a class for an item; at most 0: not at all. row is the
-// item's unit vector, apart its squared distance to the nearest example of the class.
-func (x *rejected) weight(item *Item, row []float32, apart float64) float64 {
-	switch {
-	case item.Label != "":
-		return 0
-	case x.Track != "" && item.Track == x.Track:
+// rejectedTogether is how many items are compared with all rejections, which are then read once for them.
+const rejectedTogether = 64
+
+// speak writes the evidence of rejections for items, k values each, to out, which has zeros, and reports
+// whether there is any. Each item is compared once with each rejection and each example of a rejected class,
+// however many classes a rejection names.
+func (r *rejecting) speak(out []float32, k int, items []Item, w *rejectionScratch) (any bool) {
+	for len(items) > rejectedTogether {
+		any = r.speak(out, k, items[:rejectedTogether], w) || any
+		out, items = out[rejectedTogether*k:], items[rejectedTogether:]
+	}
+	n, d := len(items), len(items[0].Vector)
+	w.units, w.distances = vector.Resize(w.units, n*d), vector.Resize(w.distances, len(r.list)*n)
+	tracks := map[string][]int{}
+	for i := range items {
+		vector.Unit(w.units[i*d:i*d+d], items[i].Vector)
+		if items[i].Track != "" {
+			tracks[items[i].Track] = append(tracks[items[i].Track], i)
+		}
+	}
+	distances := func(to, from []float32) {
+		for i := range to {
+			to[i] = kernel.SquaredDistance(from, w.units[i*d:i*d+d])
+		}
+	}
+	for at, x := range r.list {
+		row := w.distances[at*n : at*n+n]
+		distances(row, x.unit)
+		for _, i := range tracks[x.Track] {
+			row[i] = sameTrack
+		}
+	}
+	var nearest, apart, next [rejectedTogether]float32 // to a rejection, and to an example
+	for _, c := range r.classes {
+		far(nearest[:n])
+		for _, at := range c.by {
+			lower(nearest[:n], w.distances[at*n:at*n+n])
+		}
+		far(apart[:n])
+		for example := range slices.Chunk(c.examples, d) {
+			distances(next[:n], example)
+			lower(apart[:n], next[:n])
+		}
+		for i := range items {
+			if weight := rejectedWeight(nearest[i], apart[i]); weight > 0 && items[i].Label == "" {
+				out[i*k+c.class] = float32(-rejectionWeight * weight)
+				any = true
+			}
+		}
+	}
+	return any
+}
+
+// sameTrack is the squared distance that counts between a rejection and the other items of its track.
+const sameTrack = -1
+
+// rejectedWeight is how strongly an item's class is rejected, given its squared distances to the nearest
+// rejection and to the nearest example of the class; at most 0: not at all.
+func rejectedWeight(nearest, apart float32) float64 {
+	if nearest == sameTrack {
 		return 1
 	}
-	return 1 - float64(kernel.SquaredDistance(row, x.unit))/apart/rejectionReach
+	return 1 - float64(nearest)/float64(apart)/rejectionReach
+}
+
+func far(x []float32) {
+	for i := range x {
+		x[i] = math.MaxFloat32
+	}
+}
+
+// lower lowers values to those of another row where these are smaller.
+func lower(x, by []float32) {
+	by = by[:len(x)]
+	for i, v := range by {
+		if v < x[i] { // several times as fast as min
+			x[i] = v
+		}
+	}
 }
 
 // byClass returns the labelled examples that the episode gets, by their class.
