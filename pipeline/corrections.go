@@ -11,8 +11,10 @@ import (
 // correcting brings a partition's recent items up to a version of the labels, one change after the other.
 type correcting struct {
 	to      *labels.Version
-	changes []labels.Change  // not applied yet
-	names   []*labels.Record // records that give or take back a name
+	changes []labels.Change    // not applied yet
+	first   *recent.Correction // of the first of them; nil: not begun
+	blocks  []*recent.Block    // of the beginning: those of items answered meanwhile may know less
+	names   []*labels.Record   // records that give or take back a name
 	// recalled is set if items of previous owners were read again, whose labels may have changed since.
 	recalled bool
 }
@@ -32,7 +34,7 @@ func (p *partition) correct() (more bool) {
 		if from == nil && !recalled {
 			return false
 		}
-		p.correcting = &correcting{to: now, recalled: recalled}
+		p.correcting = &correcting{to: now, recalled: recalled, blocks: p.recent.Blocks()}
 		if recalled {
 			p.earlier.recalled = false
 		}
@@ -45,19 +47,21 @@ func (p *partition) correct() (more bool) {
 		}
 	}
 	c := p.correcting
-	for begin := time.Now(); len(c.changes) > 0; c.changes = c.changes[1:] {
+	for begin := time.Now(); len(c.changes) > 0; {
 		if time.Since(begin) > correctFor {
 			return true
 		}
-		if change := &c.changes[0]; change.IsName() {
+		change := &c.changes[0]
+		if change.IsName() {
 			c.names = append(c.names, change.By)
-		} else {
-			p.apply(change, c.to)
+		} else if p.apply(c, change) {
+			continue
 		}
+		c.changes, c.first = c.changes[1:], nil
 	}
 	p.forgetNames(c.to)
 	p.rename(c)
-	for _, b := range p.recent.Blocks() {
+	for _, b := range c.blocks {
 		if c.to.Behind(b.Labels) > 0 {
 			b.Labels = c.to.Next
 		}
@@ -78,9 +82,10 @@ func (p *partition) calledBy(now *labels.Version) (oldest labels.Position) {
 	return oldest
 }
 
-// apply makes the corrections of one change.
-func (p *partition) apply(change *labels.Change, to *labels.Version) {
-	c := recent.Change{ID: change.By.Key, Named: to.Name, Knows: func(b *recent.Block) bool {
+// apply makes some of the corrections of the first change that is left, and returns whether more are left.
+func (p *partition) apply(c *correcting, change *labels.Change) (more bool) {
+	to := c.to
+	of := recent.Change{ID: change.By.Key, Named: to.Name, Knows: func(b *recent.Block) bool {
 		return to.Knew(b.Labels, change.By)
 	}}
 	kind := "forgotten"
@@ -89,10 +94,15 @@ func (p *partition) apply(change *labels.Change, to *labels.Version) {
 	}
 	if e := change.Now.Example; e != nil {
 		kind = "taught"
-		c.Label, c.Stream, c.Model, c.Vector = e.Label, change.Now.Stream, e.Model, e.Vector
+		of.Label, of.Stream, of.Model, of.Vector = e.Label, change.Now.Stream, e.Model, e.Vector
 	}
 	by := func(*recent.Corrected) *labels.Record { return change.By }
-	p.tellCorrections(p.recent.Correct(c, to.Nearer), to, kind, by)
+	if c.first == nil {
+		c.first = p.recent.Correction(of)
+	}
+	items, more := c.first.Next(to.Examples())
+	p.tellCorrections(items, to, kind, by)
+	return more
 }
 
 // forgetNames drops the recent items whose names were forgotten after they were answered.

@@ -115,5 +115,5 @@ func (s *Stage) WouldCorrect(ctx context.Context, examples []record.Example) ([]
 			ID: e.ID, Label: e.Label, Stream: e.Stream, Model: e.Model, Vector: e.Vector, Named: v.Name,
 		}
 	}
-	return s.options.Recent.WouldCorrect(ctx, changes, v.Nearer)
+	return s.options.Recent.WouldCorrect(ctx, changes, v.Examples())
 }

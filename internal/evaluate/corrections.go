@@ -3,9 +3,9 @@ package evaluate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/slkstream/slkstream/internal/recent"
-	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // CorrectionsResult counts the corrections that later labels made to recently answered items.
@@ -37,11 +37,9 @@ func (s *Stream) Corrections(ctx context.Context, set *Set, seed uint64) (Correc
 		return out, err
 	}
 	truth, called := map[string]string{}, map[string]string{}
-	var examples []stream.Example
+	var examples []recent.Example
 	for i, row := range trial.Supports {
-		examples = append(examples, stream.Example{
-			ID: fmt.Sprint("support-", i), Label: className(trial.SupportLabels[i]), Vector: row,
-		})
+		examples = append(examples, recent.Example{ID: fmt.Sprint("support-", i), Vector: row})
 	}
 	store := recent.New(1 << 30)
 	partition := store.Open("in/0")
@@ -63,23 +61,20 @@ func (s *Stream) Corrections(ctx context.Context, set *Set, seed uint64) (Correc
 				continue
 			}
 			out.Taught++
-			e := stream.Example{ID: items[i].ID, Label: truth[items[i].ID], Vector: trial.Items[at].Vector}
-			rival := func(_ string, _ *recent.Item, unit []float32, within float64) bool {
-				for j := range examples {
-					if recent.Within(unit, examples[j].Vector, within) {
-						return true
+			e := recent.Example{ID: items[i].ID, Vector: trial.Items[at].Vector}
+			change := partition.Correction(recent.Change{ID: e.ID, Label: truth[e.ID], Vector: e.Vector})
+			for more := true; more; {
+				var corrected []recent.Corrected
+				corrected, more = change.Next(slices.Values(examples))
+				for _, c := range corrected {
+					called[c.ID] = c.Label
+					switch {
+					case c.ID == e.ID:
+					case c.Was == truth[c.ID]:
+						out.Spoiled++
+					case c.Label == truth[c.ID]:
+						out.Right++
 					}
-				}
-				return false
-			}
-			for _, c := range partition.Correct(recent.Change{ID: e.ID, Label: e.Label, Vector: e.Vector}, rival) {
-				called[c.ID] = c.Label
-				switch {
-				case c.ID == e.ID:
-				case c.Was == truth[c.ID]:
-					out.Spoiled++
-				case c.Label == truth[c.ID]:
-					out.Right++
 				}
 			}
 			examples = append(examples, e)

@@ -125,7 +125,7 @@ const (
 	unsure = .9
 )
 
-// Correct applies a change to the partition's items and returns those whose label changed:
+// Correction is a change on its way through the items of a partition. It corrects
 //
 //   - the example's own item;
 //   - the items of the same track of its stream;
@@ -133,42 +133,73 @@ const (
 //     confidence, and they are clearly nearer to the example than to any other;
 //   - if the example had another label before, or is forgotten, the items that were corrected by it.
 //
-// rival says whether an example of another id than the change's lies within a squared distance of an item's
-// unit vector. That may take long: the lock is not held meanwhile, as only the partition's owner changes
-// items.
-func (p *Partition) Correct(c Change, rival Rival) (out []Corrected) {
-	lessons := p.store.lessons([]Change{c})
-	if len(lessons) == 0 {
-		return nil
+// Only the partition's owner uses it. No lock is held while items are compared, as only the owner changes
+// them.
+type Correction struct {
+	partition *Partition
+	lessons   []lesson // one, or none: nothing changes
+	blocks    []*Block // whose items are left
+	at        int      // the first one left of the first block
+}
+
+// Correction begins to apply a change to the items that the partition has.
+func (p *Partition) Correction(c Change) *Correction {
+	x := &Correction{partition: p, lessons: p.store.lessons([]Change{c})}
+	if len(x.lessons) > 0 {
+		x.blocks = p.Blocks()
 	}
-	for _, b := range p.Blocks() {
-		for i := range b.items {
-			it := &b.items[i]
-			tried := *it
-			if lessons[0].correct(b, i, &tried, rival) {
-				out = append(out, Corrected{tried, it.Label, it.Confidence})
-			}
-			if tried.Class == it.Class && tried.Cause == it.Cause {
-				continue
-			}
-			p.store.mutex.Lock()
-			it.Class, it.Cause, it.Unknown = tried.Class, tried.Cause, tried.Unknown
-			it.Label, it.Confidence = tried.Label, tried.Confidence
-			p.store.mutex.Unlock()
+	return x
+}
+
+// Next corrects a few items, and returns those whose label changed. more: items are left.
+func (c *Correction) Next(examples Examples) (out []Corrected, more bool) {
+	var list pupils
+	for len(c.blocks) > 0 && len(list) < together {
+		if b := c.blocks[0]; c.at < len(b.items) {
+			list.add(&c.lessons[0], b, c.at, &b.items[c.at])
+			c.at++
+		} else {
+			c.blocks, c.at = c.blocks[1:], 0
 		}
 	}
-	return out
+	list.compare(examples)
+	for i := range list {
+		x := &list[i]
+		if x.rivalled {
+			continue
+		}
+		if x.Label != x.Was {
+			out = append(out, x.Corrected)
+		}
+		it := &x.block.items[x.at]
+		c.partition.store.mutex.Lock()
+		it.Class, it.Cause, it.Unknown = x.Class, x.Cause, x.Unknown
+		it.Label, it.Confidence = x.Label, x.Confidence
+		c.partition.store.mutex.Unlock()
+	}
+	return out, len(c.blocks) > 0
 }
 
 // WouldCorrect returns the items whose label one of the changes would replace, and changes nothing. Once ctx
-// ends it returns an error. It may take long, as each item may be compared with every change and every rival:
-// it works on copies, so that the stage need not wait for the lock.
+// ends it returns an error. It may take long, as each item may be compared with every change and every
+// example: it works on copies, so that the stage need not wait for the lock.
 func (s *Store) WouldCorrect(
-	ctx context.Context, changes []Change, rival Rival,
+	ctx context.Context, changes []Change, examples Examples,
 ) (out []Corrected, err error) {
 	lessons := s.lessons(changes)
 	var items []Item
-	var tried Item
+	var list pupils
+	decide := func() {
+		list.compare(examples)
+		var last *pupil
+		for i := range list {
+			x := &list[i]
+			if again := last != nil && last.block == x.block && last.at == x.at; !x.rivalled && !again {
+				out, last = append(out, x.Corrected), x
+			}
+		}
+		list = list[:0]
+	}
 	for _, b := range s.all() {
 		s.mutex.RLock()
 		items = append(items[:0], b.items...)
@@ -178,19 +209,21 @@ func (s *Store) WouldCorrect(
 				if err := ctx.Err(); err != nil {
 					return nil, err
 				}
-				tried = items[i]
-				if lessons[l].correct(b, i, &tried, rival) {
-					out = append(out, Corrected{tried, items[i].Label, items[i].Confidence})
-					break
+				x := list.add(&lessons[l], b, i, &items[i])
+				if x != nil && x.Label == x.Was {
+					list = list[:len(list)-1]
+				} else if x != nil && !x.compared {
+					break // later changes do not matter
 				}
+			}
+			if len(list) >= together {
+				decide()
 			}
 		}
 	}
+	decide()
 	return out, nil
 }
-
-// Rival says whether another example than that of id is within a squared distance of an item's unit vector.
-type Rival func(id string, it *Item, unit []float32, within float64) bool
 
 // lesson is a change with the item that its example was made of.
 type lesson struct {
@@ -223,54 +256,73 @@ func (s *Store) lessons(changes []Change) (out []lesson) {
 	return out
 }
 
-// correct applies the change to it, which is item i of the block or a copy, and says whether its label
-// changed.
-func (l *lesson) correct(b *Block, i int, it *Item, rival Rival) bool {
+// pupil is an item as a lesson changes it.
+type pupil struct {
+	lesson *lesson
+	block  *Block
+	at     int // in the block
+	Corrected
+
+	compared bool    // it stays as it is if another example ...
+	within   float64 // ... is within this squared distance
+	rivalled bool    // one is
+}
+
+type pupils []pupil
+
+// together is how many items are compared with all examples in one pass, for which all of these are read.
+const together = 16
+
+// add adds item i of the block, as the lesson changes it; nil: that changes nothing.
+func (p *pupils) add(l *lesson, b *Block, i int, it *Item) *pupil {
 	if it.Taught || l.Stream != "" && l.Stream != it.Stream || l.Knows != nil && l.Knows(b) {
-		return false
+		return nil
 	}
+	x := pupil{lesson: l, block: b, at: i}
 	label, confidence, cause := l.Label, 1., l.ID
 	switch {
 	case l.Label == "" && (it.Cause == l.ID || it.Name == l.ID):
 		label, confidence, cause = it.Said, it.SaidConfidence, ""
 	case l.Label == "":
-		return false
+		return nil
 	case it.Name == l.ID, it.Cause == l.ID:
 	case it.Cause == it.Name: // a person has labelled it
-		return false
+		return nil
 	case l.found && l.own.Track != "" && it.Track == l.own.Track && it.Stream == l.own.Stream:
 	default:
-		distance, near := l.near(b, i, it, rival)
+		distance, near := l.near(b, i, it)
 		if !near {
-			return false
+			return nil
 		}
 		confidence = 1 - distance/2 // the cosine, as a rough confidence
+		x.compared, x.within = true, distance/nearer
 	}
-	it.Cause = cause
-	if it.Class == label {
-		return false
+	if it.Cause == cause && it.Class == label {
+		return nil
 	}
-	it.Class = label
-	if label = l.named(it.Stream, label); label == it.Label {
-		return false
+	x.Corrected = Corrected{*it, it.Label, it.Confidence}
+	x.Cause = cause
+	if x.Class != label {
+		x.Class = label
+		if label = l.named(it.Stream, label); label != it.Label {
+			x.Label, x.Confidence = label, confidence
+			x.Unknown = x.Unknown && cause == ""
+		}
 	}
-	it.Label, it.Confidence = label, confidence
-	if cause != "" {
-		it.Unknown = false
-	}
-	return true
+	*p = append(*p, x)
+	return &(*p)[len(*p)-1]
 }
 
 // near returns an item's squared distance to the example, and whether it has the wrong answer of the
-// example's own item and is clearly nearer to it than to any other.
-func (l *lesson) near(b *Block, i int, it *Item, rival Rival) (distance float64, near bool) {
+// example's own item and is near enough to it, if it is nearer than to any other.
+func (l *lesson) near(b *Block, i int, it *Item) (distance float64, near bool) {
 	if !l.found || it.Class != l.own.Said || l.own.Said == l.Label || it.SaidConfidence >= unsure ||
 		b.dimension != len(l.unit) || l.Model != "" && l.Model != it.Model {
 		return 0, false
 	}
 	b.decode(l.row, i)
 	distance = max(0, 2-2*float64(kernel.Dot(l.unit, l.row)))
-	return distance, distance < 2 && !rival(l.ID, it, l.row, distance/nearer)
+	return distance, distance < 2
 }
 
 // Blocks lists the partition's blocks, the oldest first; none if p is nil.
@@ -283,15 +335,12 @@ func (p *Partition) Blocks() []*Block {
 	return append([]*Block(nil), p.blocks...)
 }
 
-// Within says whether the direction of x is within a squared distance of a unit vector.
-func Within(unit, x []float32, squared float64) bool {
-	if len(x) != len(unit) {
-		return false
-	}
+// within says whether the direction of x is within a squared distance of a unit vector, given their inner
+// product and |x|^2.
+func within(product, square, squared float64) bool {
 	least := 1 - squared/2 // cosine
-	dot, square := float64(kernel.Dot(unit, x)), float64(kernel.Dot(x, x))
 	if least < 0 {
-		return dot >= 0 || dot*dot <= least*least*square
+		return product >= 0 || product*product <= least*least*square
 	}
-	return dot >= 0 && dot*dot >= least*least*square
+	return product >= 0 && product*product >= least*least*square
 }

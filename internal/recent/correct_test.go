@@ -2,8 +2,11 @@ package recent
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // partitionOf returns a partition that holds the items.
@@ -28,7 +31,18 @@ func names(list []Corrected) (out []string) {
 	return out
 }
 
-func nobodyNearer(string, *Item, []float32, float64) bool { return false }
+func noExamples(func(Example) bool) {}
+
+// correct applies a change to all items.
+func (p *Partition) correct(c Change, examples Examples) (out []Corrected) {
+	x := p.Correction(c)
+	for more := true; more; {
+		var next []Corrected
+		next, more = x.Next(examples)
+		out = append(out, next...)
+	}
+	return out
+}
 
 // A taught example corrects the items that have the same wrong answer as its own, and nothing else; corrected
 // items follow their example from then on.
@@ -51,22 +65,23 @@ func TestCorrect(t *testing.T) {
 			t.Errorf("%v, not %v", names(got), want)
 		}
 	}
-	expect(p.Correct(teach, func(string, *Item, []float32, float64) bool { return true }), "asked: cup -> mug")
+	rival := slices.Values([]Example{{ID: "rival", Vector: []float32{3, .6}}})
+	expect(p.correct(teach, rival), "asked: cup -> mug")
 	p = partitionOf(items, vectors)
-	expect(p.Correct(teach, nobodyNearer), "asked: cup -> mug", "same: cup -> mug")
-	expect(p.Correct(teach, nobodyNearer))
+	expect(p.correct(teach, noExamples), "asked: cup -> mug", "same: cup -> mug")
+	expect(p.correct(teach, noExamples))
 	teach.Label = "jar"
-	expect(p.Correct(teach, nobodyNearer), "asked: mug -> jar", "same: mug -> jar")
-	back := p.Correct(Change{ID: "asked"}, nobodyNearer)
+	expect(p.correct(teach, noExamples), "asked: mug -> jar", "same: mug -> jar")
+	back := p.correct(Change{ID: "asked"}, noExamples)
 	expect(back, "asked: jar -> cup", "same: jar -> cup")
 	if back[0].Confidence != .5 {
 		t.Errorf("forgotten: %v", back[0])
 	}
 	known := Change{ID: "asked", Label: "mug", Vector: vectors[0], Knows: func(*Block) bool { return true }}
-	if got := p.Correct(known, nobodyNearer); len(got) != 0 {
+	if got := p.correct(known, noExamples); len(got) != 0 {
 		t.Errorf("answered by the label already: %v", names(got))
 	}
-	if got := p.Correct(Change{ID: "right", Label: "cup", Vector: vectors[0]}, nobodyNearer); len(got) != 0 {
+	if got := p.correct(Change{ID: "right", Label: "cup", Vector: vectors[0]}, noExamples); len(got) != 0 {
 		t.Errorf("an example that nobody saw: %v", names(got))
 	}
 }
@@ -79,7 +94,7 @@ func TestCorrectTracks(t *testing.T) {
 		{Name: "c", Track: "8", Label: "bag"},
 		{Name: "d", Track: "7", Label: "cup", Stream: "yard", Confidence: .99},
 	}, [][]float32{{1, 0}, {-1, 0}, {1, 0}, {1, 0}})
-	got := names(p.Correct(Change{ID: "a", Label: "mug", Vector: []float32{1, 0}}, nobodyNearer))
+	got := names(p.correct(Change{ID: "a", Label: "mug", Vector: []float32{1, 0}}, noExamples))
 	if !slices.Equal(got, []string{"a: cup -> mug", "b: bag -> mug"}) {
 		t.Errorf("%v", got)
 	}
@@ -97,9 +112,9 @@ func TestWithin(t *testing.T) {
 		{[]float32{-1, 0}, 3.9, false},
 		{[]float32{-1, 0}, 4, true},
 		{[]float32{-1, .1}, 3.995, true},
-		{[]float32{1, 0, 0}, 4, false},
 	} {
-		if got := Within([]float32{1, 0}, c.x, c.squared); got != c.want {
+		square := float64(c.x[0]*c.x[0] + c.x[1]*c.x[1])
+		if got := within(float64(c.x[0]), square, c.squared); got != c.want {
 			t.Errorf("%v within %g: %t", c.x, c.squared, got)
 		}
 	}
@@ -133,10 +148,10 @@ func TestRename(t *testing.T) {
 	into["doormug"] = "jar"
 	expect(p.Rename(named), "a: mug -> jar")
 	teach := Change{ID: "b", Label: "cup", Vector: []float32{0, 1}, Named: named}
-	expect(p.Correct(teach, nobodyNearer), "b: bag -> jar")
+	expect(p.correct(teach, noExamples), "b: bag -> jar")
 	delete(into, "doorcup")
 	expect(p.Rename(named), "a: jar -> cup", "b: jar -> cup")
-	expect(p.Correct(Change{ID: "b", Named: named}, nobodyNearer), "b: cup -> bag")
+	expect(p.correct(Change{ID: "b", Named: named}, noExamples), "b: cup -> bag")
 }
 
 // Forgotten items are no longer found, and the others do not change, even in the same episode.
@@ -165,5 +180,79 @@ func TestForget(t *testing.T) {
 	p.Forget(func(*Block, string, string) bool { return true })
 	if p.store.Bytes() != 0 || len(p.Blocks()) > 0 {
 		t.Errorf("%d bytes, %d blocks", p.store.Bytes(), len(p.Blocks()))
+	}
+}
+
+// Items are compared with the examples in groups, and few at a time, so that a label among very many holds up
+// its partition only shortly. The answers are those of one comparison after the other.
+func TestItemsAreComparedTogether(t *testing.T) {
+	const d, n, labels = 6, 300, 400
+	random := rand.New(rand.NewPCG(2, 2))
+	draw := func() []float32 {
+		x := make([]float32, d)
+		for i := range x {
+			x[i] = float32(random.NormFloat64())
+		}
+		return x
+	}
+	some := func(of string) string { return []string{"", of, "other"}[random.IntN(3)] }
+	items, vectors := make([]Item, n), make([][]float32, n)
+	for i := range items {
+		items[i] = Item{Name: fmt.Sprint("item ", i), Label: "cup", Confidence: .5, Model: some("m")}
+		vectors[i] = draw()
+		for j, v := range vectors[0] { // more like the one that is taught
+			vectors[i][j] += v
+		}
+	}
+	teach := Change{ID: items[0].Name, Label: "mug", Vector: vectors[0]}
+	examples := make([]Example, labels)
+	for i := range examples {
+		examples[i] = Example{ID: fmt.Sprint(i), Stream: some("door"), Model: some("m"), Vector: draw()}
+	}
+	examples[7] = Example{ID: teach.ID, Vector: teach.Vector} // it does not stand against itself
+	examples[8].Vector = []float32{1}
+
+	p := partitionOf(items, vectors)
+	want := []string{"item 0: cup -> mug"}
+	example, _ := unit(teach.Vector)
+	row := make([]float32, d)
+	for i := 1; i < n; i++ {
+		b := p.blocks[0]
+		b.decode(row, i)
+		apart, rivalled := 2-2*float64(kernel.Dot(example, row)), false
+		for _, e := range examples {
+			if len(e.Vector) == d && e.ID != teach.ID && (e.Stream == "" || e.Stream == "door") &&
+				(e.Model == "" || e.Model == b.items[i].Model) {
+				product, square := float64(kernel.Dot(row, e.Vector)), float64(kernel.Dot(e.Vector, e.Vector))
+				rivalled = rivalled || within(product, square, apart/nearer)
+			}
+		}
+		if apart < 2 && !rivalled {
+			want = append(want, items[i].Name+": cup -> mug")
+		}
+	}
+	slices.Sort(want)
+	would, err := p.store.WouldCorrect(t.Context(), []Change{teach, teach}, slices.Values(examples))
+	if !slices.Equal(names(would), want) || err != nil {
+		t.Errorf("a preview: %d items, %v, not %d", len(would), err, len(want))
+	}
+	var got []Corrected
+	c := p.Correction(teach)
+	for passes, more := 0, true; more; passes++ {
+		read := 0
+		var next []Corrected
+		next, more = c.Next(func(yield func(Example) bool) {
+			for _, e := range examples {
+				if read++; !yield(e) {
+					return
+				}
+			}
+		})
+		if got = append(got, next...); read > labels || passes > n/together+1 {
+			t.Fatalf("step %d: %d examples read", passes, read)
+		}
+	}
+	if !slices.Equal(names(got), want) || len(want) < 20 || len(want) > n-20 {
+		t.Errorf("%d items, not %d", len(got), len(want))
 	}
 }

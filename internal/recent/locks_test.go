@@ -20,7 +20,7 @@ func TestComparingHoldsNoLock(t *testing.T) {
 	p.Add(two("a"))
 	teach := Change{ID: "a1", Label: "mug", Vector: []float32{1, 2}}
 	asked := 0
-	rival := func(string, *Item, []float32, float64) bool {
+	examples := func(func(Example) bool) {
 		asked++
 		done := make(chan struct{})
 		go func() {
@@ -33,18 +33,17 @@ func TestComparingHoldsNoLock(t *testing.T) {
 		case <-time.After(5 * time.Second):
 			t.Error("an episode waits for the comparison")
 		}
-		return false
 	}
-	got, err := s.WouldCorrect(t.Context(), []Change{teach}, rival)
+	got, err := s.WouldCorrect(t.Context(), []Change{teach}, examples)
 	if len(got) != 2 || err != nil || asked != 1 {
 		t.Errorf("a preview: %d items, %v, asked %d times", len(got), err, asked)
 	}
-	if got := p.Correct(teach, rival); len(got) != 2 || asked != 2 {
+	if got := p.correct(teach, examples); len(got) != 2 || asked != 2 {
 		t.Errorf("a label: %d items, asked %d times", len(got), asked)
 	}
 	over, end := context.WithCancel(t.Context())
 	end()
-	got, err = s.WouldCorrect(over, []Change{teach}, rival)
+	got, err = s.WouldCorrect(over, []Change{teach}, examples)
 	if got != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("a visitor who has gone: %v, %v", got, err)
 	}

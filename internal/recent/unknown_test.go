@@ -21,7 +21,7 @@ func TestUnknown(t *testing.T) {
 	add("in/0", Item{ID: "b", Time: at(2), Unknown: true})
 	teach := Change{ID: "named", Label: "anna", Vector: []float32{5, 1}}
 	for range 2 {
-		got, err := s.WouldCorrect(t.Context(), []Change{teach, teach}, nobodyNearer)
+		got, err := s.WouldCorrect(t.Context(), []Change{teach, teach}, noExamples)
 		if err != nil || len(got) != 1 || got[0].Label != "anna" || got[0].Was != "x" {
 			t.Errorf("tried: %v", names(got))
 		}
@@ -38,7 +38,7 @@ func TestUnknown(t *testing.T) {
 	if got := list(10); !slices.Equal(got, []string{"a", "b", "c", "named"}) {
 		t.Errorf("%v", got)
 	}
-	p.Correct(teach, nobodyNearer)
+	p.correct(teach, noExamples)
 	if got := list(2); !slices.Equal(got, []string{"b", "c"}) {
 		t.Errorf("the latest two, one named: %v", got)
 	}

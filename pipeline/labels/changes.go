@@ -76,14 +76,13 @@ func (v *Version) Name(stream, class string) string { return v.naming.names.Of(s
 // Forgotten maps names to the records that forget them. Earlier records about a name are not in force.
 func (v *Version) Forgotten() map[string]*Record { return v.naming.forgotten }
 
-// Nearer is a recent.Rival: whether another example than that of id lies within a squared distance of an
-// item's unit vector.
-func (v *Version) Nearer(id string, it *recent.Item, unit []float32, within float64) bool {
-	for of, e := range v.Labels.All() {
-		if (of == "" || of == it.Stream) && e.ID != id && (e.Model == "" || e.Model == it.Model) &&
-			recent.Within(unit, e.Vector, within) {
-			return true
+// Examples lists those in force.
+func (v *Version) Examples() recent.Examples {
+	return func(yield func(recent.Example) bool) {
+		for stream, e := range v.Labels.All() {
+			if !yield(recent.Example{ID: e.ID, Stream: stream, Model: e.Model, Vector: e.Vector}) {
+				return
+			}
 		}
 	}
-	return false
 }
