@@ -99,12 +99,14 @@ func (s *system) solve(ctx context.Context, b, x []float32, k int, told progress
 	for l, inverse := range s.inverse {
 		sums[l] = make([]float32, len(inverse)*k)
 	}
+	each := func(do func(part, from, to int)) { // of the rows of each part
+		first := s.levels[0]
+		eachOf(len(s.parts)-1, func(i int) { do(i, int(first[s.parts[i]]), int(first[s.parts[i+1]])) })
+	}
 	partial := make([]float64, len(s.parts)-1)
-	// sum adds f of the rows of each part in an order that does not depend on the number of cores.
+	// sum adds f of each part in an order that does not depend on the number of cores.
 	sum := func(f func(part, from, to int) float64) (total float64) {
-		eachOf(len(partial), func(i int) {
-			partial[i] = f(i, int(s.levels[0][s.parts[i]]), int(s.levels[0][s.parts[i+1]]))
-		})
+		each(func(part, from, to int) { partial[part] = f(part, from, to) })
 		for _, v := range partial {
 			total += v
 		}
@@ -138,7 +140,7 @@ func (s *system) solve(ctx context.Context, b, x []float32, k int, told progress
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		sum(func(part, from, to int) float64 {
+		each(func(part, from, to int) {
 			kernel.Scale(turn, p[from*k:to*k])
 			for c := s.parts[part]; c < s.parts[part+1]; c++ {
 				for row := s.levels[0][c]; row < s.levels[0][c+1]; row++ {
@@ -148,7 +150,6 @@ func (s *system) solve(ctx context.Context, b, x []float32, k int, told progress
 					}
 				}
 			}
-			return 0
 		})
 		product := sum(func(_, from, to int) (product float64) {
 			s.times(q, p, from, to, k)
