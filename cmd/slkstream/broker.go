@@ -26,10 +26,18 @@ func runBroker(ctx context.Context, c *call) error {
 		return err
 	}
 	fmt.Fprintln(c.Out, c.broker.Address())
-	c.Log.Info("the embedded broker is up", "address", c.broker.Address(), "dir", c.Config.Kafka.EmbeddedDir,
+	up, stopping := "the embedded broker is up", "stopping the embedded broker"
+	if !c.broker.Serving() {
+		up = "another process runs the embedded broker here: this one takes over when it ends"
+		stopping = "no longer waiting to take over the embedded broker"
+	}
+	c.Log.Info(up, "address", c.broker.Address(), "dir", c.Config.Kafka.EmbeddedDir,
 		"serving", c.broker.Serving())
 	<-ctx.Done()
-	c.Log.Info("stopping the embedded broker")
+	if c.broker.Serving() {
+		stopping = "stopping the embedded broker"
+	}
+	c.Log.Info(stopping)
 	return c.broker.Close()
 }
 

@@ -14,9 +14,9 @@ func TestBrokerServesUntilStopped(t *testing.T) {
 	defer stop()
 	printed, out := io.Pipe()
 	var messages strings.Builder
-	code := make(chan int)
+	code, dir := make(chan int), t.TempDir()
 	go func() {
-		code <- execute(ctx, []string{"broker", "--embedded-dir", t.TempDir()}, out,
+		code <- execute(ctx, []string{"broker", "--embedded-dir", dir}, out,
 			&messages)
 		out.Close()
 	}()
@@ -29,6 +29,21 @@ func TestBrokerServesUntilStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn.Close()
+	// A second one says that it only waits.
+	another, stopAnother := context.WithCancel(ctx)
+	second, secondOut := io.Pipe()
+	var says strings.Builder
+	go func() {
+		if _, err := bufio.NewReader(second).ReadString('\n'); err != nil {
+			t.Error(err)
+		}
+		stopAnother()
+	}()
+	if c := execute(another, []string{"broker", "--embedded-dir", dir}, secondOut, &says); c != exitDone ||
+		!strings.Contains(says.String(), "another process runs the embedded broker") ||
+		strings.Contains(says.String(), "stopping the embedded broker") {
+		t.Errorf("exit %d: %s", c, says.String())
+	}
 	stop()
 	if c := <-code; c != exitDone {
 		t.Errorf("exit %d: %s", c, messages.String())
