@@ -28,10 +28,7 @@ func communities(a *index.Affinity, k int, rows *Points, random *rand.Rand) ([]i
 // the given number. It returns their network and the community of each point.
 func coarse(a *index.Affinity, least int, random *rand.Rand) (*network, []int32) {
 	net, parts := fromAffinity(a).nested(least, 32, random)
-	member := make([]int32, a.N()) // node of the network
-	for p := range member {
-		member[p] = int32(p)
-	}
+	member := []int32(separate(a.N())) // node of the network
 	for _, part := range parts {
 		rename(member, part)
 	}
@@ -43,11 +40,7 @@ func coarse(a *index.Affinity, least int, random *rand.Rand) (*network, []int32)
 func Nested(a *index.Affinity, seed uint64) [][]int32 {
 	_, parts := fromAffinity(a).nested(1, 4, rand.New(rand.NewPCG(seed, 0)))
 	if len(parts) == 0 { // no pair is tied
-		own := make([]int32, a.N())
-		for p := range own {
-			own[p] = int32(p)
-		}
-		parts = append(parts, own)
+		parts = append(parts, separate(a.N()))
 	}
 	return parts
 }
@@ -147,10 +140,7 @@ func fromAffinity(a *index.Affinity) *network {
 // first node, and the number of communities.
 func (g *network) move(sweeps int, random *rand.Rand) ([]int32, int) {
 	n := g.n()
-	community, volume := make([]int32, n), append([]float64(nil), g.volume...)
-	for i := range community {
-		community[i] = int32(i)
-	}
+	community, volume := []int32(separate(n)), append([]float64(nil), g.volume...)
 	weight := make([]float64, n) // from the present node to a community
 	var met []int32
 	order := random.Perm(n)

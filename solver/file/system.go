@@ -80,7 +80,7 @@ func (s *system) inverseOf(from, to int32) float32 {
 func (s *system) isFixed(row int32) bool { return s.fixed != nil && s.fixed[row] }
 
 // Conjugate gradients stop below the share leftOver of the right sides, or after mostSteps. With .01 left,
-// the answers of one row in 100 depend on rounding, where many classes are near it.
+// the answers of one row in 200 depend on rounding, where many classes are near it.
 const (
 	leftOver  = .001
 	mostSteps = 200
