@@ -280,3 +280,30 @@ func TestAMetricHoldsItsValuesOnly(t *testing.T) {
 		seen = next
 	}
 }
+
+// A young stream's residuals grow with each episode until they determine a metric, then with fewer.
+func TestFolds(t *testing.T) {
+	folds := func(freedom float64) (out []int64) {
+		r := &Sketch{Sum: make([]float64, 64), Freedom: freedom}
+		for episode := range int64(49) {
+			if episode > 0 && r.Folds(episode) {
+				out = append(out, episode)
+			}
+		}
+		return out
+	}
+	first := []int64{1, 2, 3, 4, 5, 6, 7, 8}
+	later := append(slices.Clone(first), 10, 12, 14, 16, 20, 24, 28, 32, 40, 48)
+	if got := folds(64); !slices.Equal(got, later) {
+		t.Errorf("with many residuals %v, not %v", got, later)
+	}
+	if got := folds(63); len(got) != 32+2 || got[31] != 32 {
+		t.Errorf("with few %v, not all of the first 32 and each eighth", got)
+	}
+	var none *Sketch
+	for _, episode := range []int64{1, 8, 9, 32} {
+		if !none.Folds(episode) {
+			t.Errorf("the first residuals do not come in episode %d", episode)
+		}
+	}
+}

@@ -102,7 +102,7 @@ var lessons = sync.Pool{New: func() any { return new(lesson) }}
 // lesson copies what is left to learn; nil: nothing.
 func (e *episode) lesson() *lesson {
 	p, r := e.problem, e.solved
-	folds := metric.Folds(e.number) && e.stream.settings.Solver.MetricRank > 0
+	folds := e.stream.metric.seen.Folds(e.number) && e.stream.settings.Solver.MetricRank > 0
 	refreshes := metric.Refreshes(e.number)
 	if r == nil || !folds && !refreshes {
 		return nil
