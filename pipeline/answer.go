@@ -125,6 +125,9 @@ func say(r *record.Result, it *record.Item, id string, a *stream.Answer) {
 		Time: it.Time, Model: it.Model, Attributes: it.Attributes,
 		Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset},
 	}
+	if a.Class != a.Label {
+		r.Class = a.Class
+	}
 }
 
 // reject sends the items of an episode that could not be answered to the dead letters, as JSON that can

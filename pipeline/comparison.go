@@ -227,9 +227,9 @@ func (c *Comparison) compare(it *record.Item, r *record.Result) *record.Correcti
 		return nil
 	}
 	return &record.Correction{
-		ID:  r.ID,
-		Old: record.Called{Label: label, Confidence: math.Round(float64(was.confidence)*1e6) / 1e6},
-		New: record.Called{Label: r.Label, Confidence: math.Round(r.Confidence*1e6) / 1e6}, Cause: c.cause,
-		Revision: c.revision, Time: c.at,
+		ID:    r.ID,
+		Old:   record.Called{Label: label, Confidence: math.Round(float64(was.confidence)*1e6) / 1e6},
+		New:   record.Called{Label: r.Label, Class: r.Class, Confidence: math.Round(r.Confidence*1e6) / 1e6},
+		Cause: c.cause, Revision: c.revision, Time: c.at,
 	}
 }

@@ -14,7 +14,7 @@ type correcting struct {
 	changes []labels.Change    // not applied yet
 	first   *recent.Correction // of the first of them; nil: not begun
 	blocks  []*recent.Block    // of the beginning: those of items answered meanwhile may know less
-	names   []*labels.Record   // records that give or take back a name
+	named   bool               // names were given or taken back
 	// recalled is set if items of previous owners were read again, whose labels may have changed since.
 	recalled bool
 }
@@ -34,6 +34,7 @@ func (p *partition) correct() (more bool) {
 		if from == nil && !recalled {
 			return false
 		}
+		p.forgetNames(now) // first, as a forgotten example's items are no longer called so afterwards
 		p.correcting = &correcting{to: now, recalled: recalled, blocks: p.recent.Blocks()}
 		if recalled {
 			p.earlier.recalled = false
@@ -53,13 +54,12 @@ func (p *partition) correct() (more bool) {
 		}
 		change := &c.changes[0]
 		if change.IsName() {
-			c.names = append(c.names, change.By)
+			c.named = true
 		} else if p.apply(c, change) {
 			continue
 		}
 		c.changes, c.first = c.changes[1:], nil
 	}
-	p.forgetNames(c.to)
 	p.rename(c)
 	for _, b := range c.blocks {
 		if c.to.Behind(b.Labels) > 0 {
@@ -102,55 +102,35 @@ func (p *partition) apply(c *correcting, change *labels.Change) (more bool) {
 	}
 	items, more := c.first.Next(to.Examples())
 	p.tellCorrections(items, to, kind, by)
+	p.recent.DropForgotten()
 	return more
 }
 
-// forgetNames drops the recent items whose names were forgotten after they were answered.
+// forgetNames drops the recent items whose class or name was forgotten after they were answered.
 func (p *partition) forgetNames(to *labels.Version) {
-	since := p.calledBy(to)
-	if since == nil {
+	if since := p.calledBy(to); since == nil || !to.ForgetsSince(since) {
 		return
 	}
-	for name, f := range to.Forgotten() {
-		if to.Knew(since, f) {
-			continue
+	gone := p.recent.Forget(func(b *recent.Block, in string, classes ...string) bool {
+		for f := range to.Forgets(in, classes...) {
+			if !to.Knew(b.Labels, f) {
+				return true
+			}
 		}
-		gone := p.recent.Forget(func(b *recent.Block, stream, class string) bool {
-			if to.Knew(b.Labels, f) {
-				return false
-			}
-			for called := range to.Called(stream, class) {
-				if called == name {
-					return true
-				}
-			}
-			return false
-		})
-		p.tellCorrections(gone, to, "forgotten", func(*recent.Corrected) *labels.Record { return f })
-	}
+		return false
+	})
+	p.tellCorrections(gone, to, "forgotten", func(item *recent.Corrected) *labels.Record {
+		return to.Forgetting(item.Stream, item.Class, item.Was)
+	})
 }
 
 // rename makes the corrections that follow from names given or taken back.
 func (p *partition) rename(c *correcting) {
-	if len(c.names) == 0 && !c.recalled {
+	if !c.named && !c.recalled {
 		return
 	}
-	items := p.recent.Rename(c.to.Name)
-	l := p.stage.labels
-	first := map[string]*labels.Record{} // by the name that it renames
-	for _, by := range c.names {
-		if by.Name != nil && first[by.Name.Name] == nil {
-			first[by.Name.Name] = by
-		}
-	}
-	p.tellCorrections(items, c.to, "renamed", func(item *recent.Corrected) *labels.Record {
-		if by := first[item.Was]; by != nil {
-			return by
-		}
-		if len(c.names) > 0 {
-			return c.names[len(c.names)-1] // the end of a chain of names, or a name taken back
-		}
-		return l.Naming(c.to, item.Stream, item.Was, item.Label)
+	p.tellCorrections(p.recent.Rename(c.to.Name), c.to, "renamed", func(item *recent.Corrected) *labels.Record {
+		return p.stage.labels.Naming(c.to, item.Stream, item.Class)
 	})
 }
 
@@ -169,6 +149,9 @@ func (p *partition) tellCorrections(
 			New:      record.Called{Label: item.Label, Confidence: item.Confidence},
 			Cause:    record.Cause{Kind: kind, ID: cause.Key, By: cause.By},
 			Revision: to.Next.Revision(), Time: cause.Written,
+		}
+		if item.Label != "" && item.Class != item.Label {
+			correction.New.Class = item.Class
 		}
 		out := correction.Out(p.stage.options.Corrections, item.Key)
 		p.commits.next.records = append(p.commits.next.records, out)

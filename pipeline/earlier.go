@@ -99,10 +99,11 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]e
 		if from, ok := record.ParseID(said.ID); !ok || from.Topic != p.Topic || from.Partition != p.Partition {
 			return
 		}
+		class := cmp.Or(said.Class, said.Label)
 		it := earlierItem{written: r.Time, Item: recent.Item{
 			ID: said.ID, Name: cmp.Or(said.ItemID, said.ID), Key: bytes.Clone(r.Key), Stream: said.Stream,
-			Model: said.Model, Label: said.Label, Confidence: said.Confidence, Said: said.Label,
-			SaidConfidence: said.Confidence, Unknown: said.Unknown, Time: said.Time, Class: said.Label,
+			Model: said.Model, Label: said.Label, Class: class, Confidence: said.Confidence, Said: class,
+			SaidConfidence: said.Confidence, Unknown: said.Unknown, Time: said.Time,
 		}}
 		if i, known := at[said.ID]; known {
 			items[i] = it
@@ -127,18 +128,20 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]e
 		revisions[c.ID] = c.Revision
 		it := &items[i]
 		it.Label, it.Confidence = c.New.Label, c.New.Confidence
+		class := cmp.Or(c.New.Class, c.New.Label)
 		switch c.Cause.Kind {
 		case "taught":
-			it.Class, it.Cause = c.New.Label, c.Cause.ID
+			it.Class, it.Cause = class, c.Cause.ID
 		case "answered again":
-			it.Class, it.Cause = c.New.Label, ""
-			it.Said, it.SaidConfidence = c.New.Label, c.New.Confidence
+			it.Class, it.Cause = class, ""
+			it.Said, it.SaidConfidence = class, c.New.Confidence
 		case "rejected":
 			it.Class, it.Cause = it.Said, ""
 		case "forgotten":
-			if it.Class, it.Cause = it.Said, ""; c.New.Label == "" {
-				it.Class = "" // its name was forgotten, and no other name replaces it
-			}
+			it.Class, it.Cause = it.Said, ""
+		}
+		if c.New.Label == "" {
+			it.Class = "" // its name was forgotten, and no other name replaces it
 		}
 	})
 	position := func(it *earlierItem) record.Position {
@@ -214,10 +217,7 @@ func (p *partition) takeEarlier(read earlierRead) {
 	}
 	e.taken = true
 	to := p.stage.labels.Current()
-	alive := map[string]bool{}
-	for of, example := range to.Labels.All() {
-		alive[to.Name(of, example.Label)] = true
-	}
+	inUse := to.InUse()
 	var kept []recent.Item
 	for i := range read.items {
 		it := &read.items[i]
@@ -227,7 +227,7 @@ func (p *partition) takeEarlier(read earlierRead) {
 			continue
 		}
 		was := recent.Corrected{Was: it.Label, WasConfidence: it.Confidence}
-		kind, by := p.settle(to, it, alive)
+		kind, by := p.settle(to, it, inUse)
 		if it.Label != was.Was {
 			was.Item = it.Item
 			p.tellCorrections([]recent.Corrected{was}, to, kind,
@@ -241,22 +241,31 @@ func (p *partition) takeEarlier(read earlierRead) {
 	for _, b := range p.recent.Blocks() {
 		p.recall(b)
 	}
+	p.recent.DropForgotten()
 }
 
 // settle sets an item's label by the current labels, and returns the kind of correction and the record
-// that caused it. An item whose name was forgotten is left without a class. alive holds the names of
-// examples in force.
+// that caused it. An item whose class or name was forgotten is left without a class, unless it was answered
+// later and that class is in use again.
 func (p *partition) settle(
-	to *labels.Version, it *earlierItem, alive map[string]bool,
+	to *labels.Version, it *earlierItem, inUse map[string]bool,
 ) (kind string, by *labels.Record) {
 	if it.Class == "" {
 		return "", nil
 	}
-	for called := range to.Called(it.Stream, it.Class) {
-		if f := to.Forgotten()[called]; f != nil && (!alive[called] || it.written.Before(f.Written)) {
-			it.Class, it.Label, it.Confidence = "", "", 0
-			return "forgotten", f
+	forgotten := func(class, label string) *labels.Record {
+		f := to.Forgetting(it.Stream, class, label)
+		if f != nil && inUse[class] && !it.written.Before(f.Written) {
+			return nil
 		}
+		return f
+	}
+	if f := forgotten(it.Class, it.Label); f != nil {
+		it.Class, it.Label, it.Confidence = "", "", 0
+		return "forgotten", f
+	}
+	if it.Said != it.Class && forgotten(it.Said, it.Said) != nil {
+		it.Said, it.SaidConfidence = "", 0
 	}
 	l := p.stage.labels
 	kind = "renamed"
@@ -277,7 +286,7 @@ func (p *partition) settle(
 	}
 	label := to.Name(it.Stream, it.Class)
 	if by == nil {
-		by = l.Naming(to, it.Stream, it.Class, it.Label)
+		by = l.Naming(to, it.Stream, it.Class)
 	}
 	if label != it.Label {
 		if it.Label = label; kind == "taught" {
@@ -291,8 +300,10 @@ func (p *partition) settle(
 
 // recall sets the labels of a block's items that previous owners had answered to their last known ones, so
 // that any other label is a correction.
-func (p *partition) recall(b *recent.Block) {
-	if p.earlier != nil && len(p.earlier.called) > 0 && p.recent.Recall(b, p.earlier.called) {
+func (p *partition) recall(b *recent.Block) (any bool) {
+	any = p.earlier != nil && len(p.earlier.called) > 0 && p.recent.Recall(b, p.earlier.called)
+	if any {
 		p.earlier.recalled = true
 	}
+	return any
 }

@@ -18,7 +18,7 @@ func (j *job) keep(answers []stream.Answer) {
 		a, it := &answers[i], &j.episode.Items[i]
 		items[i] = recent.Item{
 			ID: j.ids[i], Name: cmp.Or(it.ItemID, j.ids[i]), Key: it.Key, Stream: it.Stream, Track: it.Track, Model: it.Model, Time: it.Time,
-			Label: a.Label, Confidence: a.Confidence, Unknown: a.Unknown, Taught: it.Label != "", Attributes: it.Attributes,
+			Label: a.Label, Class: a.Class, Confidence: a.Confidence, Unknown: a.Unknown, Taught: it.Label != "", Attributes: it.Attributes,
 		}
 	}
 	j.kept = recent.NewBlock(items, func(i int) []float32 { return j.episode.Items[i].Vector })
@@ -28,8 +28,11 @@ func (j *job) keep(answers []stream.Answer) {
 // keep adds an episode's block to the recent items; nil: nothing to add.
 func (p *partition) keep(b *recent.Block) {
 	if b != nil {
-		p.recall(b)
+		recalled := p.recall(b)
 		p.recent.Add(b)
+		if recalled {
+			p.recent.DropForgotten()
+		}
 	}
 }
 

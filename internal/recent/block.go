@@ -1,6 +1,7 @@
 package recent
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -43,7 +44,8 @@ func NewBlock(items []Item, vector func(i int) []float32) *Block {
 	for i := range items {
 		it := &items[i]
 		if known {
-			it.Said, it.SaidConfidence, it.Class = it.Label, it.Confidence, it.Label
+			it.Class = cmp.Or(it.Class, it.Label)
+			it.Said, it.SaidConfidence = it.Class, it.Confidence
 		}
 		if len(it.Attributes) > longestAttributes {
 			it.Attributes = nil
@@ -51,6 +53,9 @@ func NewBlock(items []Item, vector func(i int) []float32) *Block {
 		it.Key, it.Attributes = own(it.Key), own(it.Attributes)
 		b.bytes += int64(fixed + len(it.ID) + len(it.Name) + len(it.Key) + len(it.Stream) + len(it.Track) +
 			len(it.Model) + len(it.Label) + len(it.Attributes) + b.dimension)
+		if it.Class != it.Label { // else they may be the same bytes
+			b.bytes += int64(len(it.Class))
+		}
 		b.lengths[i] = encode(b.codes[i*b.dimension:(i+1)*b.dimension], vector(i))
 	}
 	return b

@@ -2,7 +2,6 @@ package recent
 
 import (
 	"context"
-	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 )
@@ -45,12 +44,11 @@ func (p *Partition) changing(change func(b *Block, i int, it *Item) bool) (out [
 	return out
 }
 
-// Rename applies the names that were given or taken back since the partition's items were answered, and
-// returns the items whose label changed. Their answers (Said) keep the names that were in force then.
+// Rename calls the partition's items by the names now in force, and returns those whose label changed.
 func (p *Partition) Rename(named Named) []Corrected {
 	return p.changing(func(_ *Block, _ int, it *Item) bool {
 		label := named(it.Stream, it.Class)
-		if label == it.Label || it.Taught {
+		if label == it.Label {
 			return false
 		}
 		it.Label = label
@@ -59,7 +57,7 @@ func (p *Partition) Rename(named Named) []Corrected {
 }
 
 // Recall sets the labels of the block's items whose result ids are in labels, and deletes these from labels.
-// It says whether there were any.
+// It says whether there were any. A label "" says that the item was forgotten.
 func (p *Partition) Recall(b *Block, labels map[string]string) (any bool) {
 	p.store.mutex.Lock()
 	defer p.store.mutex.Unlock()
@@ -73,15 +71,39 @@ func (p *Partition) Recall(b *Block, labels map[string]string) (any bool) {
 	return any
 }
 
-// Forget drops the partition's items that forgotten selects by stream and class, and returns them without
-// labels. They can no longer be found.
-func (p *Partition) Forget(forgotten func(b *Block, stream, class string) bool) (out []Corrected) {
+// Forget drops the partition's items whose class or label was forgotten, and returns them without labels.
+// They can no longer be found. An item that was corrected since stays, but has no answer to go back to if
+// that was forgotten.
+func (p *Partition) Forget(forgotten func(b *Block, stream string, classes ...string) bool) []Corrected {
+	return p.drop(func(b *Block, it *Item) bool {
+		if forgotten(b, it.Stream, it.Class, it.Label) {
+			return true
+		}
+		if it.Said != it.Class && forgotten(b, it.Stream, it.Said) {
+			it.Said, it.SaidConfidence = "", 0
+		}
+		return false
+	})
+}
+
+// DropForgotten drops the items without a label: those that went back to a forgotten answer, and those that
+// Recall found to be forgotten.
+func (p *Partition) DropForgotten() {
+	p.drop(func(_ *Block, it *Item) bool { return it.Label == "" })
+}
+
+// drop drops the items that which selects, and returns them without labels.
+func (p *Partition) drop(which func(*Block, *Item) bool) (out []Corrected) {
 	p.store.mutex.Lock()
 	defer p.store.mutex.Unlock()
 	var blocks []*Block
 	for _, b := range p.blocks {
-		concerned := func(it Item) bool { return forgotten(b, it.Stream, it.Class) }
-		if !slices.ContainsFunc(b.items, concerned) {
+		gone, any := make([]bool, len(b.items)), false
+		for i := range b.items {
+			gone[i] = which(b, &b.items[i])
+			any = any || gone[i]
+		}
+		if !any {
 			blocks = append(blocks, b)
 			continue
 		}
@@ -89,15 +111,15 @@ func (p *Partition) Forget(forgotten func(b *Block, stream, class string) bool) 
 		left.items, left.codes, left.lengths = nil, nil, nil
 		for i := range b.items {
 			it := &b.items[i]
-			if !concerned(*it) {
+			if !gone[i] {
 				left.items = append(left.items, *it)
 				left.codes = append(left.codes, b.codes[i*b.dimension:(i+1)*b.dimension]...)
 				left.lengths = append(left.lengths, b.lengths[i])
 				continue
 			}
-			gone := Corrected{Item: *it, Was: it.Label, WasConfidence: it.Confidence}
-			gone.Label, gone.Confidence = "", 0
-			out = append(out, gone)
+			was := Corrected{Item: *it, Was: it.Label, WasConfidence: it.Confidence}
+			was.Label, was.Confidence = "", 0
+			out = append(out, was)
 		}
 		left.bytes = b.bytes * int64(len(left.items)) / int64(len(b.items))
 		p.bytes -= b.bytes - left.bytes
@@ -131,7 +153,8 @@ const (
 //   - the items of the same track of its stream;
 //   - the items with the same wrong answer: theirs is the one that the example's item had, was not given with
 //     confidence, and they are clearly nearer to the example than to any other;
-//   - if the example had another label before, or is forgotten, the items that were corrected by it.
+//   - if the example had another label before, or is forgotten, the items that were corrected by it. They go
+//     back to their answers; they have no label if that was forgotten: see DropForgotten.
 //
 // Only the partition's owner uses it. No lock is held while items are compared, as only the owner changes
 // them.
@@ -230,7 +253,9 @@ type lesson struct {
 	Change
 	unit  []float32
 	own   Item
-	found bool // own is known
+	found bool   // own is known
+	said  string // what own's answer is called
+	wrong bool   // it is not what the example is called
 	row   []float32
 }
 
@@ -248,9 +273,11 @@ func (s *Store) lessons(changes []Change) (out []lesson) {
 			continue
 		}
 		own, known := kept[c.ID]
+		said := c.named(own.Stream, own.Said)
 		out = append(out, lesson{
 			Change: *c, unit: example, own: own.Item, row: make([]float32, len(example)),
 			found: known && own.Name == c.ID && (c.Stream == "" || c.Stream == own.Stream),
+			said:  said, wrong: said != c.named(own.Stream, c.Label),
 		})
 	}
 	return out
@@ -316,8 +343,8 @@ func (p *pupils) add(l *lesson, b *Block, i int, it *Item) *pupil {
 // near returns an item's squared distance to the example, and whether it has the wrong answer of the
 // example's own item and is near enough to it, if it is nearer than to any other.
 func (l *lesson) near(b *Block, i int, it *Item) (distance float64, near bool) {
-	if !l.found || it.Class != l.own.Said || l.own.Said == l.Label || it.SaidConfidence >= unsure ||
-		b.dimension != len(l.unit) || l.Model != "" && l.Model != it.Model {
+	if !l.found || !l.wrong || it.SaidConfidence >= unsure || b.dimension != len(l.unit) ||
+		l.Model != "" && l.Model != it.Model || l.named(it.Stream, it.Class) != l.said {
 		return 0, false
 	}
 	b.decode(l.row, i)

@@ -1,6 +1,7 @@
 package recent
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -143,15 +144,43 @@ func TestRename(t *testing.T) {
 		}
 	}
 	into["doorcup"] = "mug"
-	expect(p.Rename(named), "a: cup -> mug")
+	expect(p.Rename(named), "a: cup -> mug", "c: cup -> mug")
 	expect(p.Rename(named))
 	into["doormug"] = "jar"
-	expect(p.Rename(named), "a: mug -> jar")
+	expect(p.Rename(named), "a: mug -> jar", "c: mug -> jar")
 	teach := Change{ID: "b", Label: "cup", Vector: []float32{0, 1}, Named: named}
 	expect(p.correct(teach, noExamples), "b: bag -> jar")
 	delete(into, "doorcup")
-	expect(p.Rename(named), "a: jar -> cup", "b: jar -> cup")
+	expect(p.Rename(named), "a: jar -> cup", "b: jar -> cup", "c: jar -> cup")
 	expect(p.correct(Change{ID: "b", Named: named}, noExamples), "b: cup -> bag")
+}
+
+// An item that was answered under a name has its class, and goes back to that when the name is taken back,
+// and when a label that corrected it is. What it shares with others is what they are called.
+func TestItemsAnsweredUnderAName(t *testing.T) {
+	p := partitionOf([]Item{
+		{Name: "a", Label: "anna", Class: "cluster-3", Confidence: .5},
+		{Name: "b", Label: "anna", Class: "cluster-4", Confidence: .5},
+		{Name: "c", Label: "cluster-5", Confidence: .5},
+	}, [][]float32{{1, .1}, {1, .2}, {1, .1}})
+	into := map[string]string{"cluster-3": "anna", "cluster-4": "anna"}
+	named := func(_, class string) string { return cmp.Or(into[class], class) }
+	expect := func(got []Corrected, want ...string) {
+		t.Helper()
+		if !slices.Equal(names(got), want) {
+			t.Errorf("%v, not %v", names(got), want)
+		}
+	}
+	right := Change{ID: "a", Label: "anna", Vector: []float32{1, .1}, Named: named}
+	expect(p.correct(right, noExamples))
+	expect(p.correct(Change{ID: "a", Named: named}, noExamples))
+	wrong := Change{ID: "a", Label: "mug", Vector: []float32{1, .1}, Named: named}
+	expect(p.correct(wrong, noExamples), "a: anna -> mug", "b: anna -> mug")
+	delete(into, "cluster-3")
+	expect(p.Rename(named))
+	expect(p.correct(Change{ID: "a", Named: named}, noExamples), "a: mug -> cluster-3", "b: mug -> anna")
+	delete(into, "cluster-4")
+	expect(p.Rename(named), "b: anna -> cluster-4")
 }
 
 // Forgotten items are no longer found, and the others do not change, even in the same episode.
@@ -162,7 +191,9 @@ func TestForget(t *testing.T) {
 		{Name: "c", Label: "cup", Stream: "yard"},
 	}, [][]float32{{1, 0}, {0, 1}, {1, 0}})
 	before := p.store.Bytes()
-	cup := func(_ *Block, stream, class string) bool { return class == "cup" && stream == "door" }
+	cup := func(_ *Block, stream string, classes ...string) bool {
+		return slices.Contains(classes, "cup") && stream == "door"
+	}
 	if got := names(p.Forget(cup)); !slices.Equal(got, []string{"a: cup -> "}) {
 		t.Errorf("%v", got)
 	}
@@ -177,7 +208,7 @@ func TestForget(t *testing.T) {
 	if got := p.Forget(cup); len(got) > 0 {
 		t.Errorf("again: %v", names(got))
 	}
-	p.Forget(func(*Block, string, string) bool { return true })
+	p.Forget(func(*Block, string, ...string) bool { return true })
 	if p.store.Bytes() != 0 || len(p.Blocks()) > 0 {
 		t.Errorf("%d bytes, %d blocks", p.store.Bytes(), len(p.Blocks()))
 	}

@@ -18,9 +18,10 @@ type Item struct {
 	Stream     string
 	Track      string
 	Model      string
-	Label      string // current label
+	Label      string // what its class is called now
+	Class      string // before names, now; "" for NewBlock: the label
 	Confidence float64
-	// Said is the label in its result; set by NewBlock.
+	// Said is the class of its answer; "": that was forgotten. NewBlock sets it.
 	Said           string
 	SaidConfidence float64
 	Unknown        bool
@@ -28,7 +29,6 @@ type Item struct {
 	Time           time.Time
 	Attributes     []byte // JSON; dropped if longer than longestAttributes
 
-	Class string // class before the names given since its answer; set by NewBlock
 	Cause string // id of the example that changed its class; "": none
 }
 

@@ -3,7 +3,11 @@ package record
 import "time"
 
 // Called is an item's label with its confidence.
-type Called = Alternative
+type Called struct {
+	Label      string  `json:"label"`
+	Confidence float64 `json:"confidence"`
+	Class      string  `json:"class,omitempty"` // before names; "": the label, or not said
+}
 
 // Cause is the reason for a changed label.
 type Cause struct {

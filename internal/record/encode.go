@@ -28,6 +28,9 @@ func AppendResult(dst []byte, r *Result) []byte {
 		dst = strconv.AppendInt(append(dst, `,"episode":`...), r.Episode, 10)
 	}
 	dst = appendString(append(dst, `,"label":`...), r.Label)
+	if r.Class != "" {
+		dst = appendString(append(dst, `,"class":`...), r.Class)
+	}
 	dst = appendScore(append(dst, `,"confidence":`...), r.Confidence)
 	if r.Sure != nil {
 		dst = strconv.AppendBool(append(dst, `,"sure":`...), *r.Sure)
@@ -240,6 +243,7 @@ type Guess struct {
 	Result       string        `json:"result"` // the id of the result
 	Episode      int64         `json:"episode"`
 	Label        string        `json:"label"`
+	Class        string        `json:"class,omitempty"` // before names; "": the label
 	Confidence   float64       `json:"confidence"`
 	Unknown      bool          `json:"unknown"`
 	UnknownScore float64       `json:"unknownScore"`
@@ -250,9 +254,10 @@ type Guess struct {
 func NewReview(item *Item, r *Result) Review {
 	return Review{
 		ID: item.Name(), Stream: item.Stream, Time: item.Time, Model: item.Model, Vector: item.Vector,
-		Attributes: item.Attributes,
-		Guess:      Guess{r.ID, r.Episode, r.Label, r.Confidence, r.Unknown, r.UnknownScore, r.Alternatives},
-		Source:     r.Source,
+		Attributes: item.Attributes, Source: r.Source,
+		Guess: Guess{
+			r.ID, r.Episode, r.Label, r.Class, r.Confidence, r.Unknown, r.UnknownScore, r.Alternatives,
+		},
 	}
 }
 

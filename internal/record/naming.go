@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -27,6 +28,14 @@ type Name struct {
 	Stream string    `json:"stream,omitempty"` // the only stream that it is for; "": all
 	By     string    `json:"by,omitempty"`
 	At     time.Time `json:"at,omitzero"`
+	// Called are the classes that had the name when it was forgotten: they are forgotten with it.
+	Called []CalledSo `json:"called,omitempty"`
+}
+
+// CalledSo is a class that has a name, in one stream or, with Stream "", in all.
+type CalledSo struct {
+	Class  string `json:"class"`
+	Stream string `json:"stream,omitempty"`
 }
 
 // Receipt is a line of the report on a forgotten name: a place, what it has of the name, and how long it
@@ -56,7 +65,7 @@ const mostRejected = 100
 
 // statement holds the members, as JSON, that distinguish rejections and names from examples. They are read
 // before the vector is decoded; nil: no such member.
-type statement struct{ by, at, name, into, stream, label, not, vector []byte }
+type statement struct{ by, at, name, into, called, stream, label, not, vector []byte }
 
 // read reads them. A value that is no JSON object has none.
 func (x *statement) read(value []byte) *Rejection {
@@ -65,8 +74,8 @@ func (x *statement) read(value []byte) *Rejection {
 	}
 	s := scanner{b: value}
 	s.pick(map[string]*[]byte{
-		"by": &x.by, "at": &x.at, "name": &x.name, "into": &x.into, "stream": &x.stream, "sensorId": &x.stream,
-		"label": &x.label, "not": &x.not, "vector": &x.vector, "embedding": &x.vector,
+		"by": &x.by, "at": &x.at, "name": &x.name, "into": &x.into, "called": &x.called, "stream": &x.stream,
+		"sensorId": &x.stream, "label": &x.label, "not": &x.not, "vector": &x.vector, "embedding": &x.vector,
 	})
 	return s.bad
 }
@@ -96,6 +105,19 @@ func (x *statement) asName(label *Label, raw *Raw) (*Name, error) {
 	case key != NameKey(n.Name, "") && key != NameKey(n.Name, n.Stream):
 		return nil, reject(Unreadable, "the key %q is not that of the name, %q", short(raw.Key),
 			short([]byte(NameKey(n.Name, n.Stream))))
+	}
+	if n.Into != "" || x.called == nil {
+		return n, nil
+	}
+	if json.Unmarshal(x.called, &n.Called) != nil {
+		return nil, reject(Unreadable, "called is no list of classes and streams")
+	}
+	for i := range n.Called {
+		c := &n.Called[i]
+		c.Class, c.Stream = clean([]byte(c.Class)), clean([]byte(c.Stream))
+		if bad := tooLong("called: a class or stream", max(len(c.Class), len(c.Stream))); bad != nil {
+			return nil, bad
+		}
 	}
 	return n, nil
 }

@@ -20,10 +20,11 @@ func TestNamesAndRejectionsComeBack(t *testing.T) {
 		{Name: "cluster-17", Into: "anna"},
 		{Name: "a \"b\"", Into: "ä", Stream: "cam/7", By: "kim", At: when},
 		{Name: "anna"},
+		{Name: "anna", By: "kim", Called: []CalledSo{{Class: "cluster-17"}, {Class: "b", Stream: "cam/7"}}},
 	} {
 		out := NameRecord("labels", &n)
 		l, err := d.DecodeLabel(context.Background(), raw(out))
-		if err != nil || l.Name == nil || *l.Name != n || l.By != n.By || !l.At.Equal(n.At) {
+		if err != nil || l.Name == nil || !reflect.DeepEqual(*l.Name, n) || l.By != n.By || !l.At.Equal(n.At) {
 			t.Errorf("%s: %+v, %v", out.Value, l.Name, err)
 		}
 		l, err = d.DecodeLabel(context.Background(), raw(Forget("labels", NameKey(n.Name, n.Stream))))

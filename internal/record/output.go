@@ -107,10 +107,11 @@ var resultIDs = uuid.NewSHA1(uuid.NameSpaceURL, []byte("https://github.com/slkst
 
 // templateNames holds the names in templates, with the JSON of those that a result may lack.
 var templateNames = map[string]string{
-	"id": "", "itemId": `""`, "replayOf": `""`, "stream": "", "episode": "0", "label": "", "confidence": "",
-	"sure": "false", "calibrated": "", "unknown": "", "unknownScore": "", "alternatives": "[]", "time": "",
-	"model": `""`, "attributes": "{}", "source.topic": "", "source.partition": "", "source.offset": "",
-	"uuid": "", "vector": "[]", "vectorBase64": `""`, "result": "",
+	"id": "", "itemId": `""`, "replayOf": `""`, "stream": "", "episode": "0", "label": "", "class": `""`,
+	"confidence": "", "sure": "false", "calibrated": "", "unknown": "", "unknownScore": "",
+	"alternatives": "[]", "time": "", "model": `""`, "attributes": "{}", "source.topic": "",
+	"source.partition": "", "source.offset": "", "uuid": "", "vector": "[]", "vectorBase64": `""`,
+	"result": "",
 }
 
 // templateValues returns the JSON of the names in templates: the members of a result, and those made from it.

@@ -178,6 +178,7 @@ type Result struct {
 	Episode      int64           `json:"episode" avro:"episode"`
 	Settled      *bool           `json:"settled,omitempty" avro:"-"` // false: a first answer; nil: the episode's
 	Label        string          `json:"label" avro:"label"`
+	Class        string          `json:"class,omitempty" avro:"class,omitzero"` // before names; "": the label
 	Confidence   float64         `json:"confidence" avro:"confidence"`
 	Sure         *bool           `json:"sure,omitempty" avro:"sure"` // nil: no --max-wrong is set
 	SureFrom     float64         `json:"-" avro:"-"`                 // least confidence for Sure; 0: none

@@ -288,14 +288,14 @@ func TestResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := record.Result{
-		ID: "in/0/7", Stream: "cam", Episode: 3, Label: "milk", Confidence: .5, Sure: new(bool),
+		ID: "in/0/7", Stream: "cam", Episode: 3, Label: "milk", Class: "cluster-3", Confidence: .5, Sure: new(bool),
 		Time:         time.UnixMicro(1772600767800123).UTC(),
 		Alternatives: []record.Alternative{{Label: "juice", Confidence: .25}}, Attributes: []byte(`{"shelf":7}`),
 		Vector: record.AppendVector(nil, []float32{1, -2.5}), Source: record.ResultSource{Topic: "in", Offset: 7},
 	}
 	value := form.Append([]byte("x"), &answer)[1:]
 	got, protobuf, err := r.Decode(t.Context(), int(binary.BigEndian.Uint32(value[1:])), value[5:])
-	want := `{"alternatives":[{"confidence":0.25,"label":"juice"}],"attributes":"{\"shelf\":7}","calibrated":false,"confidence":0.5,"episode":3,"id":"in/0/7","itemId":null,"label":"milk","model":null,` +
+	want := `{"alternatives":[{"confidence":0.25,"label":"juice"}],"attributes":"{\"shelf\":7}","calibrated":false,"class":"cluster-3","confidence":0.5,"episode":3,"id":"in/0/7","itemId":null,"label":"milk","model":null,` +
 		`"replayOf":null,"source":{"offset":7,"partition":0,"topic":"in"},"stream":"cam","sure":false,"time":"2026-03-04T05:06:07.800123Z","unknown":false,"unknownScore":0,"vector":[1,-2.5]}`
 	if err != nil || protobuf || string(got) != want {
 		t.Errorf("%s\n%v", got, err)

@@ -31,7 +31,8 @@ const ResultSchema = `{"type":"record","name":"Result","namespace":"slkstream","
  {"name":"source","type":{"type":"record","name":"Source","fields":[
   {"name":"topic","type":"string"},{"name":"partition","type":"int"},{"name":"offset","type":"long"}]}},
  {"name":"replayOf","type":["null","string"],"default":null},
- {"name":"sure","type":["null","boolean"],"default":null}]}`
+ {"name":"sure","type":["null","boolean"],"default":null},
+ {"name":"class","type":["null","string"],"default":null}]}`
 
 // result is a record.Result in the form of ResultSchema, which has its vector as numbers.
 type result struct {

@@ -189,6 +189,10 @@ func testForgetting(t *testing.T, forget func(*testing.T, *Page, *fakeStage)) {
 		p.shown.add(&item{Result: result, Example: id})
 		p.questions.Named([]record.Result{result})
 	}
+	under := review("qd") // answered under another name
+	under.Guess.Label, under.Guess.Class = "dora", "cluster-17"
+	p.questions.Ask(under)
+	p.shown.add(&item{Result: record.Result{ID: "in/0/d", Label: "dora", Class: "cluster-17"}, Example: "d"})
 	for id := range inForce {
 		p.keepTakenBack(id)
 	}
@@ -196,7 +200,7 @@ func testForgetting(t *testing.T, forget func(*testing.T, *Page, *fakeStage)) {
 	forget(t, p, stage)
 	for id, kept := range map[string]bool{
 		"e1": false, "e2": true, "e3": false, "in/0/a": false, "in/0/b": true, "in/0/c": false,
-		"qa": false, "qb": true, "qc": false,
+		"qa": false, "qb": true, "qc": false, "in/0/d": false, "qd": false,
 	} {
 		if _, ok := p.find(id); ok != kept {
 			t.Errorf("%s is at hand: %v", id, ok)

@@ -60,6 +60,7 @@ func (p *Page) apiNames(*http.Request) (any, error) {
 	defer p.naming.Unlock()
 	names := []nameView{}
 	for _, n := range p.names() {
+		n.Called = nil
 		names = append(names, nameView{n, n.Into})
 	}
 	return map[string]any{"labels": p.labels(), "names": names, "classes": p.classes()}, nil
@@ -234,6 +235,9 @@ func (p *Page) forgetElsewhere(now time.Time) {
 		known := f.by[n.Name]
 		if known == nil || !known.at.Equal(n.At) {
 			known = &forgotName{at: n.At, called: calledBy(n.Name, slices.Concat(f.names, names))}
+			for _, of := range n.Called {
+				known.called[of.Class] = true
+			}
 			if !isFirst {
 				known.until = now.Add(long)
 			}

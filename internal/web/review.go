@@ -168,12 +168,12 @@ func (q *questions) forgotten(id string) {
 	q.taught = slices.DeleteFunc(q.taught, func(t *taught) bool { return t.ID == id })
 }
 
-// forget drops the questions whose guess is one of these labels, what people taught with them, and their
-// names elsewhere.
+// forget drops the questions whose guess is one of these labels or classes, what people taught with them, and
+// their names elsewhere.
 func (q *questions) forget(labels map[string]bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.remove(func(w *question) bool { return labels[w.review.Guess.Label] })
+	q.remove(func(w *question) bool { return labels[w.review.Guess.Label] || labels[w.review.Guess.Class] })
 	q.taught = slices.DeleteFunc(q.taught, func(t *taught) bool { return labels[t.Label] })
 	for _, w := range q.waiting {
 		w.review.Guess.Alternatives = without(w.review.Guess.Alternatives, labels)

@@ -65,14 +65,14 @@ func (r *shown) settle(result *record.Result) *item {
 	return of
 }
 
-// forget drops the items with these labels, and the labels from what is known of others.
+// forget drops the items with these labels or classes, and the labels from what is known of others.
 func (r *shown) forget(labels map[string]bool) {
 	r.order = slices.DeleteFunc(r.order, func(id string) bool {
 		of := r.items[id]
 		if of.was != nil && labels[of.was.Label] {
 			of.was = nil
 		}
-		if !labels[of.Result.Label] {
+		if !labels[of.Result.Label] && !labels[of.Result.Class] {
 			of.Result.Alternatives = without(of.Result.Alternatives, labels)
 			return false
 		}

@@ -124,18 +124,27 @@ type forgetting struct {
 	classes                     []string // the name, and the classes that were called by it
 }
 
-// newForgetting computes how to forget a name: a record that cuts everything said about it before, and
-// tombstones, so that compaction deletes the rest.
-func newForgetting(labels string, entries []labels.Entry, n record.Name) forgetting {
-	n.Into, n.Stream = "", ""
-	f := forgetting{records: []record.Out{record.NameRecord(labels, &n)}, classes: []string{n.Name}}
+// newForgetting computes how to forget a name: a record that cuts everything said before about it and the
+// classes called so, and tombstones, so that compaction deletes the rest.
+func newForgetting(topic string, entries []labels.Entry, n record.Name) forgetting {
+	n.Into, n.Stream, n.Called = "", "", nil
+	f := forgetting{classes: []string{n.Name}}
+	// A name that is not in force, as it would close a circle, leads to no other.
+	gives := func(e *labels.Entry) bool {
+		return e.Name != nil && e.Name.Into != "" && (slices.Contains(e.Called, n.Name) || e.Name.Into == n.Name)
+	}
 	for i := range entries {
 		e := &entries[i]
-		if e.Name != nil && e.Holds && slices.Contains(e.Called, n.Name) &&
-			!slices.Contains(f.classes, e.Name.Name) {
+		if !e.Holds || !gives(e) || e.Unused != "" || e.Name.Name == n.Name {
+			continue
+		}
+		n.Called = append(n.Called, record.CalledSo{Class: e.Name.Name, Stream: e.Name.Stream})
+		if !slices.Contains(f.classes, e.Name.Name) {
 			f.classes = append(f.classes, e.Name.Name)
 		}
 	}
+	n.Called = append(n.Called, forgottenBefore(entries, n.Name)...)
+	f.records = []record.Out{record.NameRecord(topic, &n)}
 	concerned := func(class string) bool { return slices.Contains(f.classes, class) }
 	for i := range entries {
 		e := &entries[i]
@@ -150,10 +159,10 @@ func newForgetting(labels string, entries []labels.Entry, n record.Name) forgett
 			left := *e.Not
 			left.Not = slices.DeleteFunc(slices.Clone(left.Not), concerned)
 			if len(left.Not) > 0 {
-				f.records = append(f.records, record.Not(labels, &left))
+				f.records = append(f.records, record.Not(topic, &left))
 				continue
 			}
-		case e.Name != nil && e.Name.Into != "" && slices.Contains(e.Called, n.Name):
+		case gives(e):
 			f.names++
 			if e.Key == record.NameKey(n.Name, "") {
 				continue // replaced by the record that forgets the name
@@ -161,7 +170,27 @@ func newForgetting(labels string, entries []labels.Entry, n record.Name) forgett
 		default:
 			continue
 		}
-		f.records = append(f.records, record.Forget(labels, e.Key))
+		f.records = append(f.records, record.Forget(topic, e.Key))
 	}
 	return f
+}
+
+// forgottenBefore returns the classes that an earlier record forgets with the name, which the next one
+// replaces, without those of which something was said since.
+func forgottenBefore(entries []labels.Entry, name string) []record.CalledSo {
+	i := slices.IndexFunc(entries, func(e labels.Entry) bool {
+		return e.Holds && e.Name != nil && e.Name.Name == name && e.Name.Into == ""
+	})
+	if i < 0 {
+		return nil
+	}
+	said := map[string]bool{}
+	for _, e := range entries[i+1:] {
+		if e.Holds {
+			said[e.Class()] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(entries[i].Name.Called), func(c record.CalledSo) bool {
+		return said[c.Class]
+	})
 }

@@ -49,32 +49,77 @@ func (l *Topic) InForce(v *Version, id string) (Scoped, *Record) {
 	return l.records.inForce(v, id), l.records.holds(id, v.Next)
 }
 
-// Naming returns the record that names, or no longer names, one of these classes in a stream; an empty record
-// if the process holds none.
-func (l *Topic) Naming(to *Version, in string, names ...string) *Record {
+// Naming returns the latest record that gives or takes back a name of a class in a stream, or a name of that
+// name; an empty record if the process holds none.
+func (l *Topic) Naming(to *Version, in, class string) *Record {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	for _, name := range names {
+	latest := &Record{}
+	for name := range to.naming.given.Chain(in, class) {
 		for _, of := range []string{in, ""} {
-			if r := l.records.holds(record.NameKey(name, of), to.Next); r != nil {
-				return r
+			if r := l.records.holds(record.NameKey(name, of), to.Next); r != nil && latest.before(r) < 0 {
+				latest = r
 			}
 		}
 	}
-	return &Record{}
-}
-
-// Called yields the names of a class in a stream, from the given one to the one in use, those forgotten since
-// among them.
-func (v *Version) Called(stream, class string) iter.Seq[string] {
-	return v.naming.given.Chain(stream, class)
+	return latest
 }
 
 // Name returns the name in use of a class in a stream.
 func (v *Version) Name(stream, class string) string { return v.naming.names.Of(stream, class) }
 
-// Forgotten maps names to the records that forget them. Earlier records about a name are not in force.
-func (v *Version) Forgotten() map[string]*Record { return v.naming.forgotten }
+// Forgets yields the records that forget one of these classes and labels, or a name that was given to one, in
+// a stream.
+func (v *Version) Forgets(in string, classes ...string) iter.Seq[*Record] {
+	return func(yield func(*Record) bool) {
+		for _, class := range classes {
+			for f := range v.naming.forgets(in, class) {
+				if !yield(f) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Forgetting returns the latest of the records that Forgets yields; nil: none.
+func (v *Version) Forgetting(in string, classes ...string) (latest *Record) {
+	for f := range v.Forgets(in, classes...) {
+		if latest == nil || latest.before(f) < 0 {
+			latest = f
+		}
+	}
+	return latest
+}
+
+// ForgetsSince says whether a record that forgets a name is not covered by a position.
+func (v *Version) ForgetsSince(p Position) bool {
+	for _, f := range v.naming.forgotten {
+		if !v.Knew(p, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// InUse returns the labels of examples in force, the classes that are named, and all names of either.
+func (v *Version) InUse() map[string]bool {
+	inUse := map[string]bool{}
+	add := func(in, class string) {
+		for name := range v.naming.names.Chain(in, class) {
+			inUse[name] = true
+		}
+	}
+	for in, example := range v.Labels.All() {
+		add(in, example.Label)
+	}
+	for r := range v.said.All() {
+		if n := r.Name; n != nil && n.Into != "" && v.Name(n.Stream, n.Name) != n.Name {
+			add(n.Stream, n.Name)
+		}
+	}
+	return inUse
+}
 
 // Examples lists those in force.
 func (v *Version) Examples() recent.Examples {

@@ -56,7 +56,8 @@ func readEntries(ctx context.Context, o Options) ([]Entry, error) {
 		e.Holds = records.holds(e.Key, records.next) == e.Record
 		if class := e.Class(); class != "" {
 			if e.Holds && (e.Name == nil || e.Name.Into != "") {
-				e.Holds = !v.naming.cut(e.Stream(), class, e.Record)
+				e.Holds = !v.naming.cut(e.Stream(), class, e.Record) &&
+					(e.Name == nil || !v.naming.cut(e.Stream(), e.Name.Into, e.Record))
 			}
 			if chain := slices.Collect(v.naming.given.Chain(e.Stream(), class)); len(chain) > 1 {
 				e.Called = chain

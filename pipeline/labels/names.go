@@ -2,6 +2,7 @@ package labels
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -12,8 +13,10 @@ import (
 type naming struct {
 	names      *stream.Names
 	rejections *stream.Rejections
-	// forgotten maps a name to the record that forgets it. Earlier records about the name are not in force.
+	// forgotten maps a name to the record that forgets it, and wasCalled a class to the records that forget a
+	// name it had. Earlier records about either are not in force.
 	forgotten map[string]*Record
+	wasCalled map[record.CalledSo][]*Record
 	given     *stream.Names     // all names, including those forgotten since
 	faults    map[*Record]error // why a name is not in force
 	leftOut   int               // rejections beyond the bound
@@ -22,7 +25,9 @@ type naming struct {
 
 // newNaming computes names and rejections from their records, oldest first.
 func newNaming(records []*Record) *naming {
-	n := &naming{forgotten: map[string]*Record{}, faults: map[*Record]error{}}
+	n := &naming{
+		forgotten: map[string]*Record{}, wasCalled: map[record.CalledSo][]*Record{}, faults: map[*Record]error{},
+	}
 	var named, inForce []stream.Name
 	var from []*Record
 	for _, r := range records {
@@ -30,6 +35,9 @@ func newNaming(records []*Record) *naming {
 		case r.Name == nil:
 		case r.Name.Into == "":
 			n.forgotten[r.Name.Name] = r
+			for _, class := range r.Name.Called {
+				n.wasCalled[class] = append(n.wasCalled[class], r)
+			}
 		default:
 			named = append(named, stream.Name{Stream: r.Name.Stream, Name: r.Name.Name, Into: r.Name.Into})
 			from = append(from, r)
@@ -41,7 +49,7 @@ func newNaming(records []*Record) *naming {
 		if faults[i] != nil {
 			n.faults[r] = faults[i]
 		}
-		if !n.cut(r.Name.Stream, r.Name.Name, r) {
+		if !n.cut(r.Name.Stream, r.Name.Name, r) && !n.cut(r.Name.Stream, r.Name.Into, r) {
 			inForce = append(inForce, named[i])
 		}
 	}
@@ -64,6 +72,11 @@ func newNaming(records []*Record) *naming {
 	n.rejections, n.leftOut = stream.NewRejections(rejections)
 	for name, f := range n.forgotten {
 		n.resets = append(n.resets, f.resetting(record.Reset{Class: name}))
+	}
+	for class, list := range n.wasCalled {
+		for _, f := range list {
+			n.resets = append(n.resets, f.resetting(record.Reset{Stream: class.Stream, Class: class.Class}))
+		}
 	}
 	for i, r := range from {
 		if n.faults[r] != nil {
@@ -88,14 +101,35 @@ func (r *Record) resetting(what record.Reset) *Record {
 	return &Record{Label: record.Label{Reset: &what}, Partition: r.Partition, Offset: r.Offset}
 }
 
+// forgets yields the records that forget a class, or a name that was given to it.
+func (n *naming) forgets(in, class string) iter.Seq[*Record] {
+	return func(yield func(*Record) bool) {
+		if len(n.forgotten) == 0 {
+			return
+		}
+		for name := range n.given.Chain(in, class) {
+			if f := n.forgotten[name]; f != nil && !yield(f) {
+				return
+			}
+			for _, of := range []string{"", in} {
+				for _, f := range n.wasCalled[record.CalledSo{Class: name, Stream: of}] {
+					if !yield(f) {
+						return
+					}
+				}
+				if in == "" {
+					break
+				}
+			}
+		}
+	}
+}
+
 // cut says whether a record about a class came before that class, or a name given to it, was forgotten. A nil
 // record stands for the support, which is older than every record.
 func (n *naming) cut(in, class string, r *Record) bool {
-	if len(n.forgotten) == 0 {
-		return false
-	}
-	for name := range n.given.Chain(in, class) {
-		if f := n.forgotten[name]; f != nil && (r == nil || r.before(f) < 0) {
+	for f := range n.forgets(in, class) {
+		if r == nil || r.before(f) < 0 {
 			return true
 		}
 	}

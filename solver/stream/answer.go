@@ -201,11 +201,13 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	}
 	for i := range answers {
 		c, row, z := r.Labels[i], r.S[i*p.K:i*p.K+p.K], limit.confidence(r.Confidence[i], unknown[i])
+		class := c
 		if called != nil {
-			c, row, z = called.answer(c, row, z)
+			c, class, row, z = called.answer(c, row, z)
 		}
 		answers[i] = Answer{
-			Label: names[c], Confidence: fit.confidence(float64(z)), Calibrated: fit.fitted, UnknownScore: unknown[i],
+			Label: names[c], Class: p.names[class], Confidence: fit.confidence(float64(z)), Calibrated: fit.fitted,
+			UnknownScore: unknown[i],
 		}
 		if items[i].Label != "" {
 			answers[i].Confidence, answers[i].UnknownScore, answers[i].Sure = 1, 0, sure != nil

@@ -37,10 +37,11 @@ func (s *Stream) answerClusters(done *episode) {
 	}
 	answers := make([]Answer, len(all))
 	for i, m := range s.cluster(done.items, all, done.report) {
-		answers[i] = Answer{Label: e.problem.called.called(m.of.label()), Confidence: m.confidence}
+		answers[i] = Answer{Class: m.of.label(), Confidence: m.confidence}
 		if label := done.items[i].Label; label != "" {
-			answers[i] = Answer{Label: e.problem.called.called(label), Confidence: 1}
+			answers[i] = Answer{Class: label, Confidence: 1}
 		}
+		answers[i].Label = e.problem.called.called(answers[i].Class)
 	}
 	done.answers = answers
 }
@@ -63,12 +64,12 @@ func (s *clusters) answer(e *episode) {
 	for i, m := range members {
 		a := &answers[unknown[i]]
 		known := Alternative{Label: a.Label, Confidence: min(a.Confidence, m.confidence)}
-		label := called.called(m.of.label())
-		if label != m.of.label() { // the cluster has been named
+		a.Class = m.of.label()
+		if a.Label = called.called(a.Class); a.Label != a.Class { // the cluster has been named
 			a.Unknown = false
 			report.Unknown--
 		}
-		a.Label, a.Confidence, a.Calibrated = label, m.confidence, false
+		a.Confidence, a.Calibrated = m.confidence, false
 		a.Alternatives = append([]Alternative{known}, a.Alternatives...)
 	}
 }

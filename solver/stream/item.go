@@ -39,6 +39,7 @@ type Item struct {
 // Answer is the stream's answer to one Item.
 type Answer struct {
 	Label        string
+	Class        string // before names: of the classes that are called Label, the likeliest
 	Confidence   float64
 	Calibrated   bool // Confidence was fitted on labelled items of this stream
 	Unknown      bool

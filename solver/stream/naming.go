@@ -36,8 +36,11 @@ func (l *followedLabels) calledClasses(classes []string) *calledClasses {
 }
 
 // answer turns an answer among the classes, with its row of S and its confidence, into one among their names.
-// Values of classes with one name add up. The row is valid until the next call.
-func (n *calledClasses) answer(class int32, row []float32, confidence float32) (int32, []float32, float32) {
+// Values of classes with one name add up. of is the likeliest class of that name. The row is valid until the
+// next call.
+func (n *calledClasses) answer(class int32, row []float32, confidence float32) (
+	called, of int32, named []float32, sure float32,
+) {
 	clear(n.row)
 	for c, v := range row {
 		n.row[n.of[c]] += v
@@ -48,7 +51,13 @@ func (n *calledClasses) answer(class int32, row []float32, confidence float32) (
 			best = at
 		}
 	}
-	return int32(best), n.row, min(1, confidence*n.row[best]/max(row[class], 1e-6))
+	of = class
+	for c, v := range row {
+		if n.of[c] == best && (n.of[of] != best || v > row[of]) {
+			of = int32(c)
+		}
+	}
+	return int32(best), of, n.row, min(1, confidence*n.row[best]/max(row[class], 1e-6))
 }
 
 // alike reports whether two classes have the same name.

@@ -51,8 +51,12 @@ func TestNamesChangeAnswersAndNothingElse(t *testing.T) {
 			t.Fatalf("episode %d: the answers are not those of before", i)
 		}
 		for j := range got {
-			if i < 9 && got[j].Label != called[want[j].Label] {
-				t.Errorf("episode %d, item %d: %s, without names %s", i, j, got[j].Label, want[j].Label)
+			if i < 9 && (got[j].Label != called[want[j].Label] || called[got[j].Class] != got[j].Label) {
+				t.Errorf("episode %d, item %d: %s, class %s, without names %s", i, j, got[j].Label, got[j].Class,
+					want[j].Label)
+			}
+			if want[j].Class != want[j].Label {
+				t.Errorf("episode %d, item %d: class %s of %s without names", i, j, want[j].Class, want[j].Label)
 			}
 			for _, a := range got[j].Alternatives {
 				if a.Label == got[j].Label {
@@ -64,6 +68,37 @@ func TestNamesChangeAnswersAndNothingElse(t *testing.T) {
 			return x.Name == y.Name && slices.Equal(x.Bytes, y.Bytes)
 		}) {
 			t.Fatalf("episode %d: the streams learned otherwise", i)
+		}
+	}
+}
+
+// TestTheClassIsTheLikeliestOfItsName: the class before names is one of those of the name that answers, even
+// if another class by itself is likelier, and of these the likeliest.
+func TestTheClassIsTheLikeliestOfItsName(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 8))
+	for range 1000 {
+		classes, row := make([]string, 5), make([]float32, 5)
+		var names []Name
+		for c := range classes {
+			classes[c], row[c] = label(c), float32(random.IntN(4))
+			if random.IntN(2) == 0 {
+				names = append(names, Name{"", label(c), fmt.Sprint("name ", random.IntN(2))})
+			}
+		}
+		in := named(t, &Labels{}, names...).of("cam")
+		n := in.calledClasses(classes)
+		if n == nil {
+			continue
+		}
+		class := int32(slices.Index(row, slices.Max(row)))
+		at, of, shares, _ := n.answer(class, row, .5)
+		if in.called(classes[of]) != n.names[at] || shares[at] != slices.Max(shares) {
+			t.Fatalf("%v of %v: class %d, which is not %s", names, row, of, n.names[at])
+		}
+		for c, v := range row {
+			if in.called(classes[c]) == n.names[at] && v > row[of] {
+				t.Fatalf("%v of %v: class %d, but %d is likelier", names, row, of, c)
+			}
 		}
 	}
 }
@@ -215,6 +250,10 @@ func TestHistoriesOfNames(t *testing.T) {
 					if !merged || undone {
 						t.Fatalf("seed %d, step %d: %s, not %s", seed, step, got[i].Label, in.called(want[i].Label))
 					}
+				}
+				if called := in.called(got[i].Class); called != got[i].Label {
+					t.Fatalf("seed %d, step %d: answered %s, but class %s is called %s", seed, step, got[i].Label,
+						got[i].Class, called)
 				}
 				if called := in.called(got[i].Label); called != got[i].Label {
 					t.Fatalf("seed %d, step %d: answered %s, which is called %s", seed, step, got[i].Label, called)

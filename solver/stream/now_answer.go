@@ -109,7 +109,9 @@ func (n *Now) item(at, tiled int, item *Item, keep bool) Answer {
 		if c, ok := k.numbers[item.Label]; ok {
 			certain(scores, c)
 		}
-		a = Answer{Label: k.labels.called(item.Label), Confidence: 1, Calibrated: a.Calibrated}
+		a = Answer{
+			Label: k.labels.called(item.Label), Class: item.Label, Confidence: 1, Calibrated: a.Calibrated,
+		}
 	}
 	if keep {
 		for c, weight := range scores {
@@ -247,13 +249,14 @@ func (n *Now) finish(at int, unknown float64, keep bool) Answer {
 		}
 	}
 	z = k.limit.confidence(z/degree, unknown)
-	names := k.names
+	names, class := k.names, label
 	if n.called != nil {
 		names = n.called.names
-		label, soft, z = n.called.answer(label, soft, z)
+		label, class, soft, z = n.called.answer(label, soft, z)
 	}
 	a := Answer{
-		Label: names[label], Confidence: n.fit.confidence(float64(z)), Calibrated: n.fit.fitted, UnknownScore: unknown,
+		Label: names[label], Class: k.names[class], Confidence: n.fit.confidence(float64(z)),
+		Calibrated: n.fit.fitted, UnknownScore: unknown,
 	}
 	k.limit.judge(&a)
 	a.Alternatives = alternatives(nil, names, soft, label, a.Confidence)
