@@ -66,7 +66,7 @@ func (j *Journal) encode() []byte {
 	b = binary.AppendVarint(b, int64(j.Owner.Generation))
 	b = binary.AppendVarint(b, j.Sequence)
 	b = appendCommits(b, j.Earlier)
-	b = appendCommits(b, j.Live)
+	b = appendLive(b, j.Live)
 	b = appendPosition(b, j.From)
 	b = appendTime(b, j.High)
 	b = appendPosition(b, j.Decided)
@@ -106,7 +106,7 @@ func decodeJournal(value []byte) (*Journal, error) {
 	j := &Journal{}
 	j.Owner = Owner{r.integer(), int32(r.integer())}
 	j.Sequence = r.integer()
-	j.Earlier, j.Live = r.commits(), r.commits()
+	j.Earlier, j.Live = r.commits(), r.live()
 	j.From = r.position()
 	j.High = r.time()
 	j.Decided = r.position()
@@ -153,9 +153,60 @@ func appendCommits(b []byte, list []Earlier) []byte {
 	return b
 }
 
-func (r *reader) commits() (list []Earlier) {
-	for range r.count() {
+func (r *reader) commits() []Earlier { return r.listed(int64(r.count())) }
+
+// listed reads so many commits.
+func (r *reader) listed(n int64) (list []Earlier) {
+	for i := int64(0); i < n && r.err == nil; i++ {
 		list = append(list, Earlier{Owner{r.integer(), int32(r.integer())}, r.integer()})
+	}
+	return list
+}
+
+// liveListed is the number of commits from which on their numbers are written as runs: with one commit of
+// very many episodes, a list of them could be larger than a record. Earlier versions read lists only.
+const liveListed = 2 * mostJournals
+
+// appendLive is appendCommits, or, for many commits, writes the runs of an owner's successive ones: their
+// number below zero, and of each run its first commit and its length.
+func appendLive(b []byte, list []Earlier) []byte {
+	if len(list) <= liveListed {
+		return appendCommits(b, list)
+	}
+	var runs []Earlier
+	var lengths []int64
+	for _, e := range list {
+		if n := len(runs) - 1; n >= 0 && e.Owner == runs[n].Owner && e.Sequence == runs[n].Sequence+lengths[n] {
+			lengths[n]++
+			continue
+		}
+		runs, lengths = append(runs, e), append(lengths, 1)
+	}
+	b = binary.AppendVarint(b, int64(-len(runs)))
+	for i, e := range runs {
+		b = binary.AppendVarint(b, e.Owner.Epoch)
+		b = binary.AppendVarint(b, int64(e.Owner.Generation))
+		b = binary.AppendVarint(b, e.Sequence)
+		b = binary.AppendVarint(b, lengths[i])
+	}
+	return b
+}
+
+func (r *reader) live() (list []Earlier) {
+	n := r.integer()
+	if r.check(max(n, -n) <= int64(len(r.Src)), "count"); n >= 0 || r.err != nil {
+		return r.listed(n)
+	}
+	const most = 1 << 20 // more journals than anybody has
+	for range -n {
+		e, length := Earlier{Owner{r.integer(), int32(r.integer())}, r.integer()}, r.integer()
+		if r.check(length > 0 && length <= most-int64(len(list)), "run"); r.err != nil {
+			return nil
+		}
+		for range length {
+			list = append(list, e)
+			e.Sequence++
+		}
 	}
 	return list
 }

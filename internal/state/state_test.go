@@ -402,11 +402,15 @@ func TestRecordsFitASmallLimit(t *testing.T) {
 		dimensions[record.DimensionKey(fmt.Sprintf("%01024d", i))] = 512
 	}
 	at := int64(1) << 40
+	topic := map[string][]byte{}
 	for i := range commits {
 		j := &Journal{Dimensions: dimensions, High: time.Unix(1<<32, 999_999_999), Input: strings.Repeat("x", 16)}
 		episodes := 1
 		if i%100 == 0 {
 			episodes = 1000
+		}
+		if i == 200 { // of one item
+			episodes = 10_000
 		}
 		for range episodes {
 			at++
@@ -428,8 +432,22 @@ func TestRecordsFitASmallLimit(t *testing.T) {
 			if size := len(r.Key) + len(r.Value); size > limit {
 				t.Fatalf("commit %d: a record %.80s of %d bytes", i, r.Key, size)
 			}
+			if topic[string(r.Key)] = r.Value; r.Value == nil {
+				delete(topic, string(r.Key))
+			}
 		}
 		k.Committed()
+	}
+	l := NewLoader(group, in)
+	for key, value := range topic {
+		l.Add(&record.Raw{Key: []byte(key), Value: value})
+	}
+	r := l.Restore()
+	if want := 3*1000 + 10_000 + commits - 4 - 4; len(r.Relearn) != want || len(r.Faults) > 0 {
+		t.Errorf("%d episodes to learn again, not %d, %v", len(r.Relearn), want, r.Faults)
+	}
+	if n := len(r.Journal.Live); n < 1000 {
+		t.Errorf("only %d journals are needed", n)
 	}
 }
 

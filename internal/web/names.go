@@ -31,6 +31,12 @@ func (p *Page) apiReject(r *http.Request, body *struct {
 	if err != nil {
 		return nil, err
 	}
+	p.naming.Lock()
+	known := body.Label == f.Label || p.knows(body.Label, p.names())
+	p.naming.Unlock()
+	if !known {
+		return nil, nobodyIs(body.Label)
+	}
 	n := record.NotThis{
 		ID: f.ID, Not: []string{body.Label}, Vector: f.Vector, Model: f.Model, Stream: f.seen, By: p.user(r),
 		At: time.Now(),
@@ -85,8 +91,7 @@ func (p *Page) apiName(r *http.Request, body *named) (any, error) {
 	defer p.naming.Unlock()
 	names := p.names()
 	if !p.knows(body.Name, names) {
-		return nil, refuse(http.StatusNotFound, "nothing is called %q here: no example, no name and no recent "+
-			"answer of this process; another one may know it", body.Name)
+		return nil, nobodyIs(body.Name)
 	}
 	n := record.Name{Name: body.Name, Into: body.Into, Stream: body.Stream, By: p.user(r), At: time.Now()}
 	_, before := stream.NewNames(renaming(names))
@@ -165,6 +170,11 @@ func (p *Page) wrote(n record.Name) {
 
 // sameKey says whether a later one of two names replaces the other.
 func sameKey(a, b record.Name) bool { return a.Name == b.Name && a.Stream == b.Stream }
+
+func nobodyIs(name string) error {
+	return refuse(http.StatusNotFound, "nothing is called %q here: no example, no name and no recent answer of "+
+		"this process; another one may know it", name)
+}
 
 // knows says whether a name can be the name of something: of a class that was taught, rejected or answered,
 // or of a name given to one. Any cluster can be: each process knows only those of its own streams.

@@ -49,6 +49,7 @@ func TestNames(t *testing.T) {
 		code       int
 		key, value string // parts of the record, or of the error
 	}{
+		{"/api/reject", `{"id":"a","label":"kat"}`, 404, "", `nothing is called "kat" here`},
 		{"/api/reject", `{"id":"a","label":"cat"}`, 204, "a", `"not":["cat"]`},
 		{"/api/reject", `{"id":"a","label":"cat"}`, 404, "", "not among the recent"}, // it no longer waits
 		{"/api/reject", `{"id":"b","label":" "}`, 400, "", "1 to 200"},

@@ -37,3 +37,18 @@ func TestManyNamesAreForgotten(t *testing.T) {
 		t.Errorf("250 names take %d bytes, four times as many %d", one, four)
 	}
 }
+
+// A name that was refused, as it would close a circle, does not come into force when the circle is broken by
+// forgetting what it leads to.
+func TestForgettingBreaksNoCircle(t *testing.T) {
+	var list []*Record
+	for _, n := range []record.Name{
+		{Name: "anna", Into: "ann", Stream: "cam"}, {Name: "ann", Into: "anna", Stream: "cam"}, {Name: "anna"},
+	} {
+		at := int64(len(list))
+		list = append(list, &Record{Label: record.Label{Name: &n}, Offset: at, Written: time.Unix(1+at, 0)})
+	}
+	if got := newNaming(list).names.Of("cam", "ann"); got != "ann" {
+		t.Errorf("%q", got)
+	}
+}
