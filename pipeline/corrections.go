@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/recent"
@@ -102,7 +103,9 @@ func (p *partition) apply(c *correcting, change *labels.Change) (more bool) {
 	}
 	items, more := c.first.Next(to.Examples())
 	p.tellCorrections(items, to, kind, by)
-	p.recent.DropForgotten()
+	if slices.ContainsFunc(items, func(c recent.Corrected) bool { return c.Label == "" }) {
+		p.recent.DropForgotten()
+	}
 	return more
 }
 
