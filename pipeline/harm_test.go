@@ -48,9 +48,9 @@ func (h harmed) Write(b []byte) (int, error) { return h.harm(h.Conn, b) }
 // large distinguishes a batch of results from other requests to a broker.
 const large = 2000
 
-// Connections are cut while results are written, in turn before the last byte and right after it, so that only
-// the acknowledgement is lost: the first batch, the next, then one in eight. Nothing is missing, every answer
-// equals that of an undisturbed run, and with exactly-once delivery none is written twice.
+// Connections are cut while results are written, in turn before the last byte and right after it, so that
+// only the acknowledgement is lost: the first batch, the next, then one in eight. Nothing is missing, every
+// answer equals that of an undisturbed run, and with exactly-once delivery none is written twice.
 func TestConnectionsCutWhileProducing(t *testing.T) {
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)
@@ -66,7 +66,8 @@ func TestConnectionsCutWhileProducing(t *testing.T) {
 			cuts := 0
 			cut := through(t, brokers, func(conn net.Conn, b []byte) (int, error) {
 				mutex.Lock()
-				strike, part := len(b) > large && (cuts < 2 || random.IntN(8) == 0), len(b)
+				strike := len(b) > large && (cuts < 2 || random.IntN(8) == 0)
+				part := len(b)
 				if strike {
 					if cuts%2 == 0 {
 						part = random.IntN(len(b))
