@@ -36,9 +36,7 @@ const longestUpgradeWait = 20 * time.Second
 func (s *scenario) upgrade(context.Context, int) error {
 	old := s.procs[0]
 	s.h.note("%s is replaced", old.name)
-	if old.end(syscall.SIGTERM); !old.cmd.ProcessState.Success() {
-		s.h.violation("stop: %s, told to end in peace, ended with %v", old.name, old.cmd.ProcessState)
-	}
+	s.dismiss(old)
 	s.procs = s.procs[1:]
 	return s.launch(groupName, outTopic, s.delivery)
 }

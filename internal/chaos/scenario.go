@@ -328,7 +328,7 @@ type process struct {
 func (s *scenario) launch(group, out, delivery string) error {
 	s.started++
 	p := &process{name: fmt.Sprint("stage-", s.started), ended: make(chan struct{}), observed: make(chan struct{})}
-	log, err := os.Create(filepath.Join(s.dir, p.name+".log"))
+	log, err := os.Create(s.logOf(p))
 	if err != nil {
 		return err
 	}
@@ -389,12 +389,22 @@ func (p *process) end(signal syscall.Signal) {
 	<-p.ended
 }
 
-// leave stops every stage with SIGTERM.
+// dismiss stops a stage with SIGTERM. It ends in peace, unless it had not yet begun, and so said nothing: a
+// signal ends any process then.
+func (s *scenario) dismiss(p *process) {
+	log, err := os.Stat(s.logOf(p))
+	begun := err != nil || log.Size() > 0
+	if p.end(syscall.SIGTERM); begun && !p.cmd.ProcessState.Success() {
+		s.h.violation("stop: %s, told to end in peace, ended with %v", p.name, p.cmd.ProcessState)
+	}
+}
+
+func (s *scenario) logOf(p *process) string { return filepath.Join(s.dir, p.name+".log") }
+
+// leave dismisses every stage.
 func (s *scenario) leave() {
 	for _, p := range s.procs {
-		if p.end(syscall.SIGTERM); !p.cmd.ProcessState.Success() {
-			s.h.violation("stop: %s, told to end in peace, ended with %v", p.name, p.cmd.ProcessState)
-		}
+		s.dismiss(p)
 	}
 	s.procs = nil
 }
