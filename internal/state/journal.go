@@ -62,9 +62,7 @@ func (a *Episode) size() int {
 
 func (j *Journal) encode() []byte {
 	b := begin()
-	b = binary.AppendVarint(b, j.Owner.Epoch)
-	b = binary.AppendVarint(b, int64(j.Owner.Generation))
-	b = binary.AppendVarint(b, j.Sequence)
+	b = appendCommit(b, j.commit())
 	b = appendCommits(b, j.Earlier)
 	b = appendLive(b, j.Live)
 	b = appendPosition(b, j.From)
@@ -103,9 +101,8 @@ func (j *Journal) encode() []byte {
 
 func decodeJournal(value []byte) (*Journal, error) {
 	r := open(value)
-	j := &Journal{}
-	j.Owner = Owner{r.integer(), int32(r.integer())}
-	j.Sequence = r.integer()
+	j, c := &Journal{}, r.commit()
+	j.Owner, j.Sequence = c.Owner, c.Sequence
 	j.Earlier, j.Live = r.commits(), r.live()
 	j.From = r.position()
 	j.High = r.time()
@@ -143,12 +140,20 @@ func decodeJournal(value []byte) (*Journal, error) {
 	return j, r.end()
 }
 
+func appendCommit(b []byte, e Earlier) []byte {
+	b = binary.AppendVarint(b, e.Owner.Epoch)
+	b = binary.AppendVarint(b, int64(e.Owner.Generation))
+	return binary.AppendVarint(b, e.Sequence)
+}
+
+func (r *reader) commit() Earlier {
+	return Earlier{Owner{r.integer(), int32(r.integer())}, r.integer()}
+}
+
 func appendCommits(b []byte, list []Earlier) []byte {
 	b = binary.AppendVarint(b, int64(len(list)))
 	for _, e := range list {
-		b = binary.AppendVarint(b, e.Owner.Epoch)
-		b = binary.AppendVarint(b, int64(e.Owner.Generation))
-		b = binary.AppendVarint(b, e.Sequence)
+		b = appendCommit(b, e)
 	}
 	return b
 }
@@ -158,7 +163,7 @@ func (r *reader) commits() []Earlier { return r.listed(int64(r.count())) }
 // listed reads so many commits.
 func (r *reader) listed(n int64) (list []Earlier) {
 	for i := int64(0); i < n && r.err == nil; i++ {
-		list = append(list, Earlier{Owner{r.integer(), int32(r.integer())}, r.integer()})
+		list = append(list, r.commit())
 	}
 	return list
 }
@@ -184,10 +189,7 @@ func appendLive(b []byte, list []Earlier) []byte {
 	}
 	b = binary.AppendVarint(b, int64(-len(runs)))
 	for i, e := range runs {
-		b = binary.AppendVarint(b, e.Owner.Epoch)
-		b = binary.AppendVarint(b, int64(e.Owner.Generation))
-		b = binary.AppendVarint(b, e.Sequence)
-		b = binary.AppendVarint(b, lengths[i])
+		b = binary.AppendVarint(appendCommit(b, e), lengths[i])
 	}
 	return b
 }
@@ -199,7 +201,7 @@ func (r *reader) live() (list []Earlier) {
 	}
 	const most = 1 << 20 // more journals than anybody has
 	for range -n {
-		e, length := Earlier{Owner{r.integer(), int32(r.integer())}, r.integer()}, r.integer()
+		e, length := r.commit(), r.integer()
 		if r.check(length > 0 && length <= most-int64(len(list)), "run"); r.err != nil {
 			return nil
 		}
