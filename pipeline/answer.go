@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // encode turns answers into records: results, review records and the episode's own. It returns results and
 // review items for the observer.
-func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review) {
+func (j *job) encode(answers []stream.Answer, v *labels.Version) ([]record.Result, []record.Review) {
 	stage, e := j.stream.partition.stage, j.episode
 	o := &stage.options
 	j.records = make([]record.Out, 0, len(answers)+1)
@@ -21,7 +22,8 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 		others += len(answers[i].Alternatives)
 	}
 	alternatives := make([]record.Alternative, 0, others)
-	headers := make([]record.Header, 0, len(answers))
+	asOf := v.Header()
+	headers := make([]record.Header, 0, (1+len(asOf))*len(answers))
 	for i := range answers {
 		a, it := &answers[i], &e.Items[i]
 		r := &results[i]
@@ -30,7 +32,7 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 		}
 		if o.Compare != nil {
 			if correction := o.Compare.compare(it, r); correction != nil {
-				j.add(correction.Out(o.Corrections, it.Key))
+				j.add(correction.Out(o.Corrections, it.Key, asOf...))
 			}
 			continue
 		}
@@ -51,7 +53,7 @@ func (j *job) encode(answers []stream.Answer) ([]record.Result, []record.Review)
 		if o.Form.ContentType != "" {
 			headers = append(headers, record.Header{Key: "content-type", Value: []byte(o.Form.ContentType)})
 		}
-		headers = it.Trace.AppendHeaders(headers)
+		headers = append(it.Trace.AppendHeaders(headers), asOf...)
 		out.Headers = headers[first:len(headers):len(headers)]
 		j.add(out)
 	}

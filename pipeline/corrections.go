@@ -115,15 +115,10 @@ func (p *partition) forgetNames(to *labels.Version) {
 		return
 	}
 	gone := p.recent.Forget(func(b *recent.Block, in string, classes ...string) bool {
-		for f := range to.Forgets(in, classes...) {
-			if !to.Knew(b.Labels, f) {
-				return true
-			}
-		}
-		return false
+		return to.Forgot(b.Labels, in, classes...) != nil
 	})
 	p.tellCorrections(gone, to, "forgotten", func(item *recent.Corrected) *labels.Record {
-		return to.Forgetting(item.Stream, item.Class, item.Was)
+		return to.Forgot(nil, item.Stream, item.Class, item.Was)
 	})
 }
 
@@ -156,7 +151,7 @@ func (p *partition) tellCorrections(
 		if item.Label != "" && item.Class != item.Label {
 			correction.New.Class = item.Class
 		}
-		out := correction.Out(p.stage.options.Corrections, item.Key)
+		out := correction.Out(p.stage.options.Corrections, item.Key, to.Header()...)
 		p.commits.next.records = append(p.commits.next.records, out)
 	}
 	p.stage.metrics.corrections.Add(float64(len(items)), kind)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
@@ -42,7 +41,8 @@ type earlierRead struct {
 // earlierItem is an item of a previous owner.
 type earlierItem struct {
 	recent.Item
-	written time.Time // when its result was
+	// As of which positions of the labels its answer, and its label, are: they came after what these cover.
+	said, called labels.Position
 }
 
 // newEarlier takes from a restored journal which items will be read and answered again.
@@ -100,7 +100,8 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]e
 			return
 		}
 		class := cmp.Or(said.Class, said.Label)
-		it := earlierItem{written: r.Time, Item: recent.Item{
+		asOf := labels.PositionOf(r)
+		it := earlierItem{said: asOf, called: asOf, Item: recent.Item{
 			ID: said.ID, Name: cmp.Or(said.ItemID, said.ID), Key: bytes.Clone(r.Key), Stream: said.Stream,
 			Model: said.Model, Label: said.Label, Class: class, Confidence: said.Confidence, Said: class,
 			SaidConfidence: said.Confidence, Unknown: said.Unknown, Time: said.Time,
@@ -116,7 +117,7 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]e
 		return nil, err
 	}
 	revisions := map[string]int64{}
-	err = s.readLast(ctx, s.options.Corrections, 2*most, e, id, func(_ *record.Raw, value []byte) {
+	err = s.readLast(ctx, s.options.Corrections, 2*most, e, id, func(r *record.Raw, value []byte) {
 		var c record.Correction
 		i, known := 0, false
 		if json.Unmarshal(value, &c) == nil {
@@ -127,14 +128,14 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]e
 		}
 		revisions[c.ID] = c.Revision
 		it := &items[i]
-		it.Label, it.Confidence = c.New.Label, c.New.Confidence
+		it.Label, it.Confidence, it.called = c.New.Label, c.New.Confidence, labels.PositionOf(r)
 		class := cmp.Or(c.New.Class, c.New.Label)
 		switch c.Cause.Kind {
 		case "taught":
 			it.Class, it.Cause = class, c.Cause.ID
 		case "answered again":
 			it.Class, it.Cause = class, ""
-			it.Said, it.SaidConfidence = class, c.New.Confidence
+			it.Said, it.SaidConfidence, it.said = class, c.New.Confidence, it.called
 		case "rejected":
 			it.Class, it.Cause = it.Said, ""
 		case "forgotten":
@@ -217,7 +218,6 @@ func (p *partition) takeEarlier(read earlierRead) {
 	}
 	e.taken = true
 	to := p.stage.labels.Current()
-	inUse := to.InUse()
 	var kept []recent.Item
 	for i := range read.items {
 		it := &read.items[i]
@@ -227,7 +227,7 @@ func (p *partition) takeEarlier(read earlierRead) {
 			continue
 		}
 		was := recent.Corrected{Was: it.Label, WasConfidence: it.Confidence}
-		kind, by := p.settle(to, it, inUse)
+		kind, by := p.settle(to, it)
 		if it.Label != was.Was {
 			was.Item = it.Item
 			p.tellCorrections([]recent.Corrected{was}, to, kind,
@@ -245,26 +245,16 @@ func (p *partition) takeEarlier(read earlierRead) {
 }
 
 // settle sets an item's label by the current labels, and returns the kind of correction and the record
-// that caused it. An item whose class or name was forgotten is left without a class, unless it was answered
-// later and that class is in use again.
-func (p *partition) settle(
-	to *labels.Version, it *earlierItem, inUse map[string]bool,
-) (kind string, by *labels.Record) {
+// that caused it. An item whose class or name was forgotten since is left without a class.
+func (p *partition) settle(to *labels.Version, it *earlierItem) (kind string, by *labels.Record) {
 	if it.Class == "" {
 		return "", nil
 	}
-	forgotten := func(class, label string) *labels.Record {
-		f := to.Forgetting(it.Stream, class, label)
-		if f != nil && inUse[class] && !it.written.Before(f.Written) {
-			return nil
-		}
-		return f
-	}
-	if f := forgotten(it.Class, it.Label); f != nil {
+	if f := to.Forgot(it.called, it.Stream, it.Class, it.Label); f != nil {
 		it.Class, it.Label, it.Confidence = "", "", 0
 		return "forgotten", f
 	}
-	if it.Said != it.Class && forgotten(it.Said, it.Said) != nil {
+	if it.Said != it.Class && to.Forgot(it.said, it.Stream, it.Said) != nil {
 		it.Said, it.SaidConfidence = "", 0
 	}
 	l := p.stage.labels

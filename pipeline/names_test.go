@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -70,6 +71,10 @@ func TestForgottenInEveryOrder(t *testing.T) {
 		{"answered, taught, answer forgotten, label taken back", ""},
 		{"answered, taught, answer forgotten, restarted, label taken back", ""},
 		{"answered, taught, stopped, answer forgotten, started, label taken back, restarted", ""},
+		{"answered, forgotten, answered, restarted", "class-1"},
+		{"answered, forgotten, label in the feed, answered, restarted, answered", "class-1"},
+		{"answered, taught, forgotten, named ben, restarted, answered", "ben"},
+		{"answered, taught, stopped, forgotten, named ben, started, restarted", "ben"},
 	} {
 		t.Run(c.order+", "+c.forget, func(t *testing.T) {
 			t.Parallel()
@@ -92,6 +97,10 @@ func TestForgottenInEveryOrder(t *testing.T) {
 					h.teach(h.asked[0], "ben")
 				case "label taken back":
 					h.unteach(h.asked[0])
+				case "label in the feed":
+					h.labelled = true
+				case "named ben":
+					h.name(stream.Name{Name: "class-1", Into: "ben"})
 				case "label named":
 					h.name(stream.Name{Name: "ben", Into: "benedict"})
 				case "answer forgotten":
@@ -121,13 +130,14 @@ type history struct {
 	stop   func() // nil: the stage is stopped
 	log    []string
 
-	items  map[string]*ruled // by result
-	asked  []string          // ids of items that may be taught
-	names  []stream.Name     // in force
-	gone   map[string]bool   // names and classes that were forgotten
-	given  int               // names given
-	taught map[string]string // labels by the id of the item that is taught
-	fed    int
+	items    map[string]*ruled        // by result
+	asked    []string                 // ids of items that may be taught
+	names    []stream.Name            // in force
+	gone     map[record.CalledSo]bool // names and classes that were forgotten and are not back
+	given    int                      // names given
+	taught   map[string]string        // labels by the id of the item that is taught
+	fed      int
+	labelled bool // the feed labels an item of each episode
 
 	results, corrections *topic.Reader
 	told                 map[string]record.Correction
@@ -145,7 +155,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	h := &history{
 		t: t, random: rand.New(rand.NewPCG(seed, 21)), client: client, feed: newFeed(seed),
-		items: map[string]*ruled{}, gone: map[string]bool{}, taught: map[string]string{},
+		items: map[string]*ruled{}, gone: map[record.CalledSo]bool{}, taught: map[string]string{},
 		told: map[string]record.Correction{}, said: map[string]record.Result{},
 	}
 	in := brokertest.Topic(t, client, "in", 1, nil)
@@ -250,8 +260,9 @@ func (h *history) answer() {
 				v = odd
 			}
 			r := record.Out{Topic: h.o.In[0], Partition: -1, Key: []byte(key), Value: encode(v), Time: time.Now()}
-			if i == 4 && h.random.IntN(3) == 0 && !h.gone["class-1"] {
+			if i == 4 && (h.labelled || h.random.IntN(3) == 0) {
 				r.Headers = []record.Header{{Key: "label", Value: []byte("class-1")}}
+				h.back("class-1")
 			}
 			records = append(records, r)
 		}
@@ -277,7 +288,7 @@ func (h *history) answer() {
 			}
 			class := cmp.Or(r.Class, r.Label)
 			if _, again := h.said[r.ID]; again || r.Class == r.Label || names.Of(r.Stream, class) != r.Label ||
-				h.gone[class] || h.gone[r.Label] {
+				h.isGone(r.Stream, class) || h.isGone(r.Stream, r.Label) {
 				h.t.Fatalf("%v: %+v, again: %t", h.log, r, again)
 			}
 			h.said[r.ID] = r
@@ -310,14 +321,36 @@ func (h *history) class() string {
 	return all[h.random.IntN(len(all))]
 }
 
+// isGone says whether a name or a class was forgotten in a stream, and is not back.
+func (h *history) isGone(in, name string) bool {
+	return h.gone[record.CalledSo{Class: name}] || h.gone[record.CalledSo{Class: name, Stream: in}]
+}
+
+// back notes that a name is used again.
+func (h *history) back(name string) {
+	maps.DeleteFunc(h.gone, func(c record.CalledSo, _ bool) bool { return c.Class == name })
+}
+
+// newName returns a name that was not used yet, or one that was forgotten.
+func (h *history) newName() string {
+	var gone []string
+	for c := range h.gone {
+		gone = append(gone, c.Class)
+	}
+	if slices.Sort(gone); len(gone) > 0 && h.random.IntN(4) == 0 {
+		return gone[h.random.IntN(len(gone))]
+	}
+	h.given++
+	return fmt.Sprint("name-", h.given)
+}
+
 // nameSome gives a class a name, of its own or another's.
 func (h *history) nameSome() {
 	n := stream.Name{Name: h.class(), Into: h.class(), Stream: []string{"", "", "cam"}[h.random.IntN(3)]}
 	if h.random.IntN(3) > 0 {
-		h.given++
-		n.Into = fmt.Sprint("name-", h.given)
+		n.Into = h.newName()
 	}
-	if n.Name == "" || n.Into == "" || n.Name == n.Into || h.gone[n.Name] || h.gone[n.Into] {
+	if n.Name == "" || n.Into == "" || n.Name == n.Into {
 		return
 	}
 	_, faults := stream.NewNames(append(slices.Clone(h.names), n))
@@ -333,6 +366,7 @@ func same(a stream.Name) func(stream.Name) bool {
 func (h *history) name(n stream.Name) {
 	h.does("%q is called %q in %q", n.Name, n.Into, n.Stream)
 	h.names = append(slices.DeleteFunc(h.names, same(n)), n)
+	h.back(n.Into)
 	h.write(record.NameRecord(h.o.Labels, &record.Name{Name: n.Name, Into: n.Into, Stream: n.Stream}))
 }
 
@@ -354,16 +388,7 @@ func (h *history) forgetSome() {
 	if name == "" || len(h.gone) >= 3 {
 		return
 	}
-	// A cluster that one stream has, another may have later, and would be forgotten there with a restart.
-	in := map[string]bool{}
-	for _, r := range h.said {
-		if cmp.Or(r.Class, r.Label) == name {
-			in[r.Stream] = true
-		}
-	}
-	if len(in) == 2 || !strings.HasPrefix(name, "cluster-") {
-		h.forget(name)
-	}
+	h.forget(name)
 }
 
 func (h *history) forget(name string) {
@@ -399,8 +424,16 @@ func (h *history) forget(name string) {
 		}
 	}
 	for c := range forgotten {
-		if c.Stream == "" {
-			h.gone[c.Class] = true
+		if !strings.HasPrefix(c.Class, "cluster-") {
+			if c.Stream == "" { // else examples for other streams may still teach it
+				h.gone[c] = true
+			}
+			continue
+		}
+		for _, r := range h.said { // a stream that has no cluster of this number may have one later
+			if cmp.Or(r.Class, r.Label) == c.Class && (c.Stream == "" || c.Stream == r.Stream) {
+				h.gone[record.CalledSo{Class: c.Class, Stream: r.Stream}] = true
+			}
 		}
 	}
 	h.names = slices.DeleteFunc(h.names, func(n stream.Name) bool { return called(n.Stream, n.Name) })
@@ -434,8 +467,7 @@ func (h *history) teachSome() {
 	kept := h.o.Recent.Find(id)[id].Vector != nil
 	switch {
 	case h.taught[id] == "" && kept:
-		h.given++
-		h.teach(id, fmt.Sprint("taught-", h.given))
+		h.teach(id, h.newName())
 	case h.taught[id] == "":
 	case h.random.IntN(2) == 0 && kept:
 		h.does("%s is not %s", id, h.taught[id])
@@ -453,6 +485,7 @@ func (h *history) teach(id, label string) {
 	h.does("%s is %s", id, label)
 	it, v := h.items[id], h.o.Recent.Find(id)[id].Vector
 	h.taught[id], it.class = label, label
+	h.back(label)
 	h.write(record.Teach(h.o.Labels, &record.Example{ID: id, Label: label, Stream: it.stream, Vector: v}))
 }
 
@@ -505,8 +538,9 @@ func (h *history) check(what string) {
 			if err := json.Unmarshal(b.Records[i].Value, &c); err != nil {
 				h.t.Fatal(err)
 			}
-			if c.Revision < h.told[c.ID].Revision || c.New.Label == c.Old.Label || h.gone[c.New.Label] ||
-				h.gone[c.New.Class] || c.New.Label == "" && c.New.Class != "" {
+			in := h.items[c.ID].stream
+			if c.Revision < h.told[c.ID].Revision || c.New.Label == c.Old.Label || h.isGone(in, c.New.Label) ||
+				h.isGone(in, c.New.Class) || c.New.Label == "" && c.New.Class != "" {
 				h.t.Errorf("%v\n%+v", h.log, c)
 			}
 			h.told[c.ID] = c

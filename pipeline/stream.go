@@ -134,7 +134,7 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 		j.rejected = err
 		j.reject(err)
 	default:
-		results, reviews := j.encode(answers)
+		results, reviews := j.encode(answers, v)
 		j.keep(answers)
 		if watching := s.partition.stage.options.Observer; watching != nil {
 			s.partition.first.settle(s, j.episode.Last()) // first answers reach the observer before, or are marked late

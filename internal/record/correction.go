@@ -28,9 +28,9 @@ type Correction struct {
 }
 
 // Out returns the record of a correction. key is the key of the item's result.
-func (c *Correction) Out(topic string, key []byte) Out {
+func (c *Correction) Out(topic string, key []byte, also ...Header) Out {
 	return Out{
 		Topic: topic, Partition: -1, Key: key, Value: appendJSON(nil, c),
-		Headers: []Header{{TimeHeader, AppendTime(nil, c.Time)}},
+		Headers: append([]Header{{TimeHeader, AppendTime(nil, c.Time)}}, also...),
 	}
 }

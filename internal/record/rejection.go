@@ -64,6 +64,9 @@ const (
 	// dead letter. The timestamp of the written record itself is the time of writing, because brokers may reject
 	// other times, and retention uses it.
 	TimeHeader = "slkstream-time"
+	// LabelsHeader holds the position in the labels topic as of which a result or a correction was made: the
+	// next offset of each partition.
+	LabelsHeader = "slkstream-labels"
 )
 
 // DeadLetter returns the dead letter of a rejected record: its value, key and headers, and headers with the

@@ -35,13 +35,13 @@ func ForgetName(
 		log.Warn("a state record cannot be read", "error", fault)
 	}
 	what := fmt.Sprintf("%d examples, %d rejections, %d names taken back", f.examples, f.rejections, f.names)
-	if len(f.classes) > 1 {
-		what += ", called " + strings.Join(f.classes, ", ")
+	if called := f.called(); len(called) > 1 {
+		what += ", called " + strings.Join(called, ", ")
 	}
 	receipt = append(receipt, record.Receipt{Where: "labels in force", What: what, Until: "now"})
 	for _, s := range states {
-		class := func(k stream.ClassSummary) bool { return slices.Contains(f.classes, k.Class) }
-		cluster := func(k stream.ClusterSummary) bool { return slices.Contains(f.classes, k.Label) }
+		class := func(k stream.ClassSummary) bool { return f.concerns(s.Stream, k.Class) }
+		cluster := func(k stream.ClusterSummary) bool { return f.concerns(s.Stream, k.Label) }
 		if slices.ContainsFunc(s.Memory.Classes, class) || slices.ContainsFunc(s.Memory.Clusters, cluster) {
 			receipt = append(receipt, record.Receipt{
 				Where: fmt.Sprintf("memory of stream %s of %s/%d", s.Stream, s.Topic, s.Partition),
@@ -121,14 +121,31 @@ type forgetting struct {
 	records []record.Out // written to the labels topic in this order
 	// Counts of records taken back.
 	examples, rejections, names int
-	classes                     []string // the name, and the classes that were called by it
+	classes                     []record.CalledSo // the name, and the classes that were called by it
+}
+
+// concerns says whether a class is forgotten in a stream, or with "" in any.
+func (f *forgetting) concerns(in, class string) bool {
+	return slices.ContainsFunc(f.classes, func(c record.CalledSo) bool {
+		return c.Class == class && (c.Stream == in || c.Stream == "" || in == "")
+	})
+}
+
+// called returns the name and the classes, each once.
+func (f *forgetting) called() (names []string) {
+	for _, c := range f.classes {
+		if !slices.Contains(names, c.Class) {
+			names = append(names, c.Class)
+		}
+	}
+	return names
 }
 
 // newForgetting computes how to forget a name: a record that cuts everything said before about it and the
 // classes called so, and tombstones, so that compaction deletes the rest.
 func newForgetting(topic string, entries []labels.Entry, n record.Name) forgetting {
 	n.Into, n.Stream, n.Called = "", "", nil
-	f := forgetting{classes: []string{n.Name}}
+	f := forgetting{}
 	// A name that is not in force, as it would close a circle, leads to no other.
 	gives := func(e *labels.Entry) bool {
 		return e.Name != nil && e.Name.Into != "" && (slices.Contains(e.Called, n.Name) || e.Name.Into == n.Name)
@@ -139,18 +156,16 @@ func newForgetting(topic string, entries []labels.Entry, n record.Name) forgetti
 			continue
 		}
 		n.Called = append(n.Called, record.CalledSo{Class: e.Name.Name, Stream: e.Name.Stream})
-		if !slices.Contains(f.classes, e.Name.Name) {
-			f.classes = append(f.classes, e.Name.Name)
-		}
 	}
+	f.classes = append([]record.CalledSo{{Class: n.Name}}, n.Called...)
 	n.Called = append(n.Called, forgottenBefore(entries, n.Name)...)
 	f.records = []record.Out{record.NameRecord(topic, &n)}
-	concerned := func(class string) bool { return slices.Contains(f.classes, class) }
 	for i := range entries {
 		e := &entries[i]
 		if !e.Holds {
 			continue
 		}
+		concerned := func(class string) bool { return f.concerns(e.Stream(), class) }
 		switch {
 		case e.Teach != nil && (concerned(e.Teach.Label) || slices.Contains(e.Called, n.Name)):
 			f.examples++

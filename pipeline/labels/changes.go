@@ -1,7 +1,6 @@
 package labels
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
@@ -68,25 +67,14 @@ func (l *Topic) Naming(to *Version, in, class string) *Record {
 // Name returns the name in use of a class in a stream.
 func (v *Version) Name(stream, class string) string { return v.naming.names.Of(stream, class) }
 
-// Forgets yields the records that forget one of these classes and labels, or a name that was given to one, in
-// a stream.
-func (v *Version) Forgets(in string, classes ...string) iter.Seq[*Record] {
-	return func(yield func(*Record) bool) {
-		for _, class := range classes {
-			for f := range v.naming.forgets(in, class) {
-				if !yield(f) {
-					return
-				}
+// Forgot returns the latest record not covered by a position that forgets one of these classes and labels in
+// a stream, or a name that one had by then; nil: none.
+func (v *Version) Forgot(since Position, in string, classes ...string) (latest *Record) {
+	for _, class := range classes {
+		for f := range v.naming.forgets(in, class) {
+			if !v.Knew(since, f) && (latest == nil || latest.before(f) < 0) {
+				latest = f
 			}
-		}
-	}
-}
-
-// Forgetting returns the latest of the records that Forgets yields; nil: none.
-func (v *Version) Forgetting(in string, classes ...string) (latest *Record) {
-	for f := range v.Forgets(in, classes...) {
-		if latest == nil || latest.before(f) < 0 {
-			latest = f
 		}
 	}
 	return latest
@@ -100,25 +88,6 @@ func (v *Version) ForgetsSince(p Position) bool {
 		}
 	}
 	return false
-}
-
-// InUse returns the labels of examples in force, the classes that are named, and all names of either.
-func (v *Version) InUse() map[string]bool {
-	inUse := map[string]bool{}
-	add := func(in, class string) {
-		for name := range v.naming.names.Chain(in, class) {
-			inUse[name] = true
-		}
-	}
-	for in, example := range v.Labels.All() {
-		add(in, example.Label)
-	}
-	for r := range v.said.All() {
-		if n := r.Name; n != nil && n.Into != "" && v.Name(n.Stream, n.Name) != n.Name {
-			add(n.Stream, n.Name)
-		}
-	}
-	return inUse
 }
 
 // Examples lists those in force.

@@ -17,16 +17,18 @@ type naming struct {
 	// name it had. Earlier records about either are not in force.
 	forgotten map[string]*Record
 	wasCalled map[record.CalledSo][]*Record
-	given     *stream.Names     // all names, including those forgotten since
-	faults    map[*Record]error // why a name is not in force
-	leftOut   int               // rejections beyond the bound
-	resets    []*Record         // streams forget what they learned of a forgotten name
+	given     *stream.Names               // all names, including those forgotten since
+	givenBy   map[record.CalledSo]*Record // the record of each of them
+	faults    map[*Record]error           // why a name is not in force
+	leftOut   int                         // rejections beyond the bound
+	resets    []*Record                   // streams forget what they learned of a forgotten name
 }
 
 // newNaming computes names and rejections from their records, oldest first.
 func newNaming(records []*Record) *naming {
 	n := &naming{
 		forgotten: map[string]*Record{}, wasCalled: map[record.CalledSo][]*Record{}, faults: map[*Record]error{},
+		givenBy: map[record.CalledSo]*Record{},
 	}
 	var named, inForce []stream.Name
 	var from []*Record
@@ -46,9 +48,13 @@ func newNaming(records []*Record) *naming {
 	given, faults := stream.NewNames(named)
 	n.given, n.names = given, given
 	for i, r := range from {
-		if faults[i] != nil {
+		if faults[i] == nil {
+			n.givenBy[record.CalledSo{Class: r.Name.Name, Stream: r.Name.Stream}] = r
+		} else {
 			n.faults[r] = faults[i]
 		}
+	}
+	for i, r := range from {
 		if !n.cut(r.Name.Stream, r.Name.Name, r) && !n.cut(r.Name.Stream, r.Name.Into, r) {
 			inForce = append(inForce, named[i])
 		}
@@ -83,16 +89,16 @@ func newNaming(records []*Record) *naming {
 			continue
 		}
 		x := &named[i]
-		for name := range given.Chain(x.Stream, x.Name) {
-			if f := n.forgotten[name]; f != nil && r.before(f) < 0 {
-				n.resets = append(n.resets, f.resetting(record.Reset{Stream: x.Stream, Class: x.Name}))
-			}
+		for f := range n.forgets(x.Stream, x.Name) {
+			n.resets = append(n.resets, f.resetting(record.Reset{Stream: x.Stream, Class: x.Name}))
 		}
 	}
-	slices.SortFunc(n.resets, func(a, b *Record) int {
+	order := func(a, b *Record) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset),
 			cmp.Compare(a.Class(), b.Class()), cmp.Compare(a.Stream(), b.Stream()))
-	})
+	}
+	slices.SortFunc(n.resets, order)
+	n.resets = slices.CompactFunc(n.resets, func(a, b *Record) bool { return order(a, b) == 0 })
 	return n
 }
 
@@ -101,23 +107,30 @@ func (r *Record) resetting(what record.Reset) *Record {
 	return &Record{Label: record.Label{Reset: &what}, Partition: r.Partition, Offset: r.Offset}
 }
 
-// forgets yields the records that forget a class, or a name that was given to it.
+// forgets yields the records that forget a class, or a name that it had by then.
 func (n *naming) forgets(in, class string) iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
 		if len(n.forgotten) == 0 {
 			return
 		}
+		scopes := slices.Compact([]string{in, ""})
+		latest := &Record{} // of those that give the names on the way
 		for name := range n.given.Chain(in, class) {
-			if f := n.forgotten[name]; f != nil && !yield(f) {
+			if f := n.forgotten[name]; f != nil && latest.before(f) < 0 && !yield(f) {
 				return
 			}
-			for _, of := range []string{"", in} {
+			for _, of := range scopes {
 				for _, f := range n.wasCalled[record.CalledSo{Class: name, Stream: of}] {
-					if !yield(f) {
+					if latest.before(f) < 0 && !yield(f) {
 						return
 					}
 				}
-				if in == "" {
+			}
+			for _, of := range scopes {
+				if r := n.givenBy[record.CalledSo{Class: name, Stream: of}]; r != nil {
+					if latest.before(r) < 0 {
+						latest = r
+					}
 					break
 				}
 			}

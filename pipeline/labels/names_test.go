@@ -52,3 +52,30 @@ func TestForgettingBreaksNoCircle(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A class that is given a forgotten name later was not forgotten with it: its examples count, streams keep what
+// they learned of it, and what was answered before is not dropped.
+func TestAForgottenNameIsGivenAgain(t *testing.T) {
+	h := newHistory(1, nil, 0)
+	for i, l := range []record.Label{
+		teach("a", "class-1"),
+		{Name: &record.Name{Name: "anna"}, Key: "name:anna"},
+		{Name: &record.Name{Name: "class-1", Into: "anna"}, Key: "name:class-1"},
+	} {
+		h.add(0, int64(i), time.Unix(int64(1+i), 0), l)
+	}
+	h.next[0] = 3
+	v := h.version(h.root, h.next)
+	if held := heldBy(v); len(held) != 1 || v.Name("cam", "class-1") != "anna" {
+		t.Errorf("%v is in force, class-1 is called %q", held, v.Name("cam", "class-1"))
+	}
+	if f := v.Forgot(nil, "cam", "class-1"); f != nil {
+		t.Errorf("class-1 is forgotten by %+v", f)
+	}
+	if f := v.Forgot(nil, "cam", "class-1", "anna"); f == nil || v.Forgot(Position{2}, "cam", "anna") != nil {
+		t.Errorf("anna is forgotten by %+v", f)
+	}
+	if r := v.naming.resets; len(r) != 1 || r[0].Reset.Class != "anna" {
+		t.Errorf("%+v", r)
+	}
+}

@@ -3,7 +3,10 @@ package labels
 import (
 	"encoding/binary"
 	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
@@ -18,6 +21,35 @@ func markOf(id topic.ID) Position {
 		return nil
 	}
 	return Position{-1 - int64(binary.LittleEndian.Uint64(id[:])>>1)}
+}
+
+// Header returns the header of an answer or a correction as of a version: a new owner of its partition then
+// knows whether it came before a name was forgotten. It is nil, as is the position, while no name was.
+func (v *Version) Header() []record.Header {
+	if len(v.naming.forgotten) == 0 {
+		return nil
+	}
+	var value []byte
+	for i, n := range v.Next {
+		if i > 0 {
+			value = append(value, ',')
+		}
+		value = strconv.AppendInt(value, n, 10)
+	}
+	return []record.Header{{Key: record.LabelsHeader, Value: value}}
+}
+
+// PositionOf reads the position in a record's header; nil: it has none.
+func PositionOf(r *record.Raw) (p Position) {
+	value, ok := r.Header(record.LabelsHeader)
+	for part := range strings.SplitSeq(string(value), ",") {
+		n, err := strconv.ParseInt(part, 10, 64)
+		if !ok || err != nil {
+			return nil
+		}
+		p = append(p, n)
+	}
+	return p
 }
 
 // split returns the offsets of a position, and its mark.
