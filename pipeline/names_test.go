@@ -71,6 +71,7 @@ func TestForgottenInEveryOrder(t *testing.T) {
 		{"answered, taught, answer forgotten, label taken back", ""},
 		{"answered, taught, answer forgotten, restarted, label taken back", ""},
 		{"answered, taught, stopped, answer forgotten, started, label taken back, restarted", ""},
+		{"answered, taught, its example forgotten, forgotten, restarted", "ben"},
 		{"answered, forgotten, answered, restarted", "class-1"},
 		{"answered, forgotten, label in the feed, answered, restarted, answered", "class-1"},
 		{"answered, taught, forgotten, named ben, restarted, answered", "ben"},
@@ -95,6 +96,10 @@ func TestForgottenInEveryOrder(t *testing.T) {
 					h.forget(c.forget)
 				case "taught":
 					h.teach(h.asked[0], "ben")
+				case "its example forgotten": // read first, from another partition of the labels topic
+					delete(h.taught, h.asked[0])
+					h.items[h.asked[0]].class = ""
+					h.write(record.ForgetWith(h.o.Labels, h.asked[0], "ben"))
 				case "label taken back":
 					h.unteach(h.asked[0])
 				case "label in the feed":
@@ -139,6 +144,8 @@ type history struct {
 	fed      int
 	labelled bool // the feed labels an item of each episode
 
+	partitions int // of the labels topic
+
 	results, corrections *topic.Reader
 	told                 map[string]record.Correction
 	said                 map[string]record.Result
@@ -161,7 +168,8 @@ func newHistory(t *testing.T, seed uint64) *history {
 	in := brokertest.Topic(t, client, "in", 1, nil)
 	h.o = basics(client, in, h.feed)
 	h.o.Limits = consumer.Limits{Size: 1000, Age: time.Hour, Memory: 64 << 20}
-	h.o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
+	h.partitions = 1 + int(seed/2)%2
+	h.o.Labels = brokertest.Topic(t, client, "labels", h.partitions, topic.StateSettings())
 	h.o.Out = brokertest.Topic(t, client, "out", 1, nil)
 	h.o.Corrections = brokertest.Topic(t, client, "corrections", 1, nil)
 	h.o.State = h.o.Group + "-state"
@@ -229,15 +237,18 @@ func (h *history) write(records ...record.Out) {
 
 func (h *history) read() {
 	h.t.Helper()
-	end, err := h.client.Offset(h.t.Context(), h.o.Labels, 0, topic.Latest, false)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	if h.stop != nil {
-		eventually(h.t, "read", func() bool {
-			next := h.stage.labels.Current().Next
-			return len(next) > 0 && next[0] >= end
-		})
+	time.Sleep(2 * time.Millisecond) // the times of records order those of several partitions
+	for p := range h.partitions {
+		end, err := h.client.Offset(h.t.Context(), h.o.Labels, int32(p), topic.Latest, false)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if h.stop != nil {
+			eventually(h.t, "read", func() bool {
+				next := h.stage.labels.Current().Next
+				return len(next) > p && next[p] >= end
+			})
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 type Change struct {
 	ID     string // of the example
 	Label  string // "": the example is forgotten
+	Gone   bool   // its label is, too: its items do not go back to their answers
 	Stream string // the example's; "": all streams
 	Model  string // of the vector; "": any model of its dimension
 	Vector []float32
@@ -154,7 +155,8 @@ const (
 //   - the items with the same wrong answer: theirs is the one that the example's item had, was not given with
 //     confidence, and they are clearly nearer to the example than to any other;
 //   - if the example had another label before, or is forgotten, the items that were corrected by it. They go
-//     back to their answers; they have no label if that was forgotten: see DropForgotten.
+//     back to their answers; they have no label if that, or the example's label, was forgotten: see
+//     DropForgotten.
 //
 // Only the partition's owner uses it. No lock is held while items are compared, as only the owner changes
 // them.
@@ -309,7 +311,9 @@ func (p *pupils) add(l *lesson, b *Block, i int, it *Item) *pupil {
 	label, confidence, cause := l.Label, 1., l.ID
 	switch {
 	case l.Label == "" && (it.Cause == l.ID || it.Name == l.ID):
-		label, confidence, cause = it.Said, it.SaidConfidence, ""
+		if label, confidence, cause = it.Said, it.SaidConfidence, ""; l.Gone {
+			label, confidence = "", 0
+		}
 	case l.Label == "":
 		return nil
 	case it.Name == l.ID, it.Cause == l.ID:

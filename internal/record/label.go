@@ -14,6 +14,10 @@ const (
 	ControlReset  = "reset"
 )
 
+// ForgottenHeader on a tombstone of the labels topic holds the name with which an example is forgotten. In a
+// topic of several partitions the tombstone may be read before the record that forgets the name.
+const ForgottenHeader = "slkstream-forgotten"
+
 // Reset deletes what streams have learned: in one stream or in all, of one class or of all.
 type Reset struct {
 	Stream string `json:"stream,omitempty"`
@@ -27,6 +31,7 @@ type Label struct {
 	Not    *NotThis
 	Name   *Name
 	Forget string // the key whose example, rejection or name no longer holds
+	With   string // of Forget: the name that is forgotten, and the example with it; "": the example alone
 	Reset  *Reset
 	Order  *Order
 	Key    string // of the record, which replaces earlier records of that key
@@ -64,7 +69,8 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 		if len(raw.Key) == 0 {
 			return Label{}, reject(Unreadable, "a tombstone without a key forgets nothing")
 		}
-		return Label{Forget: clean(raw.Key)}, nil
+		with, _ := raw.Header(ForgottenHeader)
+		return Label{Forget: clean(raw.Key), With: clean(with)}, nil
 	}
 	if bad := d.check(raw); bad != nil {
 		return Label{}, bad
@@ -133,6 +139,13 @@ func Teach(topic string, e *Example) Out {
 
 // Forget returns the tombstone of a key of the labels topic, which deletes its example, rejection or name.
 func Forget(topic, id string) Out { return Out{Topic: topic, Partition: -1, Key: []byte(id)} }
+
+// ForgetWith returns the tombstone of an example that is forgotten with a name.
+func ForgetWith(topic, id, name string) Out {
+	out := Forget(topic, id)
+	out.Headers = []Header{{ForgottenHeader, []byte(name)}}
+	return out
+}
 
 // ResetRecord returns the record of a reset.
 func ResetRecord(topic string, r Reset) Out {

@@ -169,6 +169,8 @@ func newForgetting(topic string, entries []labels.Entry, n record.Name) forgetti
 		switch {
 		case e.Teach != nil && (concerned(e.Teach.Label) || slices.Contains(e.Called, n.Name)):
 			f.examples++
+			f.records = append(f.records, record.ForgetWith(topic, e.Key, n.Name))
+			continue
 		case e.Not != nil && slices.ContainsFunc(e.Not.Not, concerned):
 			f.rejections++
 			left := *e.Not
