@@ -86,9 +86,10 @@ func (p *partition) calledBy(now *labels.Version) (oldest labels.Position) {
 // apply makes some of the corrections of the first change that is left, and returns whether more are left.
 func (p *partition) apply(c *correcting, change *labels.Change) (more bool) {
 	to := c.to
-	of := recent.Change{ID: change.By.Key, Gone: change.By.With != "", Named: to.Name, Knows: func(b *recent.Block) bool {
-		return to.Knew(b.Labels, change.By)
-	}}
+	of := recent.Change{
+		ID: change.By.Key, Gone: change.By.With != "", Named: to.Name,
+		Knows: func(b *recent.Block) bool { return to.Knew(b.Labels, change.By) },
+	}
 	kind := "forgotten"
 	if change.By.Not != nil { // the rejection replaces an example
 		kind = "rejected"

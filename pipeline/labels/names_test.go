@@ -53,8 +53,8 @@ func TestForgettingBreaksNoCircle(t *testing.T) {
 	}
 }
 
-// A class that is given a forgotten name later was not forgotten with it: its examples count, streams keep what
-// they learned of it, and what was answered before is not dropped.
+// A class that is given a forgotten name later was not forgotten with it: its examples count, streams keep
+// what they learned of it, and what was answered before is not dropped.
 func TestAForgottenNameIsGivenAgain(t *testing.T) {
 	h := newHistory(1, nil, 0)
 	for i, l := range []record.Label{
