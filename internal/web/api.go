@@ -234,7 +234,7 @@ func (p *Page) apiTeach(r *http.Request, body *struct {
 	if body.ID == "" {
 		return nil, wrong("id is needed: the example is corrected and forgotten under it")
 	}
-	if err := labelled("label", &body.Label); err != nil {
+	if err := newly("label", &body.Label); err != nil {
 		return nil, err
 	}
 	example := &record.Example{

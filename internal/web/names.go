@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/slkstream/slkstream/internal/recent"
@@ -37,10 +38,14 @@ func (p *Page) apiReject(r *http.Request, body *struct {
 	if !known {
 		return nil, nobodyIs(body.Label)
 	}
+	p.rejecting.Lock()
+	defer p.rejecting.Unlock()
 	n := record.NotThis{
-		ID: f.ID, Not: []string{body.Label}, Vector: f.Vector, Model: f.Model, Stream: f.seen, By: p.user(r),
-		At: time.Now(),
+		ID: f.ID, Not: append(p.rejected(f.ID), body.Label), Vector: f.Vector, Model: f.Model, Stream: f.seen,
+		By: p.user(r), At: time.Now(),
 	}
+	slices.Sort(n.Not)
+	n.Not = slices.Compact(n.Not)
 	if p.options.Recent != nil {
 		if kept := p.options.Recent.Find(n.ID)[n.ID]; kept.Stream == n.Stream {
 			n.Track = kept.Track
@@ -50,8 +55,24 @@ func (p *Page) apiReject(r *http.Request, body *struct {
 	if err := p.say(r, record.Not(p.options.LabelsTopic, &n)); err != nil {
 		return nil, err
 	}
+	p.mu.Lock()
+	p.rejections = append(p.rejections, n)
+	p.mu.Unlock()
 	p.questions.rejected(n.ID)
 	return nil, nil
+}
+
+// rejected returns the classes that an item is not of: as the stage has read, or as this page wrote lately.
+func (p *Page) rejected(id string) (not []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rejections = slices.DeleteFunc(p.rejections, func(n record.NotThis) bool { return time.Since(n.At) > saidFor })
+	for _, n := range slices.Concat(p.stage.Rejections(), p.rejections) {
+		if n.ID == id {
+			not = append(not, n.Not...)
+		}
+	}
+	return not
 }
 
 // nameView is a name in force, as the API shows it.
@@ -81,7 +102,7 @@ type named struct {
 
 // apiName renames a class or a cluster, or merges it into another.
 func (p *Page) apiName(r *http.Request, body *named) (any, error) {
-	if err := cmp.Or(labelled("name", &body.Name), labelled("into", &body.Into)); err != nil {
+	if err := cmp.Or(labelled("name", &body.Name), newly("into", &body.Into)); err != nil {
 		return nil, err
 	}
 	if body.Name == body.Into {
@@ -94,6 +115,12 @@ func (p *Page) apiName(r *http.Request, body *named) (any, error) {
 		return nil, nobodyIs(body.Name)
 	}
 	n := record.Name{Name: body.Name, Into: body.Into, Stream: body.Stream, By: p.user(r), At: time.Now()}
+	for _, x := range names {
+		if key := record.NameKey(n.Name, n.Stream); record.NameKey(x.Name, x.Stream) == key && !sameKey(x, n) {
+			return nil, wrong("the name of %q in stream %q has the same key, %q: take that back first",
+				x.Name, x.Stream, key)
+		}
+	}
 	_, before := stream.NewNames(renaming(names))
 	_, faults := stream.NewNames(renaming(append(names, n)))
 	for i, fault := range faults { // of the new name, or of another that it puts out of force
@@ -317,10 +344,26 @@ func labelled(what string, label *string) error {
 	return nil
 }
 
+// newly is labelled for a label that is given, which has no control characters: some databases do not take them.
+func newly(what string, label *string) error {
+	if err := labelled(what, label); err != nil {
+		return err
+	}
+	if strings.ContainsFunc(*label, unicode.IsControl) {
+		return wrong("%s has a control character: %q", what, *label)
+	}
+	return nil
+}
+
 // say writes records to the labels topic.
 func (p *Page) say(r *http.Request, records ...record.Out) error {
 	if err := p.options.Say(r.Context(), records); err != nil {
 		return p.failed(http.StatusBadGateway, "the labels topic did not take it", err, "path", r.URL.Path)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rejections = slices.DeleteFunc(p.rejections, func(n record.NotThis) bool { // replaced
+		return slices.ContainsFunc(records, func(r record.Out) bool { return string(r.Key) == n.ID })
+	})
 	return nil
 }

@@ -39,8 +39,9 @@ func TestNames(t *testing.T) {
 			{Name: "cluster-17", Into: "anna", By: "kim"}, {Name: "bob"}, {Name: "b", Into: "a", Stream: "door"},
 		},
 		counts: func() (examples, rejections map[string]int) {
-			return map[string]int{"anna": 2, "a": 1}, map[string]int{"cat": 1}
+			return map[string]int{"anna": 2, "a": 1, "b/door": 1}, map[string]int{"cat": 1}
 		},
+		rejections: []record.NotThis{{ID: "no", Not: []string{"cat"}, Vector: []float32{1, 2}}},
 	})
 	p.told(nil, []record.Review{review("a")}, false)
 	server := serving(t, p, Access{Loopback: true})
@@ -53,6 +54,12 @@ func TestNames(t *testing.T) {
 		{"/api/reject", `{"id":"a","label":"cat"}`, 204, "a", `"not":["cat"]`},
 		{"/api/reject", `{"id":"a","label":"cat"}`, 404, "", "not among the recent"}, // it no longer waits
 		{"/api/reject", `{"id":"b","label":" "}`, 400, "", "1 to 200"},
+		// An item is none of all the classes that were rejected for it.
+		{"/api/reject", `{"id":"e1","label":"cat"}`, 204, "e1", `"not":["cat"]`},
+		{"/api/reject", `{"id":"e1","label":"anna"}`, 204, "e1", `"not":["anna","cat"]`}, // not read yet
+		{"/api/reject", `{"id":"no","label":"anna"}`, 204, "no", `"not":["anna","cat"]`}, // read
+		{"/api/forget", `{"id":"e1"}`, 204, "e1", ""},
+		{"/api/reject", `{"id":"e1","label":"a"}`, 204, "e1", `"not":["a"]`},
 		{"/api/reject", `{"label":"cat"}`, 400, "", "id is needed"},
 		{
 			"/api/names", `{"name":"cluster-17","into":"anna","stream":"door"}`, 204, "name:cluster-17/door",
@@ -61,6 +68,8 @@ func TestNames(t *testing.T) {
 		{"/api/names", `{"name":"anna","into":"anna"}`, 400, "", "the same"},
 		{"/api/names", `{"name":"anna","into":"cluster-17"}`, 400, "", "leads back to itself"},
 		{"/api/names", `{"name":"anna"}`, 400, "", "into is needed"},
+		{"/api/names", `{"name":"anna","into":"an\u0000na"}`, 400, "", "control character"},
+		{"/api/names", `{"name":"b/door","into":"c"}`, 400, "", `the name of "b" in stream "door" has the same key`},
 		{"/api/names", `{"name":"ana","into":"eve"}`, 404, "", `nothing is called "ana" here`},
 		{"/api/names", `{"name":"bob","into":"eve"}`, 404, "", `nothing is called "bob" here`}, // forgotten
 		// It may be a cluster of another process.

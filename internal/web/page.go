@@ -94,6 +94,9 @@ type Page struct {
 	position  placement
 	takenBack []record.Example // on this page, the latest last: so that it can be undone
 
+	rejecting  sync.Mutex       // held while a rejection is made and written
+	rejections []record.NotThis // that the page has written and the stage may not have read; guarded by mu
+
 	naming sync.Mutex    // held while a name is checked and written
 	said   []record.Name // names that the page has written and the stage may not have read; Into "": taken back
 

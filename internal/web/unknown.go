@@ -149,7 +149,7 @@ type lessons struct {
 
 // examples returns the examples to teach: all, or an error.
 func (p *Page) examples(r *http.Request, body *lessons) ([]record.Example, error) {
-	if err := labelled("label", &body.Label); err != nil {
+	if err := newly("label", &body.Label); err != nil {
 		return nil, err
 	}
 	if len(body.IDs) == 0 || len(body.IDs) > mostSplit {

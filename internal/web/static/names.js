@@ -68,7 +68,7 @@ function showClass(taught) {
   at("class-about").textContent = moves(c) + (taught.all > shown.length ? `; the latest ${shown.length} are shown` : "");
   at("examples").replaceChildren(...shown.map(tile));
   at("rejected").hidden = taught.rejections.length === 0;
-  at("rejections").replaceChildren(...taught.rejections.map((r) => make("figure", {}, picture({ ...r, name: r.id }), button("undo", () => takeBack([r], `${r.id} may be ${chosen} again`)))));
+  at("rejections").replaceChildren(...taught.rejections.map((r) => make("figure", {}, picture({ ...r, name: r.id }), button("undo", () => takeBack([r], `${r.id} may be ${r.not.join(", ")} again`)))));
   showActs();
 }
 
@@ -128,7 +128,7 @@ function reject() {
 
 function takeBack(list, text) {
   return change(text, list.map((e) => ["api/forget", { id: e.id }]),
-    list.map((e) => (e.label ? ["api/teach", { id: e.id, label: e.label, stream: e.stream }] : ["api/reject", { id: e.id, label: e.not[0] }])));
+    list.flatMap((e) => (e.label ? [["api/teach", { id: e.id, label: e.label, stream: e.stream }]] : e.not.map((label) => ["api/reject", { id: e.id, label }]))));
 }
 
 function forget() {
