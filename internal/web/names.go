@@ -66,7 +66,9 @@ func (p *Page) apiReject(r *http.Request, body *struct {
 func (p *Page) rejected(id string) (not []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rejections = slices.DeleteFunc(p.rejections, func(n record.NotThis) bool { return time.Since(n.At) > saidFor })
+	p.rejections = slices.DeleteFunc(p.rejections, func(n record.NotThis) bool {
+		return time.Since(n.At) > saidFor
+	})
 	for _, n := range slices.Concat(p.stage.Rejections(), p.rejections) {
 		if n.ID == id {
 			not = append(not, n.Not...)
@@ -344,7 +346,7 @@ func labelled(what string, label *string) error {
 	return nil
 }
 
-// newly is labelled for a label that is given, which has no control characters: some databases do not take them.
+// newly is labelled for a label that is given. It has no control characters: some databases do not take them.
 func newly(what string, label *string) error {
 	if err := labelled(what, label); err != nil {
 		return err

@@ -69,7 +69,7 @@ func TestNames(t *testing.T) {
 		{"/api/names", `{"name":"anna","into":"cluster-17"}`, 400, "", "leads back to itself"},
 		{"/api/names", `{"name":"anna"}`, 400, "", "into is needed"},
 		{"/api/names", `{"name":"anna","into":"an\u0000na"}`, 400, "", "control character"},
-		{"/api/names", `{"name":"b/door","into":"c"}`, 400, "", `the name of "b" in stream "door" has the same key`},
+		{"/api/names", `{"name":"b/door","into":"c"}`, 400, "", `"b" in stream "door" has the same key`},
 		{"/api/names", `{"name":"ana","into":"eve"}`, 404, "", `nothing is called "ana" here`},
 		{"/api/names", `{"name":"bob","into":"eve"}`, 404, "", `nothing is called "bob" here`}, // forgotten
 		// It may be a cluster of another process.

@@ -53,6 +53,11 @@ func ForgetName(
 		return nil, fmt.Errorf("%w: labels topic %s and state topic %s have no %q", record.ErrNoName,
 			labelsTopic, stateTopic, n.Name)
 	}
+	if limit := client.RecordLimit(ctx, labelsTopic); limit > 0 && f.records[0].Size() > limit {
+		return nil, fmt.Errorf("the record that forgets %q and the %d classes called so has %d bytes, and "+
+			"topic %s takes %d: raise its max.message.bytes, or forget some of these classes first, such as %q",
+			n.Name, len(f.classes)-1, f.records[0].Size(), labelsTopic, limit, f.classes[len(f.classes)-1].Class)
+	}
 	if err := client.Write(ctx, f.records); err != nil {
 		return nil, fmt.Errorf("topic %s: %w", labelsTopic, err)
 	}

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -92,5 +93,42 @@ func TestUntil(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("retention.ms %s: %s", retention, got)
 		}
+	}
+}
+
+// A name that more classes had than the record that forgets them can hold is not forgotten in part: the error
+// says what to do, and doing it helps.
+func TestForgetMoreClassesThanARecordHolds(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	settings := topic.StateSettings()
+	settings["max.message.bytes"] = "2000"
+	name := brokertest.Topic(t, client, "labels", 1, settings)
+	const classes = 100
+	for i := range classes {
+		n := record.Name{Name: fmt.Sprintf("a cluster of the market square, number %d", i), Into: "anna"}
+		if err := client.Write(t.Context(), []record.Out{record.NameRecord(name, &n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forget := func(what string) error {
+		n := record.Name{Name: what}
+		_, err := ForgetName(t.Context(), client, name, "no-state", nil, n, slog.Default())
+		return err
+	}
+	err := forget("anna")
+	if err == nil || !strings.Contains(err.Error(), "max.message.bytes") || !strings.Contains(err.Error(), "number 99") {
+		t.Fatal(err)
+	}
+	entries, err := labels.ReadEntries(t.Context(), client, name, record.Options{}, slog.Default())
+	if err != nil || len(entries) != classes {
+		t.Fatalf("%d records, %v", len(entries), err)
+	}
+	for i := 10; i < classes; i++ {
+		if err := forget(entries[i].Name.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := forget("anna"); err != nil {
+		t.Error(err)
 	}
 }
