@@ -187,7 +187,8 @@ func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, 
 				dots[j] = ((v-delta)*anchors[j].inverse - centre) * anchors[j].by
 			}
 		}
-		nearest, toward := b.plain[int(item)*l.k:int(item+1)*l.k], b.toward[int(item)*l.k:int(item+1)*l.k]
+		from, to := int(item)*l.k, int(item+1)*l.k
+		nearest, toward := b.plain[from:to], b.toward[from:to]
 		least, own := b.nearest[item], b.lengths[item]
 		for j := range anchors {
 			a := &anchors[j]
