@@ -21,6 +21,7 @@ type besides struct {
 	limits  []float32 // n: the last of an item's listed distances; -Inf for a labelled item
 	plain   []float32 // n x K: squared distance to the nearest of each class in z-space
 	lowered []float32 // n x K: the same, with labelled items
+	toward  []float32 // n x K: sum of the products with the rows of each class in u-space
 	signed  []float32 // n x directions: signed products with them, see compare
 	centre  []float32 // n: product with the metric's centre
 	delta   []float32 // sets x n: product with a set's delta

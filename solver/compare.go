@@ -11,9 +11,10 @@ import (
 const anchorTile = 256
 
 // compare compares the items with all labelled rows in force. It finds the nearest one, the nearest of each
-// class in z-space, and adds those that are nearer than the last of an item's list to that list; lists may be
-// nil. An inner product in u-space is the inner product by (z - centre), plus the signed product of both
-// rows' products with the metric's directions after scaleAlong.
+// class in z-space, and the sum of the products with each class in u-space, and adds those that are nearer than
+// the last of an item's list to that list; lists may be nil. An inner product in u-space is the inner product
+// by (z - centre), plus the signed product of both rows' products with the metric's directions after
+// scaleAlong.
 func (e *episode) compare(p *Problem, lists *nearLists) {
 	b, l, n, d := &e.beside, e.beside.prepared, e.n, e.d
 	b.nearest, b.plain = vector.Resize(b.nearest, n), b.plain[:0]
@@ -21,7 +22,7 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 	if len(l.label) == 0 {
 		return
 	}
-	b.plain = vector.Resize(b.plain, n*p.K)
+	b.plain, b.toward = vector.Resize(b.plain, n*p.K), vector.Zeroed(b.toward, n*p.K)
 	infinite(b.plain)
 	b.limits = vector.Resize(b.limits, n)
 	for i, y := range e.label[:n] {
@@ -47,7 +48,7 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 		for i := range n {
 			row := b.signed[i*directions : i*directions+directions]
 			for r := range row {
-				row[r] = e.along[r*e.rows+i]
+				row[r] = e.along[r*e.means+i]
 			}
 			kernel.Scale(-1, row[:less])
 		}
@@ -74,6 +75,9 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 	})
 	if b.now < n {
 		e.remember()
+	}
+	if e.usesGram {
+		e.gram.takeMeans()
 	}
 }
 
@@ -184,7 +188,9 @@ func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, 
 				dots[j] = ((v-delta)*anchors[j].inverse - centre) * anchors[j].by
 			}
 		}
-		nearest, least, own := b.plain[int(item)*l.k:int(item+1)*l.k], b.nearest[item], b.lengths[item]
+		first := int(item) * l.k
+		nearest, toward := b.plain[first:first+l.k], b.toward[first:first+l.k]
+		least, own := b.nearest[item], b.lengths[item]
 		for j := range anchors {
 			a := &anchors[j]
 			v := (plain[j]-delta)*a.inverse - centre
@@ -192,6 +198,7 @@ func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, 
 			if !b.twists {
 				dots[j] += a.by * v
 			}
+			toward[a.class] += dots[j]
 			lower(&least, own+ones[j]-2*dots[j])
 		}
 		if b.nearest[item] = least; b.near == nil {

@@ -169,21 +169,22 @@ func (e *episode) mapRows(p *Problem) {
 	}
 	if m != nil {
 		directions := len(m.Scales)
-		for q := own; q < e.rows; q++ {
-			if e.count[q] == 0 { // the labelled rows in a mean are centred already
-				kernel.Axpy(-1, m.Centre, e.v[q*d:q*d+d])
-			}
+		for q := own; q < e.means; q++ { // the labelled rows in a mean are centred already
+			kernel.Axpy(-1, m.Centre, e.v[q*d:q*d+d])
 		}
-		e.along = vector.Resize(e.along, e.rows*directions)
-		kernel.Products(e.along, m.Vectors, e.v, directions, e.rows, d)
+		e.along = vector.Resize(e.along, e.means*directions)
+		kernel.Products(e.along, m.Vectors, e.v[:e.means*d], directions, e.means, d)
 		for r, s := range m.Scales {
-			kernel.Scale(alongScale(s), e.along[r*e.rows:(r+1)*e.rows])
+			kernel.Scale(alongScale(s), e.along[r*e.means:(r+1)*e.means])
 		}
 	}
-	for q := measured; q < e.rows; q++ {
+	for q := measured; q < e.means; q++ {
 		e.square[q] = kernel.Dot(e.v[q*d:q*d+d], e.v[q*d:q*d+d])
 	}
 	copy(e.own, e.square)
+	for q := e.means; q < e.rows; q++ {
+		e.own[q] = e.beside.prepared.lengths[e.class[e.fixed[q]]] / (e.count[q] * e.count[q])
+	}
 	for q := range e.by {
 		e.by[q] = 1
 	}
@@ -195,15 +196,12 @@ func (e *episode) mapRows(p *Problem) {
 		if s > 1 {
 			sign = 1
 		}
-		for q, v := range e.along[r*e.rows : (r+1)*e.rows] {
+		for q, v := range e.along[r*e.means : (r+1)*e.means] {
 			e.own[q] += sign * v * v
 		}
 	}
-	for q, length := range e.own {
-		if e.own[q] = max(0, length); q >= own && e.count[q] > 0 {
-			continue
-		}
-		target := float32(1)
+	for q, length := range e.own[:e.means] {
+		length, target := max(0, length), float32(1)
 		if q >= own {
 			target = e.priorSquare[e.fixed[q]]
 		}
@@ -213,22 +211,21 @@ func (e *episode) mapRows(p *Problem) {
 		kernel.Scale(e.by[q], e.v[q*d:q*d+d])
 		e.own[q] = length * e.by[q] * e.by[q]
 	}
-	for from := 0; from < len(e.along); from += e.rows {
-		along := e.along[from : from+e.rows]
-		for q, by := range e.by {
-			along[q] *= by
+	for from := 0; from < len(e.along); from += e.means {
+		along := e.along[from : from+e.means]
+		for q := range along {
+			along[q] *= e.by[q]
 		}
 	}
 }
 
-// addHeld appends to v the means of labelled rows beside the episode, then the prior prototypes.
+// addHeld appends to v the prior prototypes, then the means of labelled rows beside the episode.
 func (e *episode) addHeld(p *Problem, from int) {
 	d, b := e.d, &e.beside
 	e.priorSquare = vector.Resize(e.priorSquare, e.k)
-	sums := b.prepared.sums
-	if len(sums) == 0 && len(b.prepared.label) > 0 {
-		b.sums = b.prepared.added(b.sums, b.list, &b.preparing)
-		sums = b.sums
+	var sums []float32
+	if e.means < e.rows {
+		sums = b.prepared.added(b.list, &b.preparing)
 	}
 	for q := from; q < e.rows; q++ {
 		row, k := e.v[q*d:q*d+d], int(e.class[e.fixed[q]])

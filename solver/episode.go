@@ -16,7 +16,8 @@ type episode struct {
 	modes, still                bool
 
 	n, anchors, d, k int
-	rows             int  // items, labelled rows beside the episode or their means, prior prototypes
+	rows             int  // items, labelled rows beside the episode, prior prototypes, means of labelled rows
+	means            int  // the first mean
 	apart            bool // each labelled row beside the episode is a row; else each class's mean is
 	unlabelled       int
 	clustering       bool
@@ -28,7 +29,7 @@ type episode struct {
 	inverse          []float32 // items: 1 / |x - mu|
 	z                []float32 // items, and anchors that are rows, x d
 	v, mapped        []float32 // rows x d: by (z - centre), so that u = metric(v); v is z or mapped
-	along            []float32 // directions x rows: products with v times alongScale
+	along            []float32 // directions x rows that are no means: products with v times alongScale
 	by, square       []float32 // rows: see v; |z - centre|^2
 	priorSquare      []float32 // classes: |m'|^2 where there is a prior
 	u                []float32 // rows x d, of the row-space engine
@@ -139,17 +140,19 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 				e.addFixed(-1, 0, 0)
 			}
 		}
-	} else {
-		for _, k := range e.class {
-			if members := prepared.members[k]; members > 0 {
-				e.addFixed(e.number[k], e.ws*members, members)
-			}
-		}
 	}
 	if p.Prior != nil {
 		for k, w := range p.Prior.Weights {
 			if w > 0 {
 				e.addFixed(e.number[k], float64(w), 0)
+			}
+		}
+	}
+	e.means = len(e.fixed)
+	if !e.apart {
+		for _, k := range e.class {
+			if members := prepared.members[k]; members > 0 {
+				e.addFixed(e.number[k], e.ws*members, members)
 			}
 		}
 	}

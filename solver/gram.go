@@ -17,7 +17,7 @@ const mostGram = 2048
 //
 // The first m rows have weights of their own: the items, and all rows where labelled ones are apart. Of the
 // other rows, which a prototype always counts alike, it needs their products with these and the length of each
-// class's sum.
+// class's sum. Products with a mean of labelled rows are the sum of those with the rows, which compare makes.
 type gramSpace struct {
 	e          *episode
 	m          int
@@ -78,7 +78,7 @@ func (g *gramSpace) columns(e *episode) int {
 // cheaper says whether the whole solve, with its graph, takes no more multiplications than in
 // the row-space engine.
 func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
-	rows, n, m, d, k := float64(e.rows), float64(e.n), float64(g.columns(e)), float64(e.d), float64(e.k)
+	rows, n, m, d, k := float64(e.means), float64(e.n), float64(g.columns(e)), float64(e.d), float64(e.k)
 	steps := float64(e.settings.Outer)
 	gram := (m/2+rows-m)*m*d + steps*n*m*k
 	direct := steps * 2 * n * d * k
@@ -90,11 +90,11 @@ func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 
 // build fills the inner products in u-space: of v, plus those of along with the sign of s^2 - 1.
 func (g *gramSpace) build(e *episode) {
-	t, m, d := e.rows, g.columns(e), e.d
+	t, m, d := e.means, g.columns(e), e.d
 	g.e, g.m, g.metric = e, m, e.beside.metric
-	g.g, g.others = vector.Resize(g.g, m*m), vector.Resize(g.others, (t-m)*m)
+	g.g, g.others = vector.Resize(g.g, m*m), vector.Resize(g.others, (e.rows-m)*m)
 	kernel.Gram(g.g, e.v[:m*d], m, d)
-	kernel.Products(g.others, e.v[m*d:t*d], e.v[:m*d], t-m, m, d)
+	kernel.Products(g.others[:(t-m)*m], e.v[m*d:t*d], e.v[:m*d], t-m, m, d)
 	if g.metric != nil && len(g.metric.Scales) > 0 {
 		directions, less := len(g.metric.Scales), shrinkingScales(g.metric.Scales)
 		g.alongOf(0, m)
@@ -102,7 +102,7 @@ func (g *gramSpace) build(e *episode) {
 		kernel.Scale(-1, g.signed[:less*m])
 		kernel.Accumulate(g.g, g.signed, g.along, directions, m, m)
 		g.alongOf(m, t)
-		kernel.Accumulate(g.others, g.along, g.signed, directions, t-m, m)
+		kernel.Accumulate(g.others[:(t-m)*m], g.along, g.signed, directions, t-m, m)
 	}
 	for q := range m {
 		e.own[q] = g.g[q*m+q]
@@ -113,8 +113,19 @@ func (g *gramSpace) build(e *episode) {
 // alongOf fills along for rows from to to-1.
 func (g *gramSpace) alongOf(from, to int) {
 	g.along = g.along[:0]
-	for at := 0; at < len(g.e.along); at += g.e.rows {
+	for at := 0; at < len(g.e.along); at += g.e.means {
 		g.along = append(g.along, g.e.along[at+from:at+to]...)
+	}
+}
+
+// takeMeans fills the products of the means with the items, when these are compared with all labelled rows.
+func (g *gramSpace) takeMeans() {
+	e, m := g.e, g.m
+	for q := e.means; q < e.rows; q++ {
+		row, share, c := g.others[(q-m)*m:(q-m+1)*m], 1/e.count[q], int(e.class[e.fixed[q]])
+		for p := range row {
+			row[p] = share * e.beside.toward[p*e.beside.prepared.k+c]
+		}
 	}
 }
 
@@ -163,25 +174,26 @@ func (g *gramSpace) findHeld() {
 	}
 	for c := range g.held {
 		if h := &g.held[c]; h.mean >= 0 && h.prior >= 0 {
-			h.product = g.innerProduct(int(h.mean), int(h.prior))
+			h.product = g.heldProduct(int(h.mean), int(h.prior))
 		}
 	}
 }
 
-// innerProduct computes the product of two rows in u-space.
-func (g *gramSpace) innerProduct(p, q int) float32 {
+// heldProduct computes the product of a mean and a prior in u-space.
+func (g *gramSpace) heldProduct(mean, prior int) float32 {
 	e, d := g.e, g.e.d
-	sum := kernel.Dot(e.v[p*d:p*d+d], e.v[q*d:q*d+d])
+	sum := kernel.Dot(e.v[mean*d:mean*d+d], e.v[prior*d:prior*d+d])
 	if g.metric == nil {
 		return sum
 	}
-	sign := float32(-1)
+	directions := len(g.metric.Scales)
+	drawn := e.beside.prepared.drawn[int(e.class[e.fixed[mean]])*directions:]
+	share := -1 / e.count[mean]
 	for r, s := range g.metric.Scales {
 		if s > 1 {
-			sign = 1
+			share = 1 / e.count[mean]
 		}
-		along := e.along[r*e.rows : (r+1)*e.rows]
-		sum += sign * along[p] * along[q]
+		sum += share * drawn[r] * e.along[r*e.means+prior]
 	}
 	return sum
 }

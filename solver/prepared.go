@@ -29,6 +29,8 @@ type Prepared struct {
 	by      []float32 // rows: |by metric(z - centre)| = 1; 0 if its length is 0
 	along   []float32 // rows x directions: by scaleAlong of z - centre; empty above alongMost rows
 	sums    []float32 // k x d: of by (z - centre); empty up to addedMost rows
+	drawn   []float32 // k x directions: sums of along
+	lengths []float32 // k: squared lengths of the sums in u-space
 	unit    []float64 // k: rows that have a length
 
 	remembered remembered
@@ -46,7 +48,8 @@ func (l *Prepared) Bytes() int {
 	if l == nil {
 		return 0
 	}
-	floats := cap(l.mean) + cap(l.inverse) + cap(l.square) + cap(l.by) + cap(l.along) + cap(l.sums)
+	floats := cap(l.mean) + cap(l.inverse) + cap(l.square) + cap(l.by) + cap(l.along) + cap(l.sums) +
+		cap(l.drawn) + cap(l.lengths)
 	return 4*(floats+cap(l.label)+cap(l.names)+cap(l.without)) + 8*(cap(l.sets)+cap(l.members)+cap(l.unit)) +
 		l.remembered.bytes()
 }
@@ -104,6 +107,7 @@ func (l *Prepared) of(list []Beside, k int) bool {
 // preparing is the workspace of prepare, and what it computes anew for each problem.
 type preparing struct {
 	rows, along []float32
+	sums        []float32   // of a Prepared that does not keep them
 	deltas      []float32   // sets x d: mean less reference
 	centred     metric.Map  // the problem's, about mean
 	metric      *metric.Map // centred, or nil: none
@@ -133,6 +137,7 @@ func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *p
 	if m != nil {
 		directions = len(m.Scales)
 	}
+	l.drawn, l.lengths = vector.Zeroed(l.drawn, l.k*directions), vector.Resize(l.lengths, l.k)
 	l.along = l.along[:0]
 	if directions > 0 && n <= alongMost {
 		l.along = vector.Zeroed(l.along, n*directions)
@@ -145,15 +150,28 @@ func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *p
 		}
 		first += b.Len()
 	}
-	if l.sums = l.sums[:0]; n > addedMost {
-		l.sums = l.added(l.sums, list, w)
+	l.sums = l.sums[:0]
+	sums := l.added(list, w)
+	for c := range l.lengths {
+		row := sums[c*d : c*d+d]
+		if l.lengths[c] = kernel.Dot(row, row); m != nil {
+			l.lengths[c] = max(0, lengthAlong(l.lengths[c], l.drawn[c*directions:(c+1)*directions], m.Scales))
+		}
 	}
 }
 
-// added returns the sums of the classes, in the memory of sums.
-func (l *Prepared) added(sums []float32, list []Beside, w *preparing) []float32 {
+// added returns the sums of the classes, which are kept or valid until the next call with w.
+func (l *Prepared) added(list []Beside, w *preparing) []float32 {
+	if len(l.sums) > 0 {
+		return l.sums
+	}
+	memory := &w.sums
+	if len(l.label) > addedMost {
+		memory = &l.sums
+	}
 	d, at := len(l.mean), 0
-	sums = vector.Zeroed(sums, l.k*d)
+	*memory = vector.Zeroed(*memory, l.k*d)
+	sums := *memory
 	w.along = vector.Zeroed(w.along, 2*l.k)
 	scaled, all := w.along[:l.k], w.along[l.k:] // by class: the sums of by inverse of a set, and of by
 	for s, b := range list {
@@ -210,6 +228,7 @@ func (l *Prepared) prepareTile(w *preparing, set *Labelled, delta []float32, at,
 			continue
 		}
 		l.unit[c]++
+		kernel.Axpy(l.by[at+i], along, l.drawn[int(c)*directions:(int(c)+1)*directions])
 		if len(l.along) > 0 {
 			kernel.Axpy(l.by[at+i], along, l.along[(at+i)*directions:(at+i+1)*directions])
 		}

@@ -13,10 +13,11 @@ const rememberedFrom = 128
 
 // remembered are the distances of earlier rows from the labelled rows beside an episode, for the next one.
 type remembered struct {
-	sums  []uint64       // of each earlier row in z-space: equal rows have equal sums
-	least []float32      // squared distance to the nearest labelled row in u-space
-	plain []nearestClass // the two nearest classes of each row
-	lists nearLists      // the nearest labelled rows, counted from 0
+	sums   []uint64       // of each earlier row in z-space: equal rows have equal sums
+	least  []float32      // squared distance to the nearest labelled row in u-space
+	plain  []nearestClass // the two nearest classes of each row
+	toward []float32      // rows x K: sums of products with the labelled rows of each class
+	lists  nearLists      // the nearest labelled rows, counted from 0
 }
 
 // nearestClass is the squared distance in z-space to the nearest row of a class of the problem; -1: none.
@@ -25,7 +26,8 @@ type nearestClass struct {
 	square float32
 }
 
-func (m *remembered) reset(n, rho int) {
+func (m *remembered) reset(n, k, rho int) {
+	m.toward = vector.Resize(m.toward, n*k)
 	m.sums, m.least = vector.Resize(m.sums, n), vector.Resize(m.least, n)
 	m.plain = vector.Resize(m.plain, 2*n)
 	m.lists.reset(n, rho)
@@ -36,14 +38,16 @@ func (m *remembered) forget() { m.sums = m.sums[:0] }
 
 // bytes returns the memory that m holds.
 func (m *remembered) bytes() int {
-	return 8*(cap(m.sums)+cap(m.plain)) + 4*(cap(m.least)+cap(m.lists.IDs)+cap(m.lists.squares))
+	return 8*(cap(m.sums)+cap(m.plain)) + 4*(cap(m.least)+cap(m.toward)+cap(m.lists.IDs)+cap(m.lists.squares))
 }
 
 // copy makes m a copy of other.
 func (m *remembered) copy(other *remembered) {
-	m.reset(len(other.sums), other.lists.Rho)
+	n := len(other.sums)
+	m.reset(n, len(other.toward)/max(1, n), other.lists.Rho)
 	copy(m.sums, other.sums)
 	copy(m.least, other.least)
+	copy(m.toward, other.toward)
 	copy(m.plain, other.plain)
 	copy(m.lists.IDs, other.lists.IDs)
 	copy(m.lists.squares, other.lists.squares)
@@ -58,12 +62,12 @@ func (e *episode) remembers(p *Problem, lists *nearLists) bool {
 // recall takes the distances of earlier items that were so in the problem before too, and asks to compare the
 // others: of that problem's own items a stream may have dropped some bits since.
 func (e *episode) recall() {
-	b, d, rho := &e.beside, e.d, e.beside.near.Rho
+	b, d, k, rho := &e.beside, e.d, e.beside.prepared.k, e.beside.near.Rho
 	before, next := &b.prepared.remembered, &b.next
 	if before.lists.Rho != rho {
 		before.forget()
 	}
-	next.reset(e.n-b.now, rho)
+	next.reset(e.n-b.now, k, rho)
 	expected := 0 // where the next row is at the earliest, as they keep their order
 	for row := range next.sums {
 		i := b.now + row
@@ -79,9 +83,10 @@ func (e *episode) recall() {
 		b.nearest[i] = before.least[at]
 		for _, x := range before.plain[2*at : 2*at+2] {
 			if x.class >= 0 {
-				b.plain[i*b.prepared.k+int(x.class)] = x.square
+				b.plain[i*k+int(x.class)] = x.square
 			}
 		}
+		copy(b.toward[i*k:(i+1)*k], before.toward[at*k:])
 		copy(next.lists.IDs[row*rho:(row+1)*rho], before.lists.IDs[at*rho:])
 		copy(next.lists.squares[row*rho:(row+1)*rho], before.lists.squares[at*rho:])
 	}
@@ -89,11 +94,12 @@ func (e *episode) recall() {
 
 // remember keeps the distances of the earlier items, and adds their nearest labelled rows to their lists.
 func (e *episode) remember() {
-	b, next := &e.beside, &e.beside.next
+	b, k, next := &e.beside, e.beside.prepared.k, &e.beside.next
+	copy(next.toward, b.toward[b.now*k:])
 	for row := range next.sums {
 		i := b.now + row
 		next.least[row] = b.nearest[i]
-		twoNearest(next.plain[2*row:2*row+2], b.plain[i*b.prepared.k:(i+1)*b.prepared.k])
+		twoNearest(next.plain[2*row:2*row+2], b.plain[i*k:(i+1)*k])
 		from, to := row*next.lists.Rho, (row+1)*next.lists.Rho
 		for r, q := range next.lists.IDs[from:to] {
 			if q >= 0 {

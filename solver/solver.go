@@ -155,7 +155,7 @@ func (e *episode) productsBeforeGraph(out []float32, n int) {
 	}
 	less := shrinkingScales(m.Scales)
 	for r := range m.Scales {
-		sign, along := float32(1), e.along[r*e.rows:r*e.rows+n]
+		sign, along := float32(1), e.along[r*e.means:r*e.means+n]
 		if r < less {
 			sign = -1
 		}
