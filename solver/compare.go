@@ -11,9 +11,9 @@ import (
 const anchorTile = 256
 
 // compare compares the items with all labelled rows in force. It finds the nearest one, the nearest of each
-// class in z-space, and the sum of the products with each class in u-space, and adds those that are nearer than
-// the last of an item's list to that list; lists may be nil. An inner product in u-space is the inner product
-// by (z - centre), plus the signed product of both rows' products with the metric's directions after
+// class in z-space, and the sum of the products with each class in u-space, and adds those that are nearer
+// than the last of an item's list to that list; lists may be nil. An inner product in u-space is the inner
+// product by (z - centre), plus the signed product of both rows' products with the metric's directions after
 // scaleAlong.
 func (e *episode) compare(p *Problem, lists *nearLists) {
 	b, l, n, d := &e.beside, e.beside.prepared, e.n, e.d
@@ -188,8 +188,8 @@ func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, 
 				dots[j] = ((v-delta)*anchors[j].inverse - centre) * anchors[j].by
 			}
 		}
-		first := int(item) * l.k
-		nearest, toward := b.plain[first:first+l.k], b.toward[first:first+l.k]
+		row := int(item) * l.k
+		nearest, toward := b.plain[row:row+l.k], b.toward[row:row+l.k]
 		least, own := b.nearest[item], b.lengths[item]
 		for j := range anchors {
 			a := &anchors[j]
