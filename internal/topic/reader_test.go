@@ -404,3 +404,26 @@ func (l *listened) Write(b []byte) (int, error) {
 	l.saw(b)
 	return l.Conn.Write(b)
 }
+
+// A span whose end the log has lost, as when a leader without the last records takes over, is an error: it
+// would be waited for for ever.
+func TestASpanBeyondTheLog(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	name := brokertest.Topic(t, client, "short", 1, nil)
+	if err := client.Write(within(t, 20*time.Second), []record.Out{{Topic: name, Value: []byte("v")}}); err != nil {
+		t.Fatal(err)
+	}
+	records := 0
+	for _, err := range client.Records(within(t, time.Minute), topic.Span{TopicPartition: topic.TopicPartition{Topic: name}, To: 3}) {
+		if err == nil {
+			records++
+			continue
+		}
+		var outside *topic.OutOfRange
+		if !errors.As(err, &outside) || outside.Offset != 3 || outside.End != 1 || records != 1 {
+			t.Errorf("%v, after %d records", err, records)
+		}
+		return
+	}
+	t.Errorf("no error, %d records", records)
+}
