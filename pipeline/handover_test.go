@@ -26,8 +26,10 @@ func TestHandOverDoesNotWaitForAnEpisodeThatLasts(t *testing.T) {
 	}
 	p.buffer = consumer.NewBuffer(consumer.Limits{Size: 1, Memory: 1 << 20}, p.close)
 	p.commits.due = time.Now().Add(time.Hour) // the last commit was just now
-	e := &consumer.Episode{Items: []record.Item{*item("a", 1)}}
-	p.commits.next.answer(&job{episode: e, stream: &liveStream{}, records: []record.Out{{Value: []byte("answer")}}})
+	p.commits.next.answer(&job{
+		episode: &consumer.Episode{Items: []record.Item{*item("a", 1)}},
+		records: []record.Out{{Value: []byte("answer")}},
+	})
 	p.jobs = 1 // never ends
 	if err := p.handOver(context.Canceled); err == nil {
 		t.Error("an episode without an answer is not reported")

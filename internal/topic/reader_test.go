@@ -410,11 +410,12 @@ func (l *listened) Write(b []byte) (int, error) {
 func TestASpanBeyondTheLog(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	name := brokertest.Topic(t, client, "short", 1, nil)
-	if err := client.Write(within(t, 20*time.Second), []record.Out{{Topic: name, Value: []byte("v")}}); err != nil {
+	written := []record.Out{{Topic: name, Value: []byte("v")}}
+	if err := client.Write(within(t, 20*time.Second), written); err != nil {
 		t.Fatal(err)
 	}
-	records := 0
-	for _, err := range client.Records(within(t, time.Minute), topic.Span{TopicPartition: topic.TopicPartition{Topic: name}, To: 3}) {
+	records, span := 0, topic.Span{TopicPartition: topic.TopicPartition{Topic: name}, To: 3}
+	for _, err := range client.Records(within(t, time.Minute), span) {
 		if err == nil {
 			records++
 			continue
