@@ -16,7 +16,7 @@ type ReaderSettings struct {
 	Topic     string
 	Partition int32
 	Offset    int64 // where to start; Client.Offset finds the ends of the log
-	End       int64 // up to which the log is known to have had records: if it ends before, Read fails; 0: not known
+	End       int64 // that the log is known to have had: if it ends before, Read fails; 0: not known
 	// Uncommitted also returns records of open and aborted transactions. Without it a reader never passes the
 	// last stable offset.
 	Uncommitted bool
