@@ -106,8 +106,8 @@ func Work(ctx context.Context, client *topic.Client, s GroupSettings, log *slog.
 	return nil
 }
 
-// leaving is how long a stop waits for the brokers to answer the requests of a group that it leaves. Nothing of
-// the group's partitions is left to do by then; a member that does not say that it leaves is missed after Session.
+// leaving is how long a stop waits for the brokers to answer the requests of a group that it leaves. By then
+// all partitions are handed over; a member that does not say that it leaves is missed after Session.
 const leaving = 6 * time.Second
 
 // membership is one call of Work.

@@ -67,7 +67,8 @@ func TestStopWhileTheGroupDoesNotAnswer(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		s := GroupSettings{ID: brokertest.Name("group"), Topics: []string{name}, Session: 5 * time.Minute}
-		ended <- Work(ctx, client, s, slog.New(slog.DiscardHandler), func(context.Context, Assignment) error { return nil })
+		own := func(context.Context, Assignment) error { return nil }
+		ended <- Work(ctx, client, s, slog.New(slog.DiscardHandler), own)
 	}()
 	<-joining
 	stop()

@@ -17,9 +17,9 @@ const correlation = 1
 const maxAnswer = 1 << 30
 
 // exchange sends a request over one of kafka-go's connections and returns the answer without its header, in
-// buffer if that is large enough. limit is how long the broker may take to begin the answer, and then for each
-// part of it: a large one may take longer on a slow link. If ctx ends first, it returns at once with an error,
-// and the connection is closed.
+// buffer if that is large enough. limit is how long the broker may take to begin the answer, and then for
+// each part of it: a large one may take longer on a slow link. If ctx ends first, it returns at once with an
+// error, and the connection is closed.
 func exchange(ctx context.Context, rw io.ReadWriter, request, buffer []byte,
 	limit time.Duration,
 ) ([]byte, error) {
