@@ -106,6 +106,10 @@ func Work(ctx context.Context, client *topic.Client, s GroupSettings, log *slog.
 	return nil
 }
 
+// leaving is how long a stop waits for the brokers to answer the requests of a group that it leaves. By then
+// all partitions are handed over; a member that does not say that it leaves is missed after Session.
+const leaving = 6 * time.Second
+
 // membership is one call of Work.
 type membership struct {
 	client   *topic.Client
@@ -178,11 +182,15 @@ func (g *membership) changed(ctx context.Context, layout map[string]int) {
 // join takes part in the group until the layout changes or ctx ends.
 func (g *membership) join(ctx context.Context, layout map[string]int) error {
 	s := &g.settings
+	stopping := ctx
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	var incomplete atomic.Bool
+	var connections connections
+	dialer := *g.client.Dialer()
+	dialer.DialFunc = connections.dialing(dialer.DialFunc)
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
-		ID: s.ID, Brokers: g.client.Brokers(), Dialer: g.client.Dialer(), Topics: slices.Sorted(maps.Keys(layout)),
+		ID: s.ID, Brokers: g.client.Brokers(), Dialer: &dialer, Topics: slices.Sorted(maps.Keys(layout)),
 		HeartbeatInterval: s.Session / 12, SessionTimeout: s.Session, RebalanceTimeout: s.Rebalance,
 		// A broker that does not answer for a while must not make the member leave: the group decides when
 		// the session is over.
@@ -193,7 +201,12 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 	if err != nil {
 		return fmt.Errorf("group %s: %w", s.ID, err)
 	}
-	defer group.Close()
+	defer func() {
+		if stopping.Err() != nil {
+			defer time.AfterFunc(leaving, connections.cut).Stop()
+		}
+		group.Close()
+	}()
 	var owners sync.WaitGroup
 	defer owners.Wait()
 	watched := make(chan struct{})

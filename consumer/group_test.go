@@ -5,8 +5,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 )
@@ -42,5 +45,39 @@ func TestAGenerationWithoutATopicIsGivenUp(t *testing.T) {
 	}
 	if err := g.join(owned, map[string]int{there: 1}); err != nil || ctx.Err() != nil {
 		t.Fatal(errors.Join(err, ctx.Err()))
+	}
+}
+
+// A stop does not wait for brokers that leave a request of the group without an answer.
+func TestStopWhileTheGroupDoesNotAnswer(t *testing.T) {
+	server := brokertest.Embedded(t)
+	client := brokertest.Connect(t, []string{server.Address})
+	name := brokertest.Topic(t, client, "in", 1, nil)
+	joining, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	var once sync.Once
+	server.Cluster.ControlKey(int16(kmsg.JoinGroup), func(kmsg.Request) (kmsg.Response, error, bool) {
+		server.Cluster.KeepControl()
+		once.Do(func() { close(joining) })
+		server.Cluster.SleepControl(func() { <-release })
+		return nil, nil, false
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		s := GroupSettings{ID: brokertest.Name("group"), Topics: []string{name}, Session: 5 * time.Minute}
+		own := func(context.Context, Assignment) error { return nil }
+		ended <- Work(ctx, client, s, slog.New(slog.DiscardHandler), own)
+	}()
+	<-joining
+	stop()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it waits for the answer")
 	}
 }

@@ -91,3 +91,21 @@ func TestBackfill(t *testing.T) {
 		t.Errorf("%d of %d answered", ids, n)
 	}
 }
+
+// A job whose range the input no longer holds to its end says so, instead of waiting for ever.
+func TestBackfillBeyondTheInput(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(7)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Bounded = true
+	write(t, client, f.records(in, 1, 30))
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ranges = map[topic.TopicPartition]Range{{Topic: in}: {Topic: in, To: 40}}
+	run(t, s)
+	eventually(t, "a restart", func() bool { return s.metrics.restarts.Sum() > 0 })
+	onceEach(t, collect(t, client, o.Out, count(30))) // what there is, is answered
+}

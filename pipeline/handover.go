@@ -33,6 +33,8 @@ func (p *partition) handOver(cause error) error {
 	begin := time.Now()
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
+	half := time.NewTimer(limit / 2) // nothing else may happen meanwhile
+	defer half.Stop()
 	saved := false
 	for {
 		if p.jobs == 0 && p.commits.sending == nil {
@@ -52,6 +54,7 @@ func (p *partition) handOver(cause error) error {
 		select {
 		case <-deadline.C:
 			return fmt.Errorf("%s: handing over took longer than %v: what was not acknowledged will be answered again by the next owner", p, limit)
+		case <-half.C:
 		case <-p.inbox.wake:
 			p.collect()
 		case err := <-p.commits.result:

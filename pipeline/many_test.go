@@ -112,3 +112,35 @@ func TestStreamsAreBounded(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 }
+
+// A paused stream, whose records hold back the offset, does not let the others grow in number. The next owner
+// reads their items again, and answers none of them again.
+func TestStreamsAreBoundedDuringAPause(t *testing.T) {
+	x := newCommanded(t)
+	x.stop()
+	x.o.MaxStreams, x.o.StateInterval, x.o.Limits.Size = 20, 100*time.Millisecond, 2
+	x.start()
+	x.give(record.Order{Stream: "paused"}, false, 1)
+	x.send(1, "paused")
+	const streams = 200
+	for i := range streams {
+		x.send(2+i%2, fmt.Sprintf("once-%d", i))
+	}
+	collect(t, x.client, x.o.Out, count(2*streams))
+	x.await("few streams are remembered", func() bool {
+		n := 0
+		for range x.stage.remembered.Range {
+			n++
+		}
+		return n <= 2*x.o.MaxStreams
+	})
+	x.stop()
+	x.start()
+	x.give(record.Order{Stream: "paused"}, true, 0)
+	x.send(1, "paused")
+	x.answered("paused", 2)
+	for i := 1; i < streams; i += 2 {
+		x.send(1, fmt.Sprintf("once-%d", i)) // closes what is open
+	}
+	onceEach(t, collect(t, x.client, x.o.Out, count(3*streams+2)))
+}

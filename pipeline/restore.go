@@ -75,7 +75,7 @@ func (p *partition) open() (*topic.Reader, *record.Decoder, error) {
 	o := &p.stage.options
 	reader := p.stage.client.NewReader(topic.ReaderSettings{
 		MaxWait: fetchWait,
-		Topic:   p.Topic, Partition: p.Partition, Offset: p.position.Offset, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.LongestValue,
+		Topic:   p.Topic, Partition: p.Partition, Offset: p.position.Offset, End: p.stage.ranges[p.TopicPartition].To, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.LongestValue,
 	})
 	return reader, decoder, nil
 }

@@ -45,7 +45,7 @@ func (p *partition) retire(now time.Time) {
 		return
 	}
 	for key, s := range p.streams {
-		if s.unsaved || !p.quiet(s, from) || p.buffer.High().Sub(s.learnedTime) < o.StateTTL {
+		if s.unsaved || !s.quiet() || !from.After(s.learned) || p.buffer.High().Sub(s.learnedTime) < o.StateTTL {
 			continue
 		}
 		if !p.commits.keeper.Forget(key) {
@@ -59,11 +59,8 @@ func (p *partition) retire(now time.Time) {
 	}
 }
 
-// quiet says whether a stream has no job, no open episode and nothing uncommitted. Only then may it be
-// evicted, as the next owner may have to read its items again.
-func (p *partition) quiet(s *liveStream, from record.Position) bool {
-	return !s.saving && s.pending == 0 && from.After(s.learned)
-}
+// quiet says whether no worker has, or will have, a job of the stream. Only then may it be evicted.
+func (s *liveStream) quiet() bool { return !s.saving && s.pending == 0 }
 
 // worth orders streams by what eviction would lose: the square of their episodes, divided by the records
 // since their last one. A stream that was taught counts a hundredfold, because people's labels do not come
@@ -78,11 +75,10 @@ func (s *liveStream) worth(now int64) float64 {
 
 // leastWorth returns the quiet streams, those of least worth first.
 func (p *partition) leastWorth(worth func(*liveStream) float64) []*liveStream {
-	from := p.restart().From
 	list := slices.Collect(maps.Values(p.streams))
 	// Busy streams are left out, because workers change their memory. If they are worth least,
 	// their eviction waits.
-	list = slices.DeleteFunc(list, func(s *liveStream) bool { return !p.quiet(s, from) })
+	list = slices.DeleteFunc(list, func(s *liveStream) bool { return !s.quiet() })
 	slices.SortFunc(list, func(a, b *liveStream) int {
 		return cmp.Or(cmp.Compare(worth(a), worth(b)),
 			cmp.Compare(a.learned.Offset, b.learned.Offset), cmp.Compare(a.learned.Object, b.learned.Object))
@@ -90,8 +86,8 @@ func (p *partition) leastWorth(worth func(*liveStream) float64) []*liveStream {
 	return list
 }
 
-// giveUp evicts quiet streams. An empty snapshot replaces their memory at once; it is deleted when no journal
-// names the stream any more.
+// giveUp evicts quiet streams. An empty snapshot replaces their memory at once. It tells the next owner which
+// items were answered, and is deleted when no item of the stream will be read again and no journal names it.
 func (p *partition) giveUp(list []*liveStream, reason, why string) {
 	if len(list) == 0 {
 		return

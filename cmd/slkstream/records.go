@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -34,7 +33,7 @@ func (r recordReader) at(ctx context.Context, at topic.TopicPartition, offset in
 	}
 	i, found := find()
 	if !found {
-		behind := topic.Span{TopicPartition: at, From: offset, To: math.MaxInt64, Uncommitted: true}
+		behind := topic.Span{TopicPartition: at, From: offset, To: topic.Endless, Uncommitted: true}
 		for batch, err := range r.client.Batches(ctx, behind) {
 			if err != nil {
 				return nil, err

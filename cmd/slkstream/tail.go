@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -95,7 +94,7 @@ func follow(ctx context.Context, c *call, client *topic.Client, at topic.TopicPa
 	if err != nil {
 		return fmt.Errorf("from: %w", err)
 	}
-	end := int64(math.MaxInt64)
+	end := topic.Endless
 	if to := c.Config.Backfill.To; to != "" {
 		if end, err = client.OffsetNamed(ctx, at.Topic, at.Partition, to, committed); err != nil {
 			return fmt.Errorf("to: %w", err)

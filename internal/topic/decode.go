@@ -130,6 +130,14 @@ func headOf(b []byte) head {
 	return h
 }
 
+// time returns the time of a record, so much later than the batch's first, or of a time before the year 0 or
+// after 9999 the nearest in between: senders write any number, and encoding/json refuses other years.
+func (h *head) time(later int64) time.Time {
+	const first, last, far = -62_167_219_200_000, 253_402_300_799_999, 1 << 61
+	ms := min(max(h.first, -far), far) + min(max(later, -far), far)
+	return time.UnixMilli(min(max(ms, first), last))
+}
+
 // appended says whether first is the broker's time, which holds for all records.
 func (h *head) appended() bool { return h.attributes&attributeLogAppendTime != 0 }
 
@@ -194,7 +202,7 @@ func (d *decoder) start(h head, r *kbin.Reader) (raw record.Raw, bad bool) {
 	}
 	raw = record.Raw{
 		Topic: d.topic, Partition: d.partition, Offset: h.base + int64(r.Varint()),
-		Time: time.UnixMilli(h.first + delta),
+		Time: h.time(delta),
 	}
 	return raw, raw.Offset < h.base || raw.Offset > h.last
 }
@@ -213,7 +221,7 @@ func (d *decoder) reject(h head, from int64, why *record.Rejection, records []re
 	for offset := from; offset <= h.last; offset++ {
 		records = append(records, record.Raw{
 			Topic: d.topic, Partition: d.partition, Offset: offset,
-			Time: time.UnixMilli(h.first), Rejected: why,
+			Time: h.time(0), Rejected: why,
 		})
 	}
 	return records

@@ -17,8 +17,9 @@ const correlation = 1
 const maxAnswer = 1 << 30
 
 // exchange sends a request over one of kafka-go's connections and returns the answer without its header, in
-// buffer if that is large enough. If ctx ends first, it returns at once with an error, and the connection
-// is closed.
+// buffer if that is large enough. limit is how long the broker may take to begin the answer, and then for
+// each part of it: a large one may take longer on a slow link. If ctx ends first, it returns at once with an
+// error, and the connection is closed.
 func exchange(ctx context.Context, rw io.ReadWriter, request, buffer []byte,
 	limit time.Duration,
 ) ([]byte, error) {
@@ -26,11 +27,17 @@ func exchange(ctx context.Context, rw io.ReadWriter, request, buffer []byte,
 	if !ok {
 		return nil, fmt.Errorf("a request over %T, which is no connection", rw)
 	}
-	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
+	allow := func() error {
+		if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
+			return err
+		}
+		return ctx.Err() // whose deadline this one may have replaced
+	}
+	if err := allow(); err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	body, err := sendAndReceive(conn, request, buffer)
+	body, err := sendAndReceive(conn, request, buffer, allow)
 	if !stop() {
 		return nil, context.Cause(ctx) // the past deadline may be set: the error makes the pool drop it
 	}
@@ -40,7 +47,8 @@ func exchange(ctx context.Context, rw io.ReadWriter, request, buffer []byte,
 	return body, conn.SetDeadline(time.Time{})
 }
 
-func sendAndReceive(conn io.ReadWriter, request, buffer []byte) ([]byte, error) {
+// sendAndReceive calls allow before each read of the answer's body.
+func sendAndReceive(conn io.ReadWriter, request, buffer []byte, allow func() error) ([]byte, error) {
 	binary.BigEndian.PutUint32(request, uint32(len(request)-4))
 	if _, err := conn.Write(request); err != nil {
 		return nil, err
@@ -60,6 +68,14 @@ func sendAndReceive(conn io.ReadWriter, request, buffer []byte) ([]byte, error) 
 		buffer = make([]byte, size)
 	}
 	body := buffer[:size]
-	_, err := io.ReadFull(conn, body)
-	return body, err
+	for read := 0; read < len(body); {
+		if err := allow(); err != nil {
+			return nil, err
+		}
+		n, err := conn.Read(body[read:])
+		if read += n; err != nil && read < len(body) {
+			return nil, noEnd(err)
+		}
+	}
+	return body, nil
 }

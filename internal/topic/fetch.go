@@ -25,7 +25,8 @@ type fetched struct {
 	body []byte
 }
 
-// fetchSlack is how much longer than wait a broker may take before its connection counts as dead.
+// fetchSlack is how much longer than wait a broker may take to answer, and for each part of the answer,
+// before its connection counts as dead.
 const fetchSlack = 8 * time.Second
 
 // fetch fetches batches from position on, into buffer if that is large enough. wait is how long the broker

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 
 	"github.com/segmentio/kafka-go"
 
@@ -26,6 +27,9 @@ func (c *Client) PartitionsOf(ctx context.Context, names ...string) (list []Topi
 	}
 	return list, nil
 }
+
+// Endless is the Span.To of a span that goes on with the log.
+const Endless int64 = math.MaxInt64
 
 // Span is the part of a partition from one offset up to another, which is left out.
 type Span struct {
@@ -57,13 +61,17 @@ func (c *Client) SpansOf(ctx context.Context, committed bool, name string) ([]Sp
 	return spans, err
 }
 
-// Batches reads a span. Reaching its end ends it, not a record: compaction leaves gaps. After an error it
-// yields no more.
+// Batches reads a span. Reaching its end ends it, not a record: compaction leaves gaps. A log that
+// ends before, because brokers have lost its end, is an error. After an error it yields no more.
 func (c *Client) Batches(ctx context.Context, s Span) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
-		reader := c.NewReader(ReaderSettings{
+		settings := ReaderSettings{
 			Topic: s.Topic, Partition: s.Partition, Offset: s.From, Uncommitted: s.Uncommitted, MaxBytes: 8 << 20,
-		})
+		}
+		if s.To != Endless {
+			settings.End = s.To
+		}
+		reader := c.NewReader(settings)
 		for reader.Position() < s.To {
 			b, err := reader.Read(ctx)
 			if err != nil {

@@ -16,6 +16,7 @@ type ReaderSettings struct {
 	Topic     string
 	Partition int32
 	Offset    int64 // where to start; Client.Offset finds the ends of the log
+	End       int64 // that the log is known to have had: if it ends before, Read fails; 0: not known
 	// Uncommitted also returns records of open and aborted transactions. Without it a reader never passes the
 	// last stable offset.
 	Uncommitted bool
@@ -104,6 +105,9 @@ func (r *Reader) Recycle(b *Batch) {
 func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 	for {
 		b, err := r.read(ctx)
+		if err == nil && b.Next >= b.HighWatermark && b.HighWatermark < r.settings.End && len(b.Records) == 0 {
+			err = r.outside(ctx, r.settings.End)
+		}
 		switch {
 		case err == nil:
 			if r.settings.Uncommitted || !b.Undecided() {
@@ -115,7 +119,7 @@ func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, kafka.OffsetOutOfRange):
-			if err = r.outOfRange(ctx); !Temporary(err) {
+			if err = r.outside(ctx, r.position); !Temporary(err) {
 				return nil, err
 			}
 		case !Temporary(err), IsMissing(err) && r.outage.Lasting() > 30*time.Second:
@@ -174,17 +178,17 @@ func (r *Reader) batch(a *fetched, records []record.Raw, next int64) *Batch {
 	return b
 }
 
-// outOfRange returns the error for a position that the leader calls out of range. Right after a leader has
-// moved, the new one may not know yet how far the log is replicated, and reject a valid position near the
+// outside returns the error for an offset that the leader's answer puts outside the log. Right after a leader
+// has moved, the new one may not know yet how far the log is replicated, and reject a valid position near the
 // end. That is a temporary error, recognised by asking for the ends of the log.
-func (r *Reader) outOfRange(ctx context.Context) error {
+func (r *Reader) outside(ctx context.Context, offset int64) error {
 	s := &r.settings
 	first, end, err := r.client.Bounds(ctx, s.Topic, s.Partition, false)
 	if err != nil {
 		return err
 	}
-	if r.position >= first && r.position <= end {
+	if offset >= first && offset <= end {
 		return &Refused{"read", s.Topic, s.Partition, kafka.OffsetNotAvailable}
 	}
-	return &OutOfRange{Topic: s.Topic, Partition: s.Partition, Offset: r.position, First: first, End: end}
+	return &OutOfRange{Topic: s.Topic, Partition: s.Partition, Offset: offset, First: first, End: end}
 }

@@ -404,3 +404,27 @@ func (l *listened) Write(b []byte) (int, error) {
 	l.saw(b)
 	return l.Conn.Write(b)
 }
+
+// A span whose end the log has lost, as when a leader without the last records takes over, is an error: it
+// would be waited for for ever.
+func TestASpanBeyondTheLog(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	name := brokertest.Topic(t, client, "short", 1, nil)
+	written := []record.Out{{Topic: name, Value: []byte("v")}}
+	if err := client.Write(within(t, 20*time.Second), written); err != nil {
+		t.Fatal(err)
+	}
+	records, span := 0, topic.Span{TopicPartition: topic.TopicPartition{Topic: name}, To: 3}
+	for _, err := range client.Records(within(t, time.Minute), span) {
+		if err == nil {
+			records++
+			continue
+		}
+		var outside *topic.OutOfRange
+		if !errors.As(err, &outside) || outside.Offset != 3 || outside.End != 1 || records != 1 {
+			t.Errorf("%v, after %d records", err, records)
+		}
+		return
+	}
+	t.Errorf("no error, %d records", records)
+}
