@@ -194,6 +194,10 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 	if out := s.writes(); plan.Out != "" && plan.Out != out {
 		other = append(other, fmt.Sprintf("the topic it writes to was %s and is %s", plan.Out, out))
 	}
+	if slices.Contains(other, otherVersion) {
+		return nil, fmt.Errorf("job %s: %w: another version of slkstream planned it; give it another name with --job, "+
+			"or end it with that version", b.Job, ErrOtherSettings)
+	}
 	if other != nil {
 		return nil, fmt.Errorf("job %s: %w: %s; give it another name with --job, or the settings it had", b.Job,
 			ErrOtherSettings, strings.Join(other, ", "))
@@ -209,9 +213,15 @@ func (s *Stage) writes() string {
 	return s.options.Out
 }
 
+// otherVersion stands for settings that only one of two plans has.
+const otherVersion = "another version's settings"
+
 // differences names the settings of two plans that differ, with both values.
 func differences(path string, was, is json.RawMessage) []string {
 	var before, now map[string]json.RawMessage
+	if was == nil || is == nil {
+		return []string{otherVersion}
+	}
 	if json.Unmarshal(was, &before) != nil || json.Unmarshal(is, &now) != nil {
 		if path == "support" { // a hash
 			return []string{"the examples of support are others"}
@@ -264,7 +274,7 @@ func planned(name string, value json.RawMessage) string {
 			return time.Duration(length).String()
 		}
 	}
-	return cmp.Or(string(value), "not set")
+	return string(value)
 }
 
 // settings encodes all settings that the answers depend on besides the input. The range is included as the

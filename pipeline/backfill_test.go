@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,11 @@ func TestBackfill(t *testing.T) {
 		if !errors.Is(err, ErrOtherSettings) || !strings.Contains(err.Error(), says) {
 			t.Errorf("other settings for the same job: %v; want %s", err, says)
 		}
+	}
+
+	older := differences("", []byte(`{"limits":{"Size":30},"alias":true}`), []byte(`{"limits":{"Size":30}}`))
+	if !slices.Equal(older, []string{otherVersion}) {
+		t.Errorf("a setting that only the plan has: %v", older)
 	}
 
 	again := o

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Every counter is served from the start: a rate or an increase misses the first event of a series that begins
-// with it.
+// Every counter is served from the start: a rate or an increase misses the first event of a series that
+// begins with it.
 func TestCountersStartAtZero(t *testing.T) {
 	source, err := os.ReadFile("metrics.go")
 	if err != nil {
@@ -17,7 +17,9 @@ func TestCountersStartAtZero(t *testing.T) {
 	}
 	served := httptest.NewRecorder()
 	newMetrics().set.ServeHTTP(served, httptest.NewRequest("GET", "/metrics", nil))
-	for _, alerting := range []string{`commits_total{outcome="failed"} 0`, `first_answers_total{outcome="refused"} 0`} {
+	for _, alerting := range []string{
+		`commits_total{outcome="failed"} 0`, `first_answers_total{outcome="refused"} 0`,
+	} {
 		if !strings.Contains(served.Body.String(), alerting) {
 			t.Errorf("%s is not served", alerting)
 		}
