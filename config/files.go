@@ -63,7 +63,7 @@ func (f *Files) check(c *Config, fault report) {
 	}
 	f.checkIdle(c, fault)
 	read := append([]string{f.Input, f.ClassVectors, c.Stage.SupportLabels}, c.Stage.Support...)
-	if isOneOf(f.Output, read) {
+	if f.Output != "-" && isOneOf(f.Output, read) {
 		fault("output", "is %s, which is read: it would be overwritten", f.Output)
 	}
 	if isOneOf(f.Report, append(read, f.Output)) {
@@ -82,7 +82,8 @@ func isOneOf(path string, files []string) bool {
 	own, _ := os.Stat(path)
 	return path != "" && slices.ContainsFunc(files, func(file string) bool {
 		other, err := os.Stat(file)
-		return filepath.Clean(path) == filepath.Clean(file) || own != nil && err == nil && os.SameFile(own, other)
+		same := own != nil && err == nil && os.SameFile(own, other)
+		return same || file != "" && filepath.Clean(path) == filepath.Clean(file)
 	})
 }
 
@@ -125,7 +126,7 @@ func (f *Feed) settings() []definition {
 	feed := []string{"feed"}
 	return []definition{
 		define("labels-file", &f.LabelsFile, feed, "",
-			".npy file of integers, the classes, -1 none: sent as each record's label").
+			".npy file of classes, sent as each record's label: texts, or integers, -1 none").
 			example("FILE"),
 		define("key", &f.Key, feed, "", "key of every record").example("TEXT"),
 		define("keys", &f.Keys, feed, "", ".npy file of one whole number a row, the key of its record").example("FILE"),

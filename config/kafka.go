@@ -75,12 +75,15 @@ func (k *Kafka) check(c *Config, fault report) {
 	if k.SASL == "" && k.SASLUser != "" {
 		fault("sasl-user", "is %s but sasl is not set: choose how to log in with --sasl", k.SASLUser)
 	}
+	if k.SASL == "oauthbearer" && k.SASLUser != "" {
+		fault("sasl-user", "is %s but sasl is oauthbearer: the token says who logs in", k.SASLUser)
+	}
 	_, command := k.Token()
 	switch given := k.SASLPasswordFile != ""; {
 	case k.SASL == "oauthbearer" && !given:
-		fault("sasl", "is oauthbearer: needs sasl-token-file or sasl-token-command")
+		fault("sasl", "is oauthbearer: needs sasl-password-file, which gives the token")
 	case k.SASL != "oauthbearer" && command != "":
-		fault("sasl", "is not oauthbearer, but sasl-token-command is set")
+		fault("sasl", "is not oauthbearer, but sasl-password-file is a command")
 	case k.SASL == "" && given:
 		fault("sasl-password-file", "is %s but sasl is not set: choose how to log in with --sasl", k.SASLPasswordFile)
 	case k.SASL != "" && k.SASL != "oauthbearer" && (k.SASLUser == "" || !given):
@@ -249,6 +252,9 @@ func (t *Topics) checkNames(c *Config, fault report) {
 	job := c.Backfill.Job
 	if t.State == "" && job != "" && !isTopicName(job+"-state") {
 		fault("job", "is %q, which names the state topic GROUP-JOB-state: %s", job, rule)
+	}
+	if t.Group == "" && c.takes("group") {
+		fault("group", "is empty: without the setting it is %s", Default(c.command).Topics.Group)
 	}
 	for _, own := range t.Own() {
 		switch {

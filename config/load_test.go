@@ -297,6 +297,8 @@ func TestNamesOfTopics(t *testing.T) {
 		{"teach", "--labels=my labels", `labels is "my labels": `},
 		{"check", "--review=re:view", `review is "re:view": `},
 		{"run", "--group=night shift", `group is "night shift", which names the state topic GROUP-state: `},
+		{"run", "--group=", "group is empty: "},
+		{"state show", "--group=", "group is empty: "},
 		{"backfill", "--job=26/11", `job is "26/11", which names the state topic GROUP-JOB-state: `},
 		{"run", "--out=" + strings.Repeat("x", 250), "1 to 249"},
 		{"run", "--out=a.B_c-9", ""},

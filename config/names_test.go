@@ -67,6 +67,7 @@ func TestOldNamesOfSettings(t *testing.T) {
 		{args: append(sasl, "--sasl-password-file=|get a"), command: "get a", log: "info text"},
 		{args: append(sasl, "--sasl-token-command=a", "--sasl-token-file=b"), problem: "where one is meant"},
 		{args: append(sasl[:1:1], "--sasl-token-command=a"), problem: "is not oauthbearer"},
+		{args: append(sasl, "--sasl-password-file=a", "--sasl-user=me"), problem: "the token says who logs in"},
 	} {
 		args := append([]string{"--in=a", "--out=b"}, row.args...)
 		c, err := load(t, "run", row.file, row.environ, args...)

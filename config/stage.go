@@ -30,7 +30,7 @@ func (s *Stage) records() []definition {
 		define("support", &s.Support, labelled, nil,
 			"file of labelled examples, as label reads them, .npy with --support-labels; repeatable").example("FILE"),
 		define("support-labels", &s.SupportLabels, []string{"label", "audit"}, "",
-			".npy file of integers, the classes of a .npy support file, -1 unknown").example("FILE"),
+			".npy file of the classes of a .npy support file: texts, or integers, -1 unknown").example("FILE"),
 		define("stream-by", &s.StreamBy, checked, "key",
 			"source of the stream's name: key, partition, header:NAME or field:NAME"),
 		define("format", &s.Format, checked, "auto", "form of a record without a content-type header",

@@ -25,3 +25,18 @@ func Advertised(
 	}
 	return "", nil
 }
+
+// OtherOuts returns the topics that members of the group write to (GroupSettings.Out), except out. Of members
+// of older versions, and while the group is rebalancing, nothing is known.
+func OtherOuts(ctx context.Context, client *topic.Client, group, out string) ([]string, error) {
+	members, err := client.Members(ctx, group)
+	var others []string
+	for i := range members {
+		other := readUserData(members[i].MemberMetadata.UserData).Out
+		if other != "" && other != out && !slices.Contains(others, other) {
+			others = append(others, other)
+		}
+	}
+	slices.Sort(others)
+	return others, err
+}

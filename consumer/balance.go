@@ -24,9 +24,9 @@ type watched struct {
 
 // balancers returns ours and those that kafka-go offers by default, all watched. A group uses the first that
 // all its members support, and members of an older version support only kafka-go's.
-func balancers(incomplete *atomic.Bool, advertise string, owned *owned) []kafka.GroupBalancer {
+func balancers(incomplete *atomic.Bool, ours steady) []kafka.GroupBalancer {
 	return []kafka.GroupBalancer{
-		watched{steady{advertise, owned}, incomplete},
+		watched{ours, incomplete},
 		watched{kafka.RangeGroupBalancer{}, incomplete},
 		watched{kafka.RoundRobinGroupBalancer{}, incomplete},
 	}
@@ -51,6 +51,7 @@ func (o *owned) set(generation int32, assigned []topic.TopicPartition) {
 // userData is what a member tells the others when it joins.
 type userData struct {
 	Advertise  string           `json:"advertise,omitempty"` // see GroupSettings
+	Out        string           `json:"out,omitempty"`       // see GroupSettings
 	Generation int32            `json:"generation"`
 	Owned      map[string][]int `json:"owned,omitempty"` // in that generation
 }
@@ -69,6 +70,7 @@ func readUserData(b []byte) (u userData) {
 // partitions move when a member comes or goes. Members that had none get runs of one topic's partitions.
 type steady struct {
 	advertise string
+	out       string
 	owned     *owned
 }
 
@@ -79,7 +81,7 @@ func (steady) ProtocolName() string { return "slkstream-steady" }
 func (s steady) UserData() ([]byte, error) {
 	s.owned.mutex.Lock()
 	defer s.owned.mutex.Unlock()
-	return json.Marshal(userData{s.advertise, s.owned.generation, s.owned.partitions})
+	return json.Marshal(userData{s.advertise, s.out, s.owned.generation, s.owned.partitions})
 }
 
 // AssignGroups implements kafka.GroupBalancer. Each set of topics that the same members want is divided by

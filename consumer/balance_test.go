@@ -49,7 +49,7 @@ func TestSteady(t *testing.T) {
 				had = append(had, topic.TopicPartition{Topic: p.Topic, Partition: int32(p.ID + random.IntN(2))})
 			}
 			o.set(int32(random.IntN(3)), had)
-			members[i].UserData, _ = steady{"", o}.UserData()
+			members[i].UserData, _ = steady{owned: o}.UserData()
 		}
 		random.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 		assigned := steady{}.AssignGroups(members, partitions)
@@ -102,7 +102,7 @@ func TestPartitionsStay(t *testing.T) {
 			generation++
 			var members []kafka.GroupMember
 			for id, o := range states {
-				data, _ := steady{"", o}.UserData()
+				data, _ := steady{owned: o}.UserData()
 				members = append(members, kafka.GroupMember{ID: id, Topics: topics, UserData: data})
 			}
 			for id, mine := range (steady{}).AssignGroups(members, partitions) {

@@ -39,6 +39,8 @@ type GroupSettings struct {
 	Watch time.Duration
 	// Advertise is this member's text for other clients that describe the group; see Advertised.
 	Advertise string
+	// Out is the topic that this member writes to, for OtherOuts.
+	Out string
 	// Rebalanced is called with each generation and its partitions, before any of them has an
 	// owner; nil: not called.
 	Rebalanced func(generation int32, assigned []topic.TopicPartition)
@@ -196,7 +198,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 		// the session is over.
 		Timeout:          2 * s.Session,
 		JoinGroupBackoff: 250 * time.Millisecond, StartOffset: kafka.FirstOffset,
-		GroupBalancers: balancers(&incomplete, s.Advertise, &g.owned),
+		GroupBalancers: balancers(&incomplete, steady{s.Advertise, s.Out, &g.owned}),
 	})
 	if err != nil {
 		return fmt.Errorf("group %s: %w", s.ID, err)

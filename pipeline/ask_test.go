@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -98,6 +100,12 @@ func TestOwnersAreFound(t *testing.T) {
 		}
 		return found["http://stage-0"] && found["http://stage-1"]
 	})
+	if others, err := consumer.OtherOuts(ctx, client, o.Group, o.Out); len(others) > 0 || err != nil {
+		t.Errorf("other outputs of a group whose members all write to %s: %v, %v", o.Out, others, err)
+	}
+	if others, err := consumer.OtherOuts(ctx, client, o.Group, "mine"); !slices.Equal(others, []string{o.Out}) {
+		t.Errorf("outputs of a group of two that write to %s: %v, %v", o.Out, others, err)
+	}
 	var out []record.Out
 	for i := range 40 {
 		stream := streams[i%2]

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -39,6 +40,9 @@ type Plan struct {
 	At       time.Time // when it was made
 	Since    string    // Backfill.From
 	Settings json.RawMessage
+	// Out is the topic that the job writes to; "" in plans of older versions. A job that went on in another
+	// topic would leave its answers in two.
+	Out string `json:",omitempty"`
 }
 
 // Range is the part of a partition that a job answers: From <= offset < To.
@@ -183,18 +187,47 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 			return nil, fmt.Errorf("job %s: its plan was written to topic %s and is not there", b.Job, s.options.State)
 		}
 	}
+	var other []string
 	if !bytes.Equal(plan.Settings, settings) {
+		other = differences("", plan.Settings, settings)
+	}
+	if out := s.writes(); plan.Out != "" && plan.Out != out {
+		other = append(other, fmt.Sprintf("the topic it writes to was %s and is %s", plan.Out, out))
+	}
+	if slices.Contains(other, otherVersion) {
+		return nil, fmt.Errorf("job %s: %w: another version of slkstream planned it; give it another name with --job, "+
+			"or end it with that version", b.Job, ErrOtherSettings)
+	}
+	if other != nil {
 		return nil, fmt.Errorf("job %s: %w: %s; give it another name with --job, or the settings it had", b.Job,
-			ErrOtherSettings, differences("", plan.Settings, settings))
+			ErrOtherSettings, strings.Join(other, ", "))
 	}
 	return plan, nil
 }
 
-// differences names the members of two JSON values that differ, with both values.
-func differences(name string, was, is json.RawMessage) string {
+// writes returns the topic that a job writes to.
+func (s *Stage) writes() string {
+	if s.options.Compare != nil {
+		return s.options.Corrections
+	}
+	return s.options.Out
+}
+
+// otherVersion stands for settings that only one of two plans has.
+const otherVersion = "another version's settings"
+
+// differences names the settings of two plans that differ, with both values.
+func differences(path string, was, is json.RawMessage) []string {
 	var before, now map[string]json.RawMessage
+	if was == nil || is == nil {
+		return []string{otherVersion}
+	}
 	if json.Unmarshal(was, &before) != nil || json.Unmarshal(is, &now) != nil {
-		return fmt.Sprintf("%s was %s and is %s", name, cmp.Or(string(was), "not set"), cmp.Or(string(is), "not set"))
+		if path == "support" { // a hash
+			return []string{"the examples of support are others"}
+		}
+		name := settingOf(path)
+		return []string{fmt.Sprintf("%s was %s and is %s", name, planned(name, was), planned(name, is))}
 	}
 	keys := map[string]json.RawMessage{}
 	maps.Copy(keys, before)
@@ -202,10 +235,46 @@ func differences(name string, was, is json.RawMessage) string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if was, is := before[key], now[key]; !bytes.Equal(was, is) {
-			all = append(all, differences(strings.Trim(name+"."+key, "."), was, is))
+			all = append(all, differences(strings.Trim(path+"."+key, "."), was, is)...)
 		}
 	}
-	return strings.Join(all, ", ")
+	return all
+}
+
+// settingOf returns the setting that stands at a path of a plan: its last name, in the spelling of settings,
+// unless the setting is called otherwise.
+func settingOf(path string) string {
+	switch path {
+	case "limits.Size":
+		return "episode-size"
+	case "limits.Age":
+		return "episode-age"
+	case "limits.Idle":
+		return "episode-idle"
+	case "limits.Memory":
+		return "max-memory"
+	}
+	if field, is := strings.CutPrefix(path, "decode.Paths."); is {
+		return strings.ToLower(field) + "-field"
+	}
+	var name strings.Builder
+	for i, r := range path[strings.LastIndexByte(path, '.')+1:] {
+		if unicode.IsUpper(r) && i > 0 {
+			name.WriteByte('-')
+		}
+		name.WriteRune(unicode.ToLower(r))
+	}
+	return name.String()
+}
+
+// planned returns the value of a setting in a plan, in which durations are nanoseconds.
+func planned(name string, value json.RawMessage) string {
+	if name == "episode-age" || name == "episode-idle" {
+		if length, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+			return time.Duration(length).String()
+		}
+	}
+	return string(value)
 }
 
 // settings encodes all settings that the answers depend on besides the input. The range is included as the
@@ -242,7 +311,7 @@ func (s *Stage) readPlan(ctx context.Context, job string) (*Plan, error) {
 }
 
 func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessage) (*Plan, error) {
-	plan := &Plan{Job: b.Job, At: time.Now().UTC(), Since: b.From, Settings: settings}
+	plan := &Plan{Job: b.Job, At: time.Now().UTC(), Since: b.From, Settings: settings, Out: s.writes()}
 	for _, in := range s.options.In {
 		n, err := s.client.Partitions(ctx, in)
 		if err != nil {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,10 +64,22 @@ func TestBackfill(t *testing.T) {
 		t.Errorf("a finished job started again: finished %v, %v", finished, err)
 	}
 	other := o
-	other.Limits.Size = 31
+	other.Limits.Size, other.Limits.Age, other.Decode.StreamBy = 31, time.Second, "partition"
+	other.Support, other.Out = nil, brokertest.Topic(t, client, "other", 4, nil)
 	_, err := fill(ctx, client, other, b)
-	if !errors.Is(err, ErrOtherSettings) || !strings.Contains(err.Error(), ": limits.Size was 30 and is 31; ") {
-		t.Errorf("other settings for the same job: %v", err)
+	for _, says := range []string{
+		"episode-size was 30 and is 31, ", "episode-age was 10s and is 1s, ",
+		`stream-by was "" and is "partition", `,
+		"the examples of support are others", "the topic it writes to was " + o.Out + " and is " + other.Out + "; ",
+	} {
+		if !errors.Is(err, ErrOtherSettings) || !strings.Contains(err.Error(), says) {
+			t.Errorf("other settings for the same job: %v; want %s", err, says)
+		}
+	}
+
+	older := differences("", []byte(`{"limits":{"Size":30},"alias":true}`), []byte(`{"limits":{"Size":30}}`))
+	if !slices.Equal(older, []string{otherVersion}) {
+		t.Errorf("a setting that only the plan has: %v", older)
 	}
 
 	again := o

@@ -137,6 +137,20 @@ func newMetrics() *Metrics {
 	for _, fault := range record.Faults {
 		m.rejections.Of(string(fault))
 	}
+	for _, kind := range []string{"taught", "rejected", "renamed", "forgotten"} {
+		m.corrections.Of(kind)
+	}
+	for _, reason := range []string{record.NoObjects, record.NoEmbeddings, "skipped"} {
+		m.empty.Of(reason)
+	}
+	for _, outcome := range []string{"done", "failed"} {
+		m.commits.Of(outcome)
+	}
+	for _, outcome := range []string{
+		nowAnswered, nowEarlier, nowBehind, nowLate, nowFull, nowUnknown, nowRefused,
+	} {
+		m.now.Of(outcome)
+	}
 	for _, reason := range []consumer.Reason{consumer.Size, consumer.Age, consumer.Idle, consumer.Marker, consumer.Memory, consumer.Drain} {
 		m.episodes.Of(string(reason))
 	}

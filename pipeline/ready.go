@@ -101,7 +101,7 @@ func (m *Metrics) Ready() string {
 		reasons = append(reasons, t.What)
 	}
 	if len(reasons) == 0 && !m.ready.Load() {
-		return "reading labels, or stopping"
+		return "not at work yet, or stopping: the log says what it waits for"
 	}
 	return strings.Join(reasons, "\n")
 }

@@ -220,14 +220,16 @@ func (s *Stage) ensureState(ctx context.Context, a consumer.Assignment) error {
 		return err
 	}
 	want = max(want, int(a.Partition)+1)
-	s.log.Warn("the input has more partitions than the state topic, which grows: streams whose keys now fall into another partition start from their labels alone",
-		"topic", a.Topic, "partitions", want, "state", s.options.State, "had", have)
-	if err := s.client.Grow(ctx, s.options.State, want); err != nil {
-		if have, again := s.client.Partitions(ctx, s.options.State); again == nil && have > int(a.Partition) {
-			return nil // another member was faster
-		}
+	err = s.client.Grow(ctx, s.options.State, want)
+	switch {
+	case errors.Is(err, topic.ErrExists):
+		return nil // another partition's owner was faster
+	case err != nil:
 		return err
 	}
+	s.log.Warn("the input has more partitions than the state topic had, which has grown: "+
+		"streams whose keys now fall into another partition start from their labels alone",
+		"topic", a.Topic, "partitions", want, "state", s.options.State, "had", have)
 	return nil
 }
 

@@ -136,7 +136,7 @@ func (o *Options) fill() {
 func (o *Options) group() consumer.GroupSettings {
 	return consumer.GroupSettings{
 		ID: o.Group, Topics: o.In, Session: o.Session, Rebalance: o.Rebalance, Watch: o.Watch,
-		Advertise: o.Advertise,
+		Advertise: o.Advertise, Out: o.Out,
 	}
 }
 

@@ -239,6 +239,7 @@ func TestFaultsOfPreparedSets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, b := range map[string]Beside{
+		"no rows":    {},
 		"names":      {Labelled: set, Names: []int32{0}},
 		"class":      {Labelled: set, Names: []int32{0, 2}},
 		"below":      {Labelled: set, Names: []int32{0, -2}},
@@ -270,6 +271,11 @@ func TestFaultsOfPreparedSets(t *testing.T) {
 	}
 	if _, err := NewLabelled([][]float32{{1}}, []int32{0}, 1, 2, 1); err == nil {
 		t.Error("a row of another dimension: no error")
+	}
+	for _, classes := range [][]int32{nil, {0}, {0, 2}, {-1, 0}, {0, 1, 1}} {
+		if _, err := NewLabelled([][]float32{{1, 2}, {2, 1}}, classes, 2, 2, 1); err == nil {
+			t.Errorf("classes %v of two rows of two classes: no error", classes)
+		}
 	}
 }
 

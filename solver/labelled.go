@@ -23,9 +23,16 @@ type Labelled struct {
 
 // NewLabelled prepares rows of dimension d, each of one of the classes 0 to k-1, for solvers with this power.
 func NewLabelled(rows [][]float32, classes []int32, k, d int, power float64) (*Labelled, error) {
+	if k < 0 || d < 0 || len(classes) != len(rows) {
+		return nil, fmt.Errorf("labelled rows: %d rows of dimension %d and %d labels of %d classes",
+			len(rows), d, len(classes), k)
+	}
 	l := new(Labelled)
 	l.begin(classes, k, d)
 	for i, row := range rows {
+		if c := classes[i]; c < 0 || int(c) >= k {
+			return nil, fmt.Errorf("labelled row %d: label %d is not one of %d classes", i, c, k)
+		}
 		if len(row) != d {
 			return nil, fmt.Errorf("labelled row %d: dimension %d, not %d", i, len(row), d)
 		}

@@ -168,13 +168,13 @@ func (p *Problem) check() error {
 	if p.N < 1 || p.D < 1 || p.K < 1 {
 		return fmt.Errorf("problem: %d rows of dimension %d and %d classes: none may be below 1", p.N, p.D, p.K)
 	}
+	if err := p.checkBeside(); err != nil {
+		return err
+	}
 	if err := p.checkRows(); err != nil && p.Points == nil {
 		return err
 	}
 	if err := p.checkLabels(); err != nil {
-		return err
-	}
-	if err := p.checkBeside(); err != nil {
 		return err
 	}
 	for i, l := range p.AnchorLabels {
@@ -253,6 +253,9 @@ func (p *Problem) checkBeside() error {
 		return fmt.Errorf("problem: %d anchors beside %d prepared sets: not both", len(p.AnchorLabels), len(p.Beside))
 	}
 	for i, b := range p.Beside {
+		if b.Labelled == nil {
+			return fmt.Errorf("beside %d: no rows", i)
+		}
 		if b.d != p.D || len(b.Names) != b.k {
 			return fmt.Errorf("beside %d: dimension %d and %d names, not %d and %d", i, b.d, len(b.Names), p.D, b.k)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/admin"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -249,7 +250,26 @@ func (k *checker) group(ctx context.Context) {
 			return
 		}
 	}
+	if others := othersOf(ctx, k.config, k.client); others != "" {
+		k.warn("%s", others)
+		return
+	}
 	k.good("group %s", k.config.Topics.Group)
+}
+
+// othersOf returns a warning if members of the group write to another topic than this process would: another
+// stage was given the same group by mistake, and the two would divide the input. "" if none is known to.
+func othersOf(ctx context.Context, c *config.Config, client *topic.Client) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	t := &c.Topics
+	others, err := consumer.OtherOuts(ctx, client, t.Group, t.Out)
+	if err != nil || len(others) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("group %s has running members that write to %s, not to %s: "+
+		"they divide the input among them; another stage needs another --group",
+		t.Group, strings.Join(others, ", "), t.Out)
 }
 
 // state tests that the streams' state can be read.

@@ -148,9 +148,10 @@ func giveFile(s *file.Settings, given config.Solver) {
 // writeAnswers writes an answer for each row, with the file's id for it or else its number. A row that was
 // left out has no label, and is listed with the reason in a file beside the output.
 func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result) (err error) {
-	list, path := json.NewEncoder(io.Discard), c.Config.Files.Output
-	if len(f.bad) > 0 && path != "-" {
-		part, err := table.CreateBeside(path+".bad.jsonl", true)
+	list, path := json.NewEncoder(io.Discard), "none beside stdout"
+	if f.skip && c.Config.Files.Output != "-" { // also without bad rows: there may be the list of an earlier run
+		path = c.Config.Files.Output + ".bad.jsonl"
+		part, err := table.CreateBeside(path, true)
 		if err != nil {
 			return fmt.Errorf("skip-bad: %w", err)
 		}
@@ -162,8 +163,9 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 				err = part.Commit(0o644)
 			}
 		}()
-		c.Log.Warn("rows that are bad are left out: their label is empty", "rows", len(f.bad),
-			"list", path+".bad.jsonl")
+	}
+	if len(f.bad) > 0 {
+		c.Log.Warn("rows that are bad are left out: their label is empty", "rows", len(f.bad), "list", path)
 	}
 	type badRow struct {
 		Row    int64  `json:"row"`

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 
 	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -79,7 +81,7 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 		f.K = max(0, int(c.Files.K)) // 0 is auto
 	case f.K == 0:
 		return nil, fmt.Errorf("support: no row of %s has a label: give labelled examples with --support, "+
-			"or a number of clusters with --k", f.path)
+			"or a number of clusters with --k", strings.Join(append(slices.Clone(c.Stage.Support), f.path), " or "))
 	}
 	f.Read = func(use func([]float32, int32) error) error {
 		i := 0
@@ -110,7 +112,9 @@ func (f *labelledFile) survey(ctx context.Context, c *call) (given []int32, rows
 	if err != nil {
 		return nil, 0, err
 	}
+	var first *table.BadRow
 	labelled, skip := false, func(bad *table.BadRow) error {
+		first = cmp.Or(first, bad)
 		f.bad = append(f.bad, bad.Row)
 		return nil
 	}
@@ -136,6 +140,8 @@ func (f *labelledFile) survey(ctx context.Context, c *call) (given []int32, rows
 		return nil, 0, fmt.Errorf("input: %w (--skip-bad leaves bad rows unlabelled)", err)
 	case err != nil:
 		return nil, 0, fmt.Errorf("input: %w", err)
+	case rows == 0 && first != nil:
+		return nil, 0, fmt.Errorf("input: all %d rows are bad, the first: %w", len(f.bad), first)
 	case rows == 0:
 		return nil, 0, fmt.Errorf("input: %s has no rows", f.path)
 	case !labelled:

@@ -136,6 +136,14 @@ func TestLabelRefuses(t *testing.T) {
 	if err := os.WriteFile(unlabelled, []byte("{\"vector\":[1,2]}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	nobody, below := filepath.Join(t.TempDir(), "nobody.npy"), filepath.Join(t.TempDir(), "below.npy")
+	empty := filepath.Join(t.TempDir(), "empty.npy")
+	nan := float32(math.NaN())
+	if err := errors.Join(array.WriteNPYFile(nobody, slices.Repeat([]int32{-1}, 10), 10),
+		array.WriteNPYFile(below, slices.Repeat([]int32{-2}, 10), 10),
+		array.WriteNPYFile(empty, []float32{1, nan, nan, 1}, 2, 2)); err != nil {
+		t.Fatal(err)
+	}
 	out := filepath.Join(dir, "out")
 	for _, row := range []struct {
 		line string
@@ -176,6 +184,20 @@ func TestLabelRefuses(t *testing.T) {
 			"--input " + unlabelled + " --output " + out + ".npy", exitFailed,
 			"no row of " + unlabelled + " has a label: give labelled examples with --support",
 		},
+		{
+			"--input " + input + " --support " + support + " --support-labels " + nobody + " --output " + out + ".npy",
+			exitFailed, "no row of " + support + " or " + input + " has a label",
+		},
+		{
+			"--input " + input + " --support " + support + " --support-labels " + below + " --output " + out + ".npy",
+			exitFailed, "value 0: -2 is no class, which is 0 or more, or -1 for unknown",
+		},
+		{
+			"--input " + empty + " --k 2 --output " + out + ".jsonl --skip-bad", exitFailed,
+			"all 2 rows are bad, the first: " + empty + ": row 0: vector[1] is NaN: not a finite number",
+		},
+		{"--input " + input + " --k 2 --output .", exitFailed, "output: .: its name must end in one of .jsonl"},
+		{"--input - --k 2 --output -", exitFailed, "input: -: its name must end in one of .npy"},
 		{"--input " + dir + "/none.npy --k 2 --output " + out + ".npy", exitFailed, "none.npy"},
 		{"--input " + dir + " --k 2 --output " + out + ".npy", exitFailed, "its name must end in"},
 		{"--input " + input + " --k 2 --output " + dir + "/none/out.npy", exitFailed, "no such file or directory"},
@@ -405,6 +427,11 @@ func TestLabelSkipsBadRows(t *testing.T) {
 		if !slices.Equal(listed, bad) {
 			t.Errorf("%s: rows %v are listed, want %v", line, listed, bad)
 		}
+		toStdout := strings.Replace(line, output, "- --skip-bad", 1)
+		code, _, messages = runLine(t, strings.Fields(toStdout)...)
+		if code != exitDone || !strings.Contains(messages, "rows=3") {
+			t.Errorf("%s: exit %d: %s", toStdout, code, messages)
+		}
 		answers := linesOf(t, output)
 		if len(answers) != n {
 			t.Fatalf("%s: %d answers", line, len(answers))
@@ -421,6 +448,13 @@ func TestLabelSkipsBadRows(t *testing.T) {
 				t.Errorf("%s: row %d has lost its id: %s", line, i, text)
 			}
 		}
+	}
+	good, _, _ := saveBlobs(t, 10, 2, 2, 1)
+	stale := filepath.Join(folder, "x.npy.out.jsonl")
+	line := "label --input " + good + " --k 2 --skip-bad --force --output " + stale
+	code, _, messages := runLine(t, strings.Fields(line)...)
+	if left, err := os.ReadFile(stale + ".bad.jsonl"); code != exitDone || err != nil || len(left) > 0 {
+		t.Errorf("%s: exit %d: %s; the list of an earlier run is still there: %s", line, code, messages, left)
 	}
 	skipped := &labelledFile{bad: bad}
 	for i, want := range []int64{0, 1, 3, 4, 6, 8} {

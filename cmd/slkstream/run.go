@@ -37,6 +37,9 @@ func run(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	if others := othersOf(ctx, c.Config, client); others != "" {
+		c.Log.Warn(others)
+	}
 	var page *web.Page
 	if c.Config.Listen.Address != "" || options.Corrections != "" {
 		options.Recent = newRecent(c)

@@ -93,14 +93,17 @@ func (k kind) int32(b []byte) (int32, error) {
 	return int32(v), nil
 }
 
-// label returns a text, or an integer of 32 bits as text, "" below 0.
+// label returns a text, or an integer of 32 bits as text, "" for -1.
 func (k kind) label(b []byte) (string, error) {
 	if k.isText() {
 		return k.text(b), nil
 	}
 	class, err := k.int32(b)
-	if err != nil || class < 0 {
+	switch {
+	case err != nil || class == -1:
 		return "", err
+	case class < -1:
+		return "", fmt.Errorf("%d is no class, which is 0 or more, or -1 for unknown", class)
 	}
 	return strconv.Itoa(int(class)), nil
 }

@@ -16,7 +16,7 @@ import (
 
 // ErrFormat is wrapped by the error of a file that is not a .npy file, is truncated, or has a type or an
 // order that is not supported.
-var ErrFormat = errors.New("not a readable array")
+var ErrFormat = errors.New("not readable")
 
 // want says what an array is read as.
 type want int

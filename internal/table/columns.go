@@ -154,5 +154,5 @@ func textVector(vector []float32, text string) ([]float32, error) {
 
 // badRow makes the fault of a row that can be left out.
 func badRow(format string, args ...any) error {
-	return &BadRow{Err: fmt.Errorf("%w: "+format, append([]any{ErrFormat}, args...)...)}
+	return &BadRow{Err: fmt.Errorf(format, args...)}
 }

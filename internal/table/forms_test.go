@@ -380,10 +380,10 @@ func TestFormsRefused(t *testing.T) {
 		"b.csv": {content: "a0,a1,b0,b1\n1,2,3,4\n", want: "say which are the vector with --vector-field"},
 		"c.csv": {columns: Columns{Vector: "clip"}, content: "a0,a1\n1,2\n", want: "no column clip among a0, a1, nor clip0, clip1"},
 		"d.csv": {columns: Columns{ID: "key"}, content: "x0,x1\n1,2\n", want: "no column key among x0, x1"},
-		"e.csv": {content: "x0,x1\n1,two\n", want: `row 0: not a readable array: "two" is no number`},
+		"e.csv": {content: "x0,x1\n1,two\n", want: `row 0: "two" is no number`},
 		"f.csv": {content: "", want: "it is empty"},
 		"g.npy": {content: string(npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1, 1), }", 0, 0, 0, 0, 0, 0, 0, 0)), want: "X.astype('float32')"},
-		"h.npz": {content: "PK nothing", want: "not a readable array"},
+		"h.npz": {content: "PK nothing", want: "not readable"},
 	} {
 		if _, err := readColumns(save(t, name, []byte(c.content)), c.columns); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)

@@ -56,7 +56,7 @@ func (b *BadRow) Error() string {
 	return fmt.Sprintf("%s: row %d: %v", b.Path, b.Row, b.Err)
 }
 
-func (b *BadRow) Unwrap() error { return b.Err }
+func (b *BadRow) Unwrap() []error { return []error{ErrFormat, b.Err} }
 
 // Source streams the rows of a file. Errors name the file and the row.
 type Source struct {
@@ -82,7 +82,7 @@ func Open(path string, names Columns) (*Source, error) {
 		".parquet": openParquet, ".arrow": openArrow, ".arrows": openArrow, ".feather": openArrow,
 	}[strings.ToLower(filepath.Ext(path))]
 	if open == nil {
-		return nil, fmt.Errorf("%s: %w: its name must end in one of %s", path, ErrFormat, Sources)
+		return nil, fmt.Errorf("%s: its name must end in one of %s", path, Sources)
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"time"
 
@@ -35,7 +36,7 @@ func StateSettings() map[string]string {
 	}
 }
 
-// ErrExists is wrapped by Create's error if a topic of that name exists.
+// ErrExists is wrapped by Create's error if a topic of that name exists, by Grow's if it has the partitions.
 var ErrExists = errors.New("topic exists already")
 
 // Create creates a topic and waits until its partitions have leaders.
@@ -89,7 +90,8 @@ func (c *Client) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// Grow raises the number of a topic's partitions to partitions.
+// Grow raises the number of a topic's partitions. If it has as many, as after another process's Grow, the
+// error is ErrExists.
 func (c *Client) Grow(ctx context.Context, name string, partitions int) error {
 	answer, err := send(ctx, c.kafka.CreatePartitions, kafka.CreatePartitionsRequest{
 		Topics: []kafka.TopicPartitionsConfig{{Name: name, Count: int32(partitions)}},
@@ -97,7 +99,10 @@ func (c *Client) Grow(ctx context.Context, name string, partitions int) error {
 	if err == nil {
 		err = answer.Errors[name]
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, kafka.InvalidPartitionNumber):
+		return fmt.Errorf("grow topic %s to %d partitions: %w", name, partitions, ErrExists)
+	case err != nil:
 		return fmt.Errorf("grow topic %s to %d partitions: %w", name, partitions, err)
 	}
 	return nil
@@ -185,7 +190,11 @@ func (c *Client) layout(ctx context.Context, name string) (*metadata.ResponseTop
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, &metadata.Request{TopicNames: []string{name}})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ask the brokers at %s for their topics (--brokers): %w", c.kafka.Addr, err)
+		settings, dial := "--brokers, --tls, --sasl", (*net.OpError)(nil)
+		if errors.As(err, &dial) && dial.Op == "dial" {
+			settings = "--brokers"
+		}
+		return nil, fmt.Errorf("ask the brokers at %s for their topics (%s): %w", c.kafka.Addr, settings, err)
 	}
 	t := &answer.(*metadata.Response).Topics[0]
 	code := kafka.Error(t.ErrorCode)

@@ -46,7 +46,7 @@ func (e tokenError) Unwrap() error { return e.error }
 // newBearer fetches the first token, so that wrong settings are an error at once.
 func newBearer(file, command string) (*bearer, error) {
 	if (file == "") == (command == "") {
-		return nil, errors.New("sasl oauthbearer needs sasl-token-file or sasl-token-command, and not both")
+		return nil, errors.New("sasl oauthbearer needs a file or a command that gives the token, and not both")
 	}
 	b := &bearer{file: file, command: command}
 	_, err := b.current(context.Background())
@@ -112,7 +112,7 @@ func (b *bearer) fetch(ctx context.Context) (string, error) {
 	var err error
 	if b.file != "" {
 		if raw, err = os.ReadFile(b.file); err != nil {
-			return "", fmt.Errorf("sasl-token-file: %w", err)
+			return "", fmt.Errorf("sasl-password-file: %w", err)
 		}
 	} else {
 		shell, option := "sh", "-c"
@@ -128,12 +128,12 @@ func (b *bearer) fetch(ctx context.Context) (string, error) {
 			if errors.As(err, &exit) && len(exit.Stderr) > 0 {
 				err = fmt.Errorf("%w: %.200s", err, bytes.TrimSpace(exit.Stderr))
 			}
-			return "", fmt.Errorf("sasl-token-command: %w", err)
+			return "", fmt.Errorf("sasl-password-file: the command: %w", err)
 		}
 	}
 	token := strings.TrimSpace(string(raw))
 	if token == "" || len(token) > longestToken || strings.ContainsAny(token, "\x00\x01\r\n ") {
-		return "", errors.New("sasl oauthbearer: what the file holds, or the command prints, is no token")
+		return "", errors.New("sasl-password-file: what the file holds, or the command prints, is no token")
 	}
 	return token, nil
 }

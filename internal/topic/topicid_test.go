@@ -3,6 +3,7 @@ package topic_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,19 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/topic"
 )
+
+// Who grows a topic after another process did learns that it was done.
+func TestGrowTwice(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	ctx := within(t, time.Minute)
+	name := brokertest.Topic(t, client, "state", 2, nil)
+	if err := client.Grow(ctx, name, 4); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Grow(ctx, name, 4); err != nil && !errors.Is(err, topic.ErrExists) {
+		t.Error(err) // the embedded broker reports none
+	}
+}
 
 // A topic that was deleted and created again has another id. ID does not create a topic.
 func TestID(t *testing.T) {

@@ -17,6 +17,9 @@ import (
 func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *Labels) (
 	answers []Answer, report Report, err error,
 ) {
+	if s.state == nil {
+		return nil, Report{}, fmt.Errorf("stream %s: made by neither New nor Restore", s.Name)
+	}
 	if e == nil {
 		if s.own == nil {
 			s.own = new(Engine)

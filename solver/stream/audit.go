@@ -27,7 +27,7 @@ func Audit(ctx context.Context, engine *Engine, settings Settings, labels *Label
 		doubts, alone = append(doubts, found...), alone+single
 		return err
 	}
-	labels.prepare()
+	labels = labels.prepare()
 	everyone := labels.everyone.list()
 	if err := audit("", everyone, nil); err != nil {
 		return nil, 0, err

@@ -66,7 +66,7 @@ type Change struct {
 // With returns the next version. Its cost, and the memory it does not share, grow with the changes, not
 // with the labels.
 func (l *Labels) With(c Changes) *Labels {
-	l.prepare()
+	l = l.prepare()
 	next := &Labels{}
 	next.once.Do(func() { next.follow(l, c) })
 	return next
@@ -107,8 +107,11 @@ var (
 	}
 )
 
-// prepare indexes the fields of a literal, once.
-func (l *Labels) prepare() {
+// prepare returns the labels, with the fields of a literal indexed. nil are no labels.
+func (l *Labels) prepare() *Labels {
+	if l == nil {
+		l = noLabels
+	}
 	l.once.Do(func() {
 		c := Changes{Forgotten: map[string]bool{}}
 		for _, e := range l.Everyone {
@@ -124,6 +127,7 @@ func (l *Labels) prepare() {
 		}
 		l.follow(unprepared, c)
 	})
+	return l
 }
 
 // own returns the examples for a single stream.
@@ -137,7 +141,7 @@ func (l *Labels) own(stream string) *exampleSet {
 // All lists the examples, each with its stream, "" for every stream, in the order of the streams and
 // of their ids.
 func (l *Labels) All() iter.Seq2[string, *Example] {
-	l.prepare()
+	l = l.prepare()
 	return func(yield func(string, *Example) bool) {
 		for e := range l.everyone.all() {
 			if !yield("", &e.Example) {
@@ -156,7 +160,7 @@ func (l *Labels) All() iter.Seq2[string, *Example] {
 
 // Len returns the number of examples.
 func (l *Labels) Len() (n int) {
-	l.prepare()
+	l = l.prepare()
 	for s := range l.streams.All() {
 		n += s.len()
 	}
@@ -320,10 +324,7 @@ type followedLabels struct {
 
 // of returns the labels as they apply to a stream; nil: no labels.
 func (l *Labels) of(stream string) *followedLabels {
-	if l == nil {
-		l = noLabels
-	}
-	l.prepare()
+	l = l.prepare()
 	return &followedLabels{
 		version: l.version, everyone: l.everyone, own: l.own(stream), forgot: l.forgot, stream: stream,
 		names: l.names, rejections: l.rejections,

@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// Stream answers the episodes of one stream, in order, and learns from them. Only one goroutine may use it
-// at a time.
+// Stream answers the episodes of one stream, in order, and learns from them. New and Restore make one. Only
+// one goroutine may use it at a time.
 type Stream struct {
 	Name     string
 	settings Settings

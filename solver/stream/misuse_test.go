@@ -1,0 +1,32 @@
+package stream
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// nil labels are none, in every call, and a stream that New did not make says so.
+func TestZeroValues(t *testing.T) {
+	var none *Labels
+	if none.Len() != 0 {
+		t.Error("nil labels have a length")
+	}
+	for range none.All() {
+		t.Error("nil labels hold an example")
+	}
+	milk := Example{ID: "a", Label: "milk", Vector: []float32{1, 2}}
+	one := none.With(Changes{Examples: []Change{{Example: milk}}})
+	if one.Len() != 1 || none.Len() != 0 {
+		t.Errorf("%d examples after the first one, %d before", one.Len(), none.Len())
+	}
+	doubts, alone, err := Audit(context.Background(), new(Engine), Defaults(), nil)
+	if len(doubts)+alone > 0 || err != nil {
+		t.Errorf("audit of no labels: %v, %d, %v", doubts, alone, err)
+	}
+	made := Stream{Name: "by hand"}
+	_, _, err = made.Answer(context.Background(), nil, []Item{{Vector: []float32{1, 2}}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "by hand: made by neither New nor Restore") {
+		t.Error(err)
+	}
+}
