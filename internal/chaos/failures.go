@@ -144,7 +144,8 @@ func (t *tableSettings) playCell(ctx context.Context, c *cell, cluster *testkafk
 		if c.told.text != "" {
 			err = errors.Join(err, b.within(ctx, t.session, "told to its end", func() bool { return b.tells(c.told) }))
 		}
-		o.loop = int64(float64(b.network.passed.Load()-passed) / time.Since(from).Seconds())
+		// Without a hold this is an instant, in which a single request is no loop.
+		o.loop = int64(float64(b.network.passed.Load()-passed) / max(1, time.Since(from).Seconds()))
 		if o.loop > mostLoop {
 			err = errors.Join(err, fmt.Errorf("%d bytes a second, for nothing", o.loop))
 		}
