@@ -140,6 +140,7 @@ func (p *partition) tellCorrections(
 	if p.stage.options.Corrections == "" {
 		return
 	}
+	asOf := to.Header()
 	for i := range items {
 		item := &items[i]
 		cause := by(item)
@@ -152,7 +153,7 @@ func (p *partition) tellCorrections(
 		if item.Label != "" && item.Class != item.Label {
 			correction.New.Class = item.Class
 		}
-		out := correction.Out(p.stage.options.Corrections, item.Key, to.Header()...)
+		out := correction.Out(p.stage.options.Corrections, item.Key, asOf...)
 		p.commits.next.records = append(p.commits.next.records, out)
 	}
 	p.stage.metrics.corrections.Add(float64(len(items)), kind)
