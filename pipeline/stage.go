@@ -244,7 +244,7 @@ func (s *Stage) Run(ctx context.Context) error {
 		}
 		return err
 	}
-	s.options.Memory.Judged = s.options.Episodes != "" || s.options.Observer != nil
+	s.options.Memory.Judged = s.options.Episodes != ""
 	s.pool = newPool(s.options.Workers)
 	ready, followed := make(chan struct{}), make(chan error, 1)
 	s.start.Begin("reading the labels topic "+s.options.Labels, time.Now())
