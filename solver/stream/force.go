@@ -154,20 +154,43 @@ func (p *problem) listed() (list []knownExample, classes []int32) {
 	return list, classes
 }
 
-// count lists the classes of the examples in force outside the episode, ascending, with their
-// numbers of examples.
-func (p *problem) count() (names []string, counts map[string]float64) {
-	counts = map[string]float64{}
+// outside are the classes of the examples in force outside an episode. The next episode beside the same
+// examples takes them over.
+type outside struct {
+	sets    [3]*preparedSet
+	without []int32
+	names   []string           // ascending
+	counts  map[string]float64 // examples of each
+	numbers map[string]int32   // of names
+}
+
+// count lists the classes of the examples in force outside the episode.
+func (p *problem) count() {
+	o := &p.outside
+	if o.numbers != nil && o.sets == p.sets && slices.Equal(o.without, p.without) {
+		return
+	}
+	o.sets, o.without, o.counts = p.sets, append(o.without[:0], p.without...), map[string]float64{}
 	for _, set := range p.sets {
 		for c, name := range set.names {
-			counts[name] += set.counts[c]
+			o.counts[name] += set.counts[c]
 		}
 	}
 	for _, row := range p.without {
 		name := p.sets[1].examples[row].Label
-		if counts[name]--; counts[name] == 0 {
-			delete(counts, name)
+		if o.counts[name]--; o.counts[name] == 0 {
+			delete(o.counts, name)
 		}
 	}
-	return slices.Sorted(maps.Keys(counts)), counts
+	o.names = slices.Sorted(maps.Keys(o.counts))
+	o.numbers = places(o.names)
+}
+
+// places returns the place of each name.
+func places(names []string) map[string]int32 {
+	numbers := make(map[string]int32, len(names))
+	for c, name := range names {
+		numbers[name] = int32(c)
+	}
+	return numbers
 }

@@ -9,6 +9,7 @@ import (
 // problem is one episode of one stream, prepared for the solver. Its slices are reused.
 type problem struct {
 	solver.Problem
+	outside outside
 	names   []string // class number -> label, in order
 	numbers map[string]int32
 	each    [][]float32 // the rows' vectors
@@ -25,9 +26,9 @@ type problem struct {
 	examples    int       // in force outside the episode
 	labelCounts []float64 // labelled items of each class, in the episode or not
 
-	learned        solver.Prior
-	admitted, sums []float32 // S of the items that are learned from, and the sums of their rows by it
-	mean           []float32 // of a prototype that learns
+	learned  solver.Prior
+	admitted []float32 // S of the items that are learned from
+	mean     []float32 // of a prototype that learns
 
 	everyone, own *exampleSet // the labels topic
 	called        *followedLabels
@@ -79,19 +80,26 @@ func (p *problem) labelled(name string) bool {
 
 // number numbers the classes of the episode in the order of their labels, independent of the past.
 func (p *problem) number(items []Item) {
-	names, counts := p.count()
+	p.count()
+	p.names, p.numbers = p.outside.names, p.outside.numbers
+	here := map[string]float64{} // labelled items
 	for i := range items {
 		if label := items[i].Label; label != "" {
-			if counts[label] == 0 {
-				names = append(names, label)
-			}
-			counts[label]++
+			here[label]++
 		}
 	}
-	slices.Sort(names)
-	p.names, p.labelCounts, p.numbers = names, p.labelCounts[:0], make(map[string]int32, len(names))
-	for c, name := range names {
-		p.numbers[name], p.labelCounts = int32(c), append(p.labelCounts, counts[name])
+	for label := range here {
+		if _, known := p.outside.numbers[label]; !known {
+			p.names = append(slices.Clip(p.names), label)
+		}
+	}
+	if len(p.names) > len(p.outside.names) {
+		slices.Sort(p.names)
+		p.numbers = places(p.names)
+	}
+	p.labelCounts = p.labelCounts[:0]
+	for _, name := range p.names {
+		p.labelCounts = append(p.labelCounts, p.outside.counts[name]+here[name])
 	}
 }
 

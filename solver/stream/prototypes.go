@@ -14,9 +14,15 @@ import (
 // class with labels. One of a class with fewer than fewLabels labelled items is dropped at the first label
 // that comes after the first episode: a class that rests on one or two may have been consistently
 // misclassified.
+// Of an item a prototype learns no share below leastShare, and of an episode no less than leastLearned items.
+// One that weighs less than leastPrior of the class's labels is left out of a solve. None of these would move
+// it, and most classes of a stream with many are not there.
 const (
 	gateAgreement = .4
 	fewLabels     = 3
+	leastShare    = .001
+	leastLearned  = .01
+	leastPrior    = .01
 )
 
 // prototypes are the means m' of the items answered with each class, in z-space: the warm start.
@@ -81,7 +87,8 @@ func (p *prototypes) observe(e *episode) {
 	}
 }
 
-// admit returns S of the items to be learned from, zeros for the others, and counts both in the report.
+// admit returns S of the items to be learned from, zeros for the others and for shares below leastShare, and
+// counts both kinds of items in the report.
 func admit(e *episode) []float32 {
 	k := e.problem.K
 	e.problem.admitted = vector.Zeroed(e.problem.admitted, len(e.items)*k)
@@ -90,7 +97,11 @@ func admit(e *episode) []float32 {
 		switch {
 		case e.items[i].Label != "":
 		case float64(e.solved.Agreement[i]) >= gateAgreement:
-			copy(weights[i*k:i*k+k], e.solved.S[i*k:])
+			for c, v := range e.solved.S[i*k : i*k+k] {
+				if v >= leastShare {
+					weights[i*k+c] = v
+				}
+			}
 			e.report.Admitted++
 		default:
 			e.report.NotAdmitted++
@@ -105,9 +116,6 @@ func (p *prototypes) learn(e *episode, weights []float32) {
 		return
 	}
 	k, d := e.problem.K, e.problem.D
-	e.problem.sums = vector.Zeroed(e.problem.sums, k*d)
-	sums := e.problem.sums
-	kernel.Accumulate(sums, weights, e.solved.Z, len(e.items), k, d)
 	for c, name := range e.problem.names {
 		if p.closed && p.of[name] == nil {
 			continue
@@ -116,7 +124,7 @@ func (p *prototypes) learn(e *episode, weights []float32) {
 		for i := range e.items {
 			mass += float64(weights[i*k+c])
 		}
-		if mass < 1e-6 {
+		if mass < leastLearned {
 			continue
 		}
 		was := p.entry(name)
@@ -126,13 +134,15 @@ func (p *prototypes) learn(e *episode, weights []float32) {
 		mean := vector.Resize(e.problem.mean, d)
 		e.problem.mean = mean
 		vector.LongRow(mean, was.mean, was.scale)
-		var inverse float32
-		for i := range e.items {
-			inverse += weights[i*k+c] * e.solved.Inverse[i]
-		}
 		before, now := float32(was.mass/(was.mass+mass)), float32(1/(was.mass+mass))
 		kernel.Scale(before, mean)
-		kernel.Axpy(now, sums[c*d:c*d+d], mean)
+		var inverse float32
+		for i := range e.items {
+			if weight := weights[i*k+c]; weight > 0 {
+				inverse += weight * e.solved.Inverse[i]
+				kernel.Axpy(now*weight, e.solved.Z[i*d:i*d+d], mean)
+			}
+		}
 		kernel.Axpy(now*inverse, e.solved.Mean, mean)
 		was.scale = vector.ShortRow(was.mean, mean)
 		was.inverse = before*was.inverse + now*inverse
@@ -175,6 +185,11 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 		if learned == nil || learned.mean == nil || s.prototypes.closed && p.labelCounts[c] < fewLabels {
 			continue
 		}
+		labelled := s.settings.Solver.WS * p.labelCounts[c]
+		weight := min(learned.mass, labelled, s.proportions.counts[name])
+		if weight < leastPrior*labelled {
+			continue
+		}
 		if prior == nil {
 			prior = &p.learned
 			prior.Means, prior.Weights = vector.Zeroed(prior.Means, p.K*p.D), vector.Zeroed(prior.Weights, p.K)
@@ -182,8 +197,7 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 		}
 		vector.LongRow(prior.Means[c*p.D:], learned.mean, learned.scale)
 		prior.Inverse[c] = learned.inverse
-		labelled := s.settings.Solver.WS * p.labelCounts[c]
-		prior.Weights[c] = float32(min(learned.mass, labelled, s.proportions.counts[name]))
+		prior.Weights[c] = float32(weight)
 	}
 	return prior
 }
