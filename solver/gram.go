@@ -33,8 +33,8 @@ type gramSpace struct {
 	pending    []float32 // m x k
 	holds      []float32 // k: 1 if labelled rows and prior count in a prototype, else 0
 	factor     []float32 // k: the scale of a prototype
-	heldDots   []float64 // k: products of the prototypes with the weighted sums of their classes
-	heldLength []float64 // k: squared length of the weighted sum
+	heldLength []float64 // k: squared length of the weighted sum of labelled rows and prior
+	nothing    []float32 // m zeros
 	metric     *metric.Map
 }
 
@@ -215,7 +215,7 @@ func (g *gramSpace) enter() {
 	g.next = vector.Resize(g.next, k*m)
 	g.weights, g.pending = vector.Zeroed(g.weights, m*k), vector.Resize(g.pending, m*k)
 	g.factor, g.holds = vector.Zeroed(g.factor, k), vector.Zeroed(g.holds, k)
-	g.heldDots, g.heldLength = vector.Zeroed(g.heldDots, k), vector.Zeroed(g.heldLength, k)
+	g.heldLength, g.nothing = vector.Zeroed(g.heldLength, k), vector.Zeroed(g.nothing, m)
 	g.sumHeld(g.fixed, g.heldLength, e.weight)
 }
 
@@ -275,7 +275,6 @@ func (g *gramSpace) dot(p, c int) float32 { return g.product[c*g.m+p] }
 
 func (g *gramSpace) average(count int, base, density bool) {
 	e, m, k := g.e, g.m, g.e.k
-	clear(e.soft)
 	clear(g.pending)
 	if base {
 		copy(g.next, g.fixed)
@@ -289,36 +288,31 @@ func (g *gramSpace) average(count int, base, density bool) {
 	for lo := first; lo < count; lo += tile {
 		n := min(tile, count-lo)
 		weights := e.weigh(w, lo, n, density)
-		for i := 0; i < len(weights); i += k {
-			for c, v := range weights[i : i+k] {
-				e.soft[c] += float64(v)
-			}
-		}
 		copy(g.pending[lo*k:], weights)
 		kernel.Accumulate(g.next, weights, g.g[lo*m:(lo+n)*m], n, k, m)
 	}
 	empty := false
 	for c := range k {
-		mass := e.soft[c]
+		// With y the weighted sum of labelled rows and prior and x that of rows, |x + y|^2 is x (x + 2 y) + y^2.
+		next, held := g.next[c*m:c*m+m], g.nothing
 		if base {
-			mass += e.held[c]
+			held = g.fixed[c*m : c*m+m]
 		}
-		next := g.next[c*m : c*m+m]
+		soft, squared := weighted(g.pending[c:], next, held, k)
+		e.soft[c] = soft
+		mass, holds := soft, float32(0)
+		if base {
+			mass, holds = mass+e.held[c], 1
+			squared += g.heldLength[c]
+		}
 		if mass < leastMass {
 			empty = true
 			copy(next, g.product[c*m:c*m+m]) // unchanged
 			continue
 		}
-		g.factor[c] = float32(1 / mass)
+		g.factor[c], g.holds[c] = float32(1/mass), holds
 		kernel.Scale(g.factor[c], next)
-		squared := weighted(g.pending[c:], next, k)
-		g.heldDots[c] = weighted(g.pending[c:], g.fixed[c*m:c*m+m], k) / mass
-		if g.holds[c] = 0; base {
-			g.holds[c] = 1
-			g.heldDots[c] += g.heldLength[c] / mass
-			squared += g.heldDots[c]
-		}
-		e.length[c] = max(0, squared/mass)
+		e.length[c] = max(0, squared/(mass*mass))
 	}
 	g.product, g.next = g.next, g.product
 	if !empty {
@@ -334,33 +328,41 @@ func (g *gramSpace) average(count int, base, density bool) {
 	}
 }
 
-// weighted returns the sum of x weighted by every stride-th value of weights, in float64. Four independent
-// sums hide the latency of the additions.
-func weighted(weights, x []float32, stride int) float64 {
-	var s0, s1, s2, s3 float64
+// weighted returns the sum of every stride-th value of weights, and that of x + y weighted by these, in
+// float64. Independent sums hide the latency of the additions.
+func weighted(weights, x, y []float32, stride int) (all, sum float64) {
+	var a0, a1, s0, s1, s2, s3 float64
 	at, p := 0, 0
-	for ; p+4 <= len(x); p += 4 {
-		s0 += float64(weights[at]) * float64(x[p])
-		s1 += float64(weights[at+stride]) * float64(x[p+1])
-		s2 += float64(weights[at+2*stride]) * float64(x[p+2])
-		s3 += float64(weights[at+3*stride]) * float64(x[p+3])
+	for y = y[:len(x)]; p+4 <= len(x); p += 4 {
+		w0, w1 := float64(weights[at]), float64(weights[at+stride])
+		w2, w3 := float64(weights[at+2*stride]), float64(weights[at+3*stride])
+		a0 += w0 + w1
+		a1 += w2 + w3
+		s0 += w0 * float64(x[p]+y[p])
+		s1 += w1 * float64(x[p+1]+y[p+1])
+		s2 += w2 * float64(x[p+2]+y[p+2])
+		s3 += w3 * float64(x[p+3]+y[p+3])
 		at += 4 * stride
 	}
 	for ; p < len(x); p++ {
-		s0 += float64(weights[at]) * float64(x[p])
+		w := float64(weights[at])
+		a0 += w
+		s0 += w * float64(x[p]+y[p])
 		at += stride
 	}
-	return s0 + s1 + s2 + s3
+	return a0 + a1, s0 + s1 + s2 + s3
 }
 
 func (g *gramSpace) scale(c int, by float64) {
 	g.factor[c] *= float32(by)
 	kernel.Scale(float32(by), g.product[c*g.m:(c+1)*g.m])
-	g.heldDots[c] *= by
 	g.e.length[c] *= by * by
 }
 
-func (g *gramSpace) heldDot(c int) float64 { return g.heldDots[c] }
+func (g *gramSpace) heldDot(c int) float64 {
+	_, sum := weighted(g.weights[c:], g.fixed[c*g.m:(c+1)*g.m], g.nothing, g.e.k)
+	return float64(g.factor[c]) * (sum + float64(g.holds[c])*g.heldLength[c])
+}
 
 func (g *gramSpace) squaredDistance(p, q int) float32 {
 	m := g.m

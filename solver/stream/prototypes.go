@@ -14,14 +14,14 @@ import (
 // class with labels. One of a class with fewer than fewLabels labelled items is dropped at the first label
 // that comes after the first episode: a class that rests on one or two may have been consistently
 // misclassified.
-// Of an item a prototype learns no share below leastShare, and of an episode no less than leastLearned items.
+// Of an item a prototype learns no share below leastShare, of an episode no less than leastLearned items.
 // One that weighs less than leastPrior of the class's labels is left out of a solve. None of these would move
 // it, and most classes of a stream with many are not there.
 const (
 	gateAgreement = .4
 	fewLabels     = 3
 	leastShare    = .001
-	leastLearned  = .01
+	leastLearned  = .001
 	leastPrior    = .01
 )
 
