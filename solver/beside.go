@@ -38,7 +38,8 @@ type besides struct {
 	twistedCentre []float32
 	twistedDelta  []float32
 
-	sums   []float32 // classes x d: of raised rows, or of the prepared ones
+	added  []float32 // K x d: sums of the prepared rows of each class
+	sums   []float32 // classes x d: of raised rows
 	counts []float64
 }
 

@@ -142,16 +142,22 @@ func (e *episode) fault(p *Problem, q int) error {
 	return fault(q, "its values overflow when raised to the power %g and centred", e.settings.Power)
 }
 
-// mapRows fills v, by and along of all rows. u = metric(v) has length 1 for items and anchors, |m'| for a
-// prior prototype, and keeps its length for a mean of labelled rows.
+// mapRows fills v, by and along of all rows, and v of means in the row-space engine alone. u = metric(v) has
+// length 1 for items and anchors, |m'| for a prior prototype, and keeps its length for a mean of labelled rows.
 func (e *episode) mapRows(p *Problem) {
-	d, own, m := e.d, len(e.z)/e.d, e.beside.metric
+	d, own, m, rows := e.d, len(e.z)/e.d, e.beside.metric, e.rows
+	if e.usesGram {
+		rows = e.means
+	}
+	if b := &e.beside; e.means < e.rows {
+		b.added = b.prepared.added(b.list, &b.preparing)
+	}
 	measured := 0 // rows whose square is known
 	e.by, e.square, e.own = vector.Resize(e.by, e.rows), vector.Resize(e.square, e.rows), vector.Resize(e.own, e.rows)
-	if m == nil && e.rows == own && !e.settings.Paper.BiasCorrection {
+	if m == nil && rows == own && !e.settings.Paper.BiasCorrection {
 		e.v = e.z // shared, as it is only read
 	} else {
-		e.mapped = vector.Resize(e.mapped, e.rows*d)
+		e.mapped = vector.Resize(e.mapped, rows*d)
 		e.v = e.mapped
 		if m == nil {
 			copy(e.v, e.z)
@@ -165,7 +171,7 @@ func (e *episode) mapRows(p *Problem) {
 			e.correctBias()
 			measured = 0
 		}
-		e.addHeld(p, own)
+		e.addHeld(p, own, rows)
 	}
 	if m != nil {
 		directions := len(m.Scales)
@@ -219,24 +225,28 @@ func (e *episode) mapRows(p *Problem) {
 	}
 }
 
-// addHeld appends to v the prior prototypes, then the means of labelled rows beside the episode.
-func (e *episode) addHeld(p *Problem, from int) {
-	d, b := e.d, &e.beside
+// addHeld fills v of rows from to to-1: of the prior prototypes, then of the means of labelled rows beside the
+// episode.
+func (e *episode) addHeld(p *Problem, from, to int) {
+	d := e.d
 	e.priorSquare = vector.Resize(e.priorSquare, e.k)
-	var sums []float32
-	if e.means < e.rows {
-		sums = b.prepared.added(b.list, &b.preparing)
-	}
-	for q := from; q < e.rows; q++ {
-		row, k := e.v[q*d:q*d+d], int(e.class[e.fixed[q]])
-		if e.count[q] > 0 {
-			copy(row, sums[k*d:k*d+d])
-			kernel.Scale(1/e.count[q], row)
+	for q := from; q < to; q++ {
+		row := e.v[q*d : q*d+d]
+		if q >= e.means {
+			sum, share := e.meanRow(q)
+			copy(row, sum)
+			kernel.Scale(share, row)
 		} else {
-			p.Prior.mean(row, e.mean, k)
+			p.Prior.mean(row, e.mean, int(e.class[e.fixed[q]]))
 			e.priorSquare[e.fixed[q]] = kernel.Dot(row, row)
 		}
 	}
+}
+
+// meanRow returns a mean of labelled rows beside the episode, like v, as a sum of rows and a factor.
+func (e *episode) meanRow(q int) (sum []float32, share float32) {
+	at := int(e.class[e.fixed[q]]) * e.d
+	return e.beside.added[at : at+e.d], 1 / e.count[q]
 }
 
 // shrinkRows turns v into u in place for the row-space engine. The Gram-space engine uses its matrix instead.

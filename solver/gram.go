@@ -182,18 +182,19 @@ func (g *gramSpace) findHeld() {
 // heldProduct computes the product of a mean and a prior in u-space.
 func (g *gramSpace) heldProduct(mean, prior int) float32 {
 	e, d := g.e, g.e.d
-	sum := kernel.Dot(e.v[mean*d:mean*d+d], e.v[prior*d:prior*d+d])
+	row, share := e.meanRow(mean)
+	sum := share * kernel.Dot(row, e.v[prior*d:prior*d+d])
 	if g.metric == nil {
 		return sum
 	}
 	directions := len(g.metric.Scales)
 	drawn := e.beside.prepared.drawn[int(e.class[e.fixed[mean]])*directions:]
-	share := -1 / e.count[mean]
 	for r, s := range g.metric.Scales {
-		if s > 1 {
-			share = 1 / e.count[mean]
+		part := share * drawn[r] * e.along[r*e.means+prior]
+		if s <= 1 {
+			part = -part
 		}
-		sum += share * drawn[r] * e.along[r*e.means+prior]
+		sum += part
 	}
 	return sum
 }
@@ -375,9 +376,18 @@ func (g *gramSpace) prototypes(out []float32) {
 	e, d, k := g.e, g.e.d, g.e.k
 	kernel.Accumulate(out, g.weights, e.v[:g.m*d], g.m, k, d)
 	for p, y := range e.fixed {
-		if y >= 0 && g.holds[y] > 0 {
-			kernel.Axpy(e.weight[p], e.v[p*d:p*d+d], out[int(y)*d:int(y)*d+d])
+		if y < 0 || g.holds[y] == 0 {
+			continue
 		}
+		row, by := e.v, e.weight[p]
+		if p < e.means {
+			row = row[p*d : p*d+d]
+		} else {
+			var share float32
+			row, share = e.meanRow(p)
+			by *= share
+		}
+		kernel.Axpy(by, row, out[int(y)*d:int(y)*d+d])
 	}
 	for c, by := range g.factor {
 		kernel.Scale(by, out[c*d:c*d+d])

@@ -79,13 +79,13 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 	e.takeBeside(p)
 	e.layOut(p, s.engine == everyRow)
 	e.sizePool()
+	e.usesGram = e.gram.can(e, p) && (s.engine == gramEngine || s.engine == bySize && e.gram.cheaper(e, p))
 	if p.Points != nil {
 		e.takePoints()
 	} else if err := e.embed(p); err != nil {
 		return nil, err
 	}
 	e.direct.e, e.gram.e = e, e
-	e.usesGram = e.gram.can(e, p) && (s.engine == gramEngine || s.engine == bySize && e.gram.cheaper(e, p))
 	if e.usesGram {
 		e.space = &e.gram
 		e.gram.build(e)
