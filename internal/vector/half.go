@@ -69,10 +69,14 @@ func Unhalve(values []float32, row []byte, scale float32) {
 		for c := range levels {
 			levels[c] *= largest
 		}
-		var some [halfBlock]float32
-		for j, codes := range (*[halfBlock / 2]byte)(row[1:halfSize]) {
-			some[2*j], some[2*j+1] = levels[codes&15], levels[codes>>4]
+		var last [halfBlock]float32 // for a row that ends within a block
+		block := &last
+		if len(values) >= halfBlock {
+			block = (*[halfBlock]float32)(values)
 		}
-		values = values[copy(values, some[:]):]
+		for j, codes := range (*[halfBlock / 2]byte)(row[1:halfSize]) {
+			block[2*j], block[2*j+1] = levels[codes&15], levels[codes>>4]
+		}
+		values = values[copy(values, block[:]):]
 	}
 }

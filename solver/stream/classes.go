@@ -42,16 +42,13 @@ func (c *classes) observe(e *episode) {
 				}
 			}
 		}
-		var retired []string
-		for name, kept := range c.kept {
-			if len(kept) == 0 && !e.problem.labelled(name) {
-				retired = append(retired, name)
+	}
+	if e.solved != nil && len(c.kept) > len(e.problem.names) {
+		for _, name := range c.names() {
+			if !e.problem.labelled(name) && len(c.kept[name]) == 0 {
+				delete(c.kept, name)
+				e.report.Events = append(e.report.Events, Event{Kind: "retired", Class: name})
 			}
-		}
-		slices.Sort(retired)
-		for _, name := range retired {
-			delete(c.kept, name)
-			e.report.Events = append(e.report.Events, Event{Kind: "retired", Class: name})
 		}
 	}
 	if e.cold {

@@ -134,7 +134,9 @@ func (p *proportions) observe(e *episode) {
 	for c, name := range e.problem.names {
 		p.counts[name] = p.counts[name]/2 + masses[c]
 	}
-	maps.DeleteFunc(p.counts, func(name string, _ float64) bool { return !e.problem.labelled(name) })
+	if len(p.counts) > k {
+		maps.DeleteFunc(p.counts, func(name string, _ float64) bool { return !e.problem.labelled(name) })
+	}
 }
 
 func (p *proportions) reset(class string) bool {
