@@ -142,8 +142,9 @@ func (e *episode) fault(p *Problem, q int) error {
 	return fault(q, "its values overflow when raised to the power %g and centred", e.settings.Power)
 }
 
-// mapRows fills v, by and along of all rows, and v of means in the row-space engine alone. u = metric(v) has
-// length 1 for items and anchors, |m'| for a prior prototype, and keeps its length for a mean of labelled rows.
+// mapRows fills v, by and along of all rows; v of means only for the row-space engine. u = metric(v) has
+// length 1 for items and anchors, |m'| for a prior prototype, and keeps its length for a mean of labelled
+// rows.
 func (e *episode) mapRows(p *Problem) {
 	d, own, m, rows := e.d, len(e.z)/e.d, e.beside.metric, e.rows
 	if e.usesGram {
@@ -153,7 +154,8 @@ func (e *episode) mapRows(p *Problem) {
 		b.added = b.prepared.added(b.list, &b.preparing)
 	}
 	measured := 0 // rows whose square is known
-	e.by, e.square, e.own = vector.Resize(e.by, e.rows), vector.Resize(e.square, e.rows), vector.Resize(e.own, e.rows)
+	e.by, e.square = vector.Resize(e.by, e.rows), vector.Resize(e.square, e.rows)
+	e.own = vector.Resize(e.own, e.rows)
 	if m == nil && rows == own && !e.settings.Paper.BiasCorrection {
 		e.v = e.z // shared, as it is only read
 	} else {

@@ -183,11 +183,11 @@ func (p *problem) count() {
 		}
 	}
 	o.names = slices.Sorted(maps.Keys(o.counts))
-	o.numbers = places(o.names)
+	o.numbers = numbersOf(o.names)
 }
 
-// places returns the place of each name.
-func places(names []string) map[string]int32 {
+// numbersOf returns the index of each name.
+func numbersOf(names []string) map[string]int32 {
 	numbers := make(map[string]int32, len(names))
 	for c, name := range names {
 		numbers[name] = int32(c)

@@ -95,7 +95,7 @@ func (p *problem) number(items []Item) {
 	}
 	if len(p.names) > len(p.outside.names) {
 		slices.Sort(p.names)
-		p.numbers = places(p.names)
+		p.numbers = numbersOf(p.names)
 	}
 	p.labelCounts = p.labelCounts[:0]
 	for _, name := range p.names {
