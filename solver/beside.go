@@ -33,10 +33,10 @@ type besides struct {
 	asked []int32    // items to compare
 	next  remembered // by the next problem
 
-	twists        bool      // Prepared.along is not kept
-	twisted       []float32 // n x d: v with the metric applied twice, and its products as above
-	twistedCentre []float32
-	twistedDelta  []float32
+	twists       bool      // Prepared.along is not kept
+	twisted      []float32 // n x d: v with the metric applied twice
+	turnedCentre []float32 // as centre and delta, in u-space
+	turnedDelta  []float32
 
 	added  []float32 // K x d: sums of the prepared rows of each class
 	sums   []float32 // classes x d: of raised rows

@@ -57,9 +57,7 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 	for s := range b.list {
 		kernel.Products(b.delta[s*n:s*n+n], b.deltas[s*d:s*d+d], e.v, 1, n, d)
 	}
-	if b.twists = b.metric != nil && len(b.metric.Scales) > 0 && len(l.along) == 0; b.twists {
-		b.twist(e)
-	}
+	b.turn(e)
 	b.near, b.asked = lists, b.asked[:0]
 	if b.now = n; e.remembers(p, lists) {
 		b.now -= p.Earlier
@@ -97,7 +95,7 @@ func (e *episode) compareItems(w *worker, items []int32) {
 	if b.twists {
 		turned = gathered(&w.gathered[1], b.twisted, e.d, items)
 	} else if len(l.along) > 0 {
-		turned = gathered(&w.gathered[1], b.signed, len(l.along)/len(l.label), items)
+		turned = gathered(&w.gathered[1], b.signed, len(b.metric.Scales), items)
 	}
 	v := gathered(&w.gathered[0], e.v, e.d, items)
 	for s, set := range b.list {
@@ -131,23 +129,34 @@ func gathered(memory *[]float32, rows []float32, d int, listed []int32) []float3
 	return *memory
 }
 
-// twist fills twisted, whose products with plain rows are products in u-space: v + V'
-// sign(s^2-1) sqrt|1-s^2| along.
-func (b *besides) twist(e *episode) {
-	m := b.metric
-	n, d, r := e.n, e.d, len(m.Scales)
-	scaleAlong(b.signed, m.Scales)
-	b.twisted = append(b.twisted[:0], e.v[:n*d]...)
-	for i := range n {
-		for j, by := range b.signed[i*r : i*r+r] {
-			kernel.Axpy(by, m.Vectors[j*d:j*d+d], b.twisted[i*d:i*d+d])
+// turn fills what the items' products with labelled rows in u-space need. Without along of these rows, twisted
+// is v + V' sign(s^2-1) sqrt|1-s^2| along, whose products with plain rows are products in u-space.
+func (b *besides) turn(e *episode) {
+	l, n, d, sets, r := b.prepared, e.n, e.d, len(b.list), 0
+	if b.metric != nil {
+		r = len(b.metric.Scales)
+	}
+	if b.twists = r > 0 && len(l.along) == 0; b.twists {
+		scaleAlong(b.signed, b.metric.Scales)
+		b.twisted = append(b.twisted[:0], e.v[:n*d]...)
+		for i := range n {
+			for j, by := range b.signed[i*r : i*r+r] {
+				kernel.Axpy(by, b.metric.Vectors[j*d:j*d+d], b.twisted[i*d:i*d+d])
+			}
 		}
 	}
-	sets := len(b.list)
-	b.twistedCentre, b.twistedDelta = vector.Resize(b.twistedCentre, n), vector.Resize(b.twistedDelta, n*sets)
-	kernel.Products(b.twistedCentre, m.Centre, b.twisted, 1, n, d)
-	for s := range sets {
-		kernel.Products(b.twistedDelta[s*n:s*n+n], b.deltas[s*d:s*d+d], b.twisted, 1, n, d)
+	b.turnedCentre = append(b.turnedCentre[:0], b.centre...)
+	b.turnedDelta = append(b.turnedDelta[:0], b.delta...)
+	if b.twists {
+		kernel.Products(b.turnedCentre, b.metric.Centre, b.twisted, 1, n, d)
+		for s := range sets {
+			kernel.Products(b.turnedDelta[s*n:s*n+n], b.deltas[s*d:s*d+d], b.twisted, 1, n, d)
+		}
+	} else if r > 0 {
+		e.scratch = vector.Resize(e.scratch, (sets+1)*n)
+		kernel.Products(e.scratch, l.shifts, b.signed, sets+1, n, r)
+		kernel.Axpy(1, e.scratch[:sets*n], b.turnedDelta)
+		kernel.Axpy(1, e.scratch[sets*n:], b.turnedCentre)
 	}
 }
 
@@ -165,12 +174,15 @@ func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, 
 	rows := b.list[s].rows[from*d : (from+count)*d]
 	products, moved := w.products[:len(items)*count], w.moved[:len(items)*count]
 	kernel.Products(products, v, rows, len(items), count, d)
-	if r := len(l.along) / len(l.label); b.twists {
+	switch {
+	case b.twists:
 		kernel.Products(moved, turned, rows, len(items), count, d)
-	} else if r > 0 {
-		kernel.Products(moved, turned, l.along[at*r:(at+count)*r], len(items), count, r)
-	} else {
-		clear(moved)
+	case len(l.along) > 0:
+		r := len(b.metric.Scales)
+		kernel.Products(moved, turned, l.along[s].rows[from*r:(from+count)*r], len(items), count, r)
+		kernel.Axpy(1, products, moved)
+	default:
+		copy(moved, products)
 	}
 	anchors, ones := w.anchors[:count], w.ones[:count]
 	for j := range anchors {
@@ -182,22 +194,14 @@ func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, 
 	for i, item := range items {
 		plain, dots := products[i*count:(i+1)*count], moved[i*count:(i+1)*count]
 		centre, delta, back, square := b.centre[item], b.delta[s*n+int(item)], b.back[item], e.square[item]
-		if b.twists {
-			centre, delta := b.twistedCentre[item], b.twistedDelta[s*n+int(item)]
-			for j, v := range dots {
-				dots[j] = ((v-delta)*anchors[j].inverse - centre) * anchors[j].by
-			}
-		}
+		turnedCentre, turnedDelta := b.turnedCentre[item], b.turnedDelta[s*n+int(item)]
 		row := int(item) * l.k
 		nearest, toward := b.plain[row:row+l.k], b.toward[row:row+l.k]
 		least, own := b.nearest[item], b.lengths[item]
 		for j := range anchors {
 			a := &anchors[j]
-			v := (plain[j]-delta)*a.inverse - centre
-			lower(&nearest[a.class], square+a.square-back*v)
-			if !b.twists {
-				dots[j] += a.by * v
-			}
+			lower(&nearest[a.class], square+a.square-back*((plain[j]-delta)*a.inverse-centre))
+			dots[j] = ((dots[j]-turnedDelta)*a.inverse - turnedCentre) * a.by
 			toward[a.class] += dots[j]
 			lower(&least, own+ones[j]-2*dots[j])
 		}

@@ -24,22 +24,31 @@ type Prepared struct {
 	label   []int32   // rows: the problem's class, -1: not in force
 	members []float64 // k: rows in force
 
+	along  []aimed // of each set in use; none above alongMost rows
+	aim    *metric.Metric
+	shifts []float32 // (sets + 1) x directions: scaleAlong of each set's delta, and of the metric's centre
+
 	inverse []float32 // rows: z = inverse (y - delta), y the set's row
 	square  []float32 // rows: |z - centre|^2
 	by      []float32 // rows: |by metric(z - centre)| = 1; 0 if its length is 0
-	along   []float32 // rows x directions: by scaleAlong of z - centre; empty above alongMost rows
 	sums    []float32 // k x d: of by (z - centre); empty up to addedMost rows
-	drawn   []float32 // k x directions: sums of along
+	drawn   []float32 // k x directions: sums of by scaleAlong of z - centre
 	lengths []float32 // k: squared lengths of the sums in u-space
 	unit    []float64 // k: rows that have a length
 
 	remembered remembered
 }
 
+// aimed are the rows of a set along the directions of a metric, whatever the mean.
+type aimed struct {
+	set  uint64
+	rows []float32 // rows x directions: scaleAlong of y
+}
+
 // Release drops the metric, which the next solve will not use. nil is allowed.
 func (l *Prepared) Release() {
 	if l != nil {
-		l.metric, l.ready = nil, false
+		l.metric, l.ready, l.along, l.aim = nil, false, nil, nil
 	}
 }
 
@@ -48,8 +57,11 @@ func (l *Prepared) Bytes() int {
 	if l == nil {
 		return 0
 	}
-	floats := cap(l.mean) + cap(l.inverse) + cap(l.square) + cap(l.by) + cap(l.along) + cap(l.sums) +
+	floats := cap(l.mean) + cap(l.inverse) + cap(l.square) + cap(l.by) + cap(l.shifts) + cap(l.sums) +
 		cap(l.drawn) + cap(l.lengths)
+	for _, a := range l.along {
+		floats += cap(a.rows)
+	}
 	return 4*(floats+cap(l.label)+cap(l.names)+cap(l.without)) + 8*(cap(l.sets)+cap(l.members)+cap(l.unit)) +
 		l.remembered.bytes()
 }
@@ -106,11 +118,14 @@ func (l *Prepared) of(list []Beside, k int) bool {
 
 // preparing is the workspace of prepare, and what it computes anew for each problem.
 type preparing struct {
-	rows, along []float32
-	sums        []float32   // of a Prepared that does not keep them
-	deltas      []float32   // sets x d: mean less reference
-	centred     metric.Map  // the problem's, about mean
-	metric      *metric.Map // centred, or nil: none
+	row      []float32   // d
+	along    []float32   // tile x directions
+	products []float32   // tile x 2
+	pair     []float32   // 2 x d: a set's delta, and the metric's centre
+	sums     []float32   // of a Prepared that does not keep them
+	deltas   []float32   // sets x d: mean less reference
+	centred  metric.Map  // the problem's, about mean
+	metric   *metric.Map // centred, or nil: none
 }
 
 // prepare computes the rows of the sets that l follows.
@@ -133,20 +148,20 @@ func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *p
 	l.remembered.forget()
 	l.inverse, l.square, l.by = vector.Zeroed(l.inverse, n), vector.Zeroed(l.square, n), vector.Zeroed(l.by, n)
 	l.unit = vector.Zeroed(l.unit, l.k)
+	l.aimAt(list, w.metric, m)
 	directions := 0
 	if m != nil {
 		directions = len(m.Scales)
+		l.shifts = vector.Resize(l.shifts, (len(list)+1)*directions)
+		kernel.Products(l.shifts, w.deltas, w.metric.Vectors, len(list), directions, d)
+		kernel.Products(l.shifts[len(list)*directions:], w.metric.Centre, w.metric.Vectors, 1, directions, d)
+		scaleAlong(l.shifts, m.Scales)
 	}
 	l.drawn, l.lengths = vector.Zeroed(l.drawn, l.k*directions), vector.Resize(l.lengths, l.k)
-	l.along = l.along[:0]
-	if directions > 0 && n <= alongMost {
-		l.along = vector.Zeroed(l.along, n*directions)
-	}
-	w.rows, w.along = vector.Resize(w.rows, tile*d), vector.Resize(w.along, tile*directions)
 	first := 0
 	for s, b := range list {
 		for from := 0; from < b.Len(); from += tile {
-			l.prepareTile(w, b.Labelled, w.deltas[s*d:s*d+d], first+from, from, min(tile, b.Len()-from))
+			l.prepareTile(w, b.Labelled, s, first+from, from, min(tile, b.Len()-from))
 		}
 		first += b.Len()
 	}
@@ -158,6 +173,30 @@ func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *p
 			l.lengths[c] = max(0, lengthAlong(l.lengths[c], l.drawn[c*directions:(c+1)*directions], m.Scales))
 		}
 	}
+}
+
+// aimAt fills along for sets and metric. A set keeps its rows of before as long as the metric stays.
+func (l *Prepared) aimAt(list []Beside, centred *metric.Map, m *metric.Metric) {
+	if m == nil || len(m.Scales) == 0 || len(l.label) > alongMost {
+		l.along, l.aim = nil, nil
+		return
+	}
+	if l.aim != m {
+		l.along, l.aim = nil, m
+	}
+	next := make([]aimed, 0, len(list))
+	for _, b := range list {
+		at := slices.IndexFunc(l.along, func(a aimed) bool { return a.set == b.id })
+		if at >= 0 {
+			next = append(next, l.along[at])
+			continue
+		}
+		rows := make([]float32, b.Len()*len(m.Scales))
+		kernel.Products(rows, b.rows, centred.Vectors, b.Len(), len(m.Scales), b.d)
+		scaleAlong(rows, m.Scales)
+		next = append(next, aimed{b.id, rows})
+	}
+	l.along = next
 }
 
 // added returns the sums of the classes, which are kept or valid until the next call with w.
@@ -196,41 +235,62 @@ func (l *Prepared) added(list []Beside, w *preparing) []float32 {
 	return sums
 }
 
-// prepareTile prepares count rows of a set. at is the number of the first among the rows of all sets.
-func (l *Prepared) prepareTile(w *preparing, set *Labelled, delta []float32, at, from, count int) {
+// prepareTile prepares count rows of set s. at is the number of the first among the rows of all sets. With y
+// a row of the set, z and its products follow from those of y, but where z is a small difference.
+func (l *Prepared) prepareTile(w *preparing, set *Labelled, s, at, from, count int) {
 	if !slices.ContainsFunc(l.label[at:at+count], func(c int32) bool { return c >= 0 }) {
 		return
 	}
 	d, m, directions := set.d, w.metric, 0
-	for i := range count {
-		row := w.rows[i*d : i*d+d]
-		l.inverse[at+i] = set.unit(row, from+i, delta)
-		if m != nil {
-			kernel.Axpy(-1, m.Centre, row)
-		}
-		l.square[at+i] = kernel.Dot(row, row)
-	}
+	delta := w.deltas[s*d : s*d+d]
+	w.pair = append(w.pair[:0], delta...)
+	var shift, centre []float32 // along the directions
+	var deltaCentre, centreSquare float64
 	if m != nil {
-		directions = len(m.Scales)
-		kernel.Products(w.along, w.rows, m.Vectors, count, directions, d)
-		scaleAlong(w.along[:count*directions], m.Scales)
+		w.pair, directions = append(w.pair, m.Centre...), len(m.Scales)
+		shift, centre = l.shifts[s*directions:(s+1)*directions], l.shifts[len(l.shifts)-directions:]
+		deltaCentre = float64(kernel.Dot(delta, m.Centre))
+		centreSquare = float64(kernel.Dot(m.Centre, m.Centre))
+	}
+	deltaSquare, pair := float64(kernel.Dot(delta, delta)), len(w.pair)/d
+	w.products = vector.Resize(w.products, count*pair)
+	kernel.Products(w.products, set.rows[from*d:(from+count)*d], w.pair, count, pair, d)
+	w.along = vector.Resize(w.along, count*directions)
+	if len(l.along) > 0 {
+		copy(w.along, l.along[s].rows[from*directions:])
+	} else if m != nil {
+		kernel.Products(w.along, set.rows[from*d:(from+count)*d], m.Vectors, count, directions, d)
+		scaleAlong(w.along, m.Scales)
 	}
 	for i := range count {
+		own := float64(set.squares[from+i])
+		squared := own - 2*float64(w.products[i*pair]) + deltaSquare
+		inverse := 1 / math.Sqrt(squared)
+		if squared < 1e-5*(own+deltaSquare) || squared == 0 {
+			w.row = vector.Resize(w.row, d)
+			inverse = float64(set.unit(w.row, from+i, delta))
+		}
+		square := centreSquare // of a zero row
+		if inverse > 0 {
+			square++
+			if m != nil {
+				square -= 2 * inverse * (float64(w.products[i*pair+1]) - deltaCentre)
+			}
+		}
+		l.inverse[at+i], l.square[at+i] = float32(inverse), float32(max(0, square))
 		along, length := w.along[i*directions:i*directions+directions], l.square[at+i]
 		if m != nil {
+			kernel.Axpy(-1, shift, along)
+			kernel.Scale(float32(inverse), along)
+			kernel.Axpy(-1, centre, along)
 			length = lengthAlong(length, along, m.Scales)
 		}
 		if length > leastLength {
 			l.by[at+i] = float32(1 / math.Sqrt(float64(length)))
 		}
-		c := l.label[at+i]
-		if c < 0 || l.by[at+i] == 0 {
-			continue
-		}
-		l.unit[c]++
-		kernel.Axpy(l.by[at+i], along, l.drawn[int(c)*directions:(int(c)+1)*directions])
-		if len(l.along) > 0 {
-			kernel.Axpy(l.by[at+i], along, l.along[(at+i)*directions:(at+i+1)*directions])
+		if c := l.label[at+i]; c >= 0 && l.by[at+i] > 0 {
+			l.unit[c]++
+			kernel.Axpy(l.by[at+i], along, l.drawn[int(c)*directions:(int(c)+1)*directions])
 		}
 	}
 }
