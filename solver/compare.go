@@ -129,8 +129,8 @@ func gathered(memory *[]float32, rows []float32, d int, listed []int32) []float3
 	return *memory
 }
 
-// turn fills what the items' products with labelled rows in u-space need. Without along of these rows, twisted
-// is v + V' sign(s^2-1) sqrt|1-s^2| along, whose products with plain rows are products in u-space.
+// turn fills what the items' products with labelled rows in u-space need. Where these rows have no along,
+// products of plain rows with twisted are products in u-space: v + V' sign(s^2-1) sqrt|1-s^2| along.
 func (b *besides) turn(e *episode) {
 	l, n, d, sets, r := b.prepared, e.n, e.d, len(b.list), 0
 	if b.metric != nil {
