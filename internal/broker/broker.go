@@ -75,8 +75,12 @@ func Open(ctx context.Context, dir, listen string, log *slog.Logger) (*Broker, e
 	return b, nil
 }
 
-// Address is the broker's host:port.
-func (b *Broker) Address() string { return b.address }
+// Address is the broker's host:port. It changes if this process takes over and the port is taken.
+func (b *Broker) Address() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.address
+}
 
 // Serving says whether the broker runs in this process.
 func (b *Broker) Serving() bool {

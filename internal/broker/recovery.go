@@ -32,7 +32,8 @@ type recovery struct {
 
 	mu      sync.Mutex
 	journal *os.File
-	known   map[written]bool
+	known   map[written]bool // on disk
+	torn    bool             // the last line may be cut short
 }
 
 // written is a partition that a producer writes to in transactions.
@@ -90,28 +91,61 @@ func (r *recovery) wait(kmsg.Request) (kmsg.Response, error, bool) {
 	return nil, nil, false
 }
 
-// added journals the partitions that a transaction is about to write to, before the broker accepts them.
+// added journals the partitions that a transaction is about to write to, before the broker accepts them. If
+// that fails, the request does: its sender tries again.
 func (r *recovery) added(request kmsg.Request) (kmsg.Response, error, bool) {
 	r.wait(request)
+	r.cluster.KeepControl()
 	add := request.(*kmsg.AddPartitionsToTxnRequest)
+	var pairs []written
 	var lines strings.Builder
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, t := range add.Topics {
 		for _, p := range t.Partitions {
 			if w := (written{add.ProducerID, t.Topic, p}); !r.known[w] {
-				r.known[w] = true
+				pairs = append(pairs, w)
 				fmt.Fprintln(&lines, w.producer, w.topic, w.partition)
 			}
 		}
 	}
-	if lines.Len() > 0 {
-		if _, err := r.journal.WriteString(lines.String()); err != nil {
-			r.log.Error("embedded broker: a transaction that a kill cuts short may not be given up in full", "error",
-				err)
-		}
+	if len(pairs) == 0 {
+		return nil, nil, false
+	}
+	if err := r.write(lines.String()); err != nil {
+		r.log.Error("embedded broker: a transaction cannot begin", "error", err)
+		return refused(add), nil, true
+	}
+	for _, w := range pairs {
+		r.known[w] = true
 	}
 	return nil, nil, false
+}
+
+// write appends whole lines to the journal, after the rest of one that was cut short.
+func (r *recovery) write(lines string) error {
+	if r.torn {
+		lines = "\n" + lines
+	}
+	_, err := r.journal.WriteString(lines)
+	r.torn = err != nil
+	return err
+}
+
+// refused answers that a transaction could not be journaled.
+func refused(add *kmsg.AddPartitionsToTxnRequest) kmsg.Response {
+	answer := add.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
+	for _, t := range add.Topics {
+		topic := kmsg.NewAddPartitionsToTxnResponseTopic()
+		topic.Topic = t.Topic
+		for _, p := range t.Partitions {
+			partition := kmsg.NewAddPartitionsToTxnResponseTopicPartition()
+			partition.Partition, partition.ErrorCode = p, kerr.CoordinatorNotAvailable.Code
+			topic.Partitions = append(topic.Partitions, partition)
+		}
+		answer.Topics = append(answer.Topics, topic)
+	}
+	return answer
 }
 
 // giveUp writes an abort marker for every pair in the journal.
@@ -146,7 +180,7 @@ func (r *recovery) giveUp(ctx context.Context, client *topic.Client) error {
 func (r *recovery) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, err := r.journal.WriteString(closedInOrder + "\n"); err != nil {
+	if err := r.write(closedInOrder + "\n"); err != nil {
 		r.log.Error("embedded broker: open transactions will be given up", "error", err)
 	}
 	r.journal.Close()

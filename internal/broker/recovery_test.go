@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 )
 
@@ -88,5 +90,52 @@ func TestATransactionCutShortByAKillIsGivenUp(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("a reader of committed records sees %q, want %q", got, want)
+	}
+}
+
+// TestAPairThatCannotBeJournaledIsRefused: on a full disk a transaction does not begin, so that a kill cuts
+// none short that no journal names. Once there is room, the same request goes through, and what was cut short
+// spoils no later line.
+func TestAPairThatCannotBeJournaledIsRefused(t *testing.T) {
+	b := open(t, t.TempDir())
+	defer b.Close()
+	r := b.server.recovery
+	path := r.journal.Name()
+	if err := r.journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ask := kmsg.NewPtrAddPartitionsToTxnRequest()
+	ask.ProducerID = 7
+	of := kmsg.NewAddPartitionsToTxnRequestTopic()
+	of.Topic, of.Partitions = "t", []int32{3}
+	ask.Topics = append(ask.Topics, of)
+	for range 2 { // not only the first time
+		answer, err, handled := r.added(ask)
+		if err != nil || !handled {
+			t.Fatalf("a pair that no journal names: %v, handled %t", err, handled)
+		}
+		partition := answer.(*kmsg.AddPartitionsToTxnResponse).Topics[0].Partitions[0]
+		if !kerr.IsRetriable(kerr.ErrorForCode(partition.ErrorCode)) {
+			t.Fatalf("refused with code %d, which nobody tries again", partition.ErrorCode)
+		}
+	}
+	if err := os.WriteFile(path, []byte("7 t"), 0o600); err != nil { // as far as it came
+		t.Fatal(err)
+	}
+	var err error
+	if r.journal, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, handled := r.added(ask); handled {
+		t.Error("refused, where there is room again")
+	}
+	again := &recovery{known: map[written]bool{}}
+	killed, err := again.open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.journal.Close()
+	if !killed || len(again.known) != 1 || !again.known[written{7, "t", 3}] {
+		t.Errorf("the journal has %v, killed %t", again.known, killed)
 	}
 }
