@@ -206,11 +206,19 @@ func (c *Client) batchLimit(name string) int {
 	return BatchLimit
 }
 
+// slowestLink is how many bytes a second a link carries at least: batches that it takes longer for are sent
+// anew, and would be for ever.
+const slowestLink = 50_000
+
 // Send sends batches, at most one for each partition, with acks=all, and sets their Err and Base. It tries
 // once: a batch whose Err is a broken connection or a timeout may have been written. transaction is the
 // transactional id, "" outside a transaction.
 func (c *Client) Send(ctx context.Context, transaction string, batches []*EncodedBatch) {
-	limited, cancel := context.WithTimeout(ctx, requestTimeout)
+	limit := requestTimeout
+	for _, b := range batches {
+		limit += time.Second * time.Duration(len(b.Data)) / slowestLink
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	_, err := c.transport.RoundTrip(limited, c.kafka.Addr, &sending{transaction, batches})
 	if err == nil {

@@ -2,10 +2,12 @@ package topic_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -221,5 +223,43 @@ func TestALimitIsKeptWhileItCannotBeAsked(t *testing.T) {
 	after := client.RecordLimit(within(t, 20*time.Second), name)
 	if before == 0 || before > 20_000 || after != before || faults.Hits() == 0 {
 		t.Errorf("%d bytes, and %d once it could not be asked, %d times", before, after, faults.Hits())
+	}
+}
+
+// slowLink carries 70 kB a second to the broker.
+type slowLink struct{ net.Conn }
+
+func (l slowLink) Write(b []byte) (n int, err error) {
+	for n < len(b) && err == nil {
+		time.Sleep(100 * time.Millisecond)
+		var some int
+		some, err = l.Conn.Write(b[n:min(n+7_000, len(b))])
+		n += some
+	}
+	return n, err
+}
+
+// TestABatchOnASlowLink: a batch that takes longer than a request without one may is not given up, or it
+// would be sent again and again.
+func TestABatchOnASlowLink(t *testing.T) {
+	t.Parallel()
+	brokers := brokertest.Brokers(t)
+	name := brokertest.Topic(t, brokertest.Connect(t, brokers), "slow", 1, nil)
+	client, err := topic.Connect(topic.Settings{
+		Brokers: brokers,
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			return slowLink{conn}, err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	batch := topic.Encode(topic.TopicPartition{Topic: name},
+		[]record.Out{{Topic: name, Value: bytes.Repeat([]byte("x"), 800_000)}}, topic.Anonymous, "")
+	client.Send(within(t, time.Minute), "", []*topic.EncodedBatch{batch})
+	if batch.Err != nil {
+		t.Error(batch.Err)
 	}
 }
