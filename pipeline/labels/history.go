@@ -297,7 +297,8 @@ func (l *history) version(from *Version, next Position) *Version {
 	v.said, v.naming = from.said.Edit(said), from.naming
 	if len(said) > 0 {
 		v.naming = newNaming(slices.Collect(v.said.All()))
-		if len(v.naming.forgotten)+len(from.naming.forgotten) > 0 && from != l.root {
+		named := slices.ContainsFunc(said, func(x ordered.Edit[*Record]) bool { return x.Value.Name != nil })
+		if named && len(v.naming.forgotten)+len(from.naming.forgotten) > 0 && from != l.root {
 			return l.version(l.root, next) // any example may be affected
 		}
 	}
