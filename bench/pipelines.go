@@ -94,8 +94,9 @@ func benchPipelines(ctx context.Context, b *bench) error {
 	b.Text("%d records of %d streams (%s in bursts, five labelled items a class, %d-d float32, 3 %% of the items "+
 		"carry their label and are not scored) in %d partitions of one broker on the same machine. Each pipeline is a "+
 		"process of its own that writes one JSON result a record; rates are from a tenth of its results to nine "+
-		"tenths, or to the end of %v, and medians of %d rounds in turn (one of the slowest). The last episodes close "+
-		"after two seconds of silence.", in.n, pipelineStreams, set.Name, set.D, streamPartitions, pipelineLimit, rounds)
+		"tenths, or to the end of %v, and medians of %d rounds in turn (one of the slowest). The last episodes "+
+		"close after two seconds of silence.",
+		in.n, pipelineStreams, set.Name, set.D, streamPartitions, pipelineLimit, rounds)
 	var table [][]string
 	var best, ours float64
 	for _, name := range pipelineNames {
