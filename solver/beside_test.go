@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/slkstream/slkstream/internal/vector"
+
 	"github.com/slkstream/slkstream/index"
 )
 
@@ -325,6 +327,45 @@ func TestDistancesToLabelledRows(t *testing.T) {
 			for _, x := range [...][2]float64{{nearest, float64(r.Distance[i])}, {other, float64(others[i])}} {
 				if math.Abs(x[0]-x[1]*x[1]) > 1e-4 {
 					t.Fatalf("seed %d, row %d: a squared distance of %g, not %g", seed, i, x[1]*x[1], x[0])
+				}
+			}
+		}
+	}
+}
+
+// A labelled row whose square overflows, and one that is the mean, have no direction, and spoil no other row.
+func TestLabelledRowsWithoutADirection(t *testing.T) {
+	settings, err := DefaultPreset.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(40) {
+		p := drawn(seed)
+		if p.Embedding == nil || p.Embedding.Metric == nil || len(p.AnchorLabels) < 3 {
+			continue
+		}
+		clear(p.Anchors[p.D : 2*p.D])
+		p.Embedding.Mean = make([]float32, p.D)
+		for _, huge := range []float32{1, 1e25, 1e34} {
+			q := *p
+			q.Anchors = slices.Clone(p.Anchors)
+			for j := range q.Anchors[:p.D] {
+				q.Anchors[j] *= huge
+			}
+			beside := besideOf(t, &q, settings.Power, rand.New(rand.NewPCG(seed, 5)))
+			for _, beside.Prepared = range []*Prepared{nil, {}} {
+				solve, err := New(settings)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := assessed(solve.Solve(context.Background(), beside))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, values := range [][]float32{r.S, r.Confidence, r.Agreement, r.Distance} {
+					if i := vector.NotFinite(values); i >= 0 {
+						t.Fatalf("seed %d, one row times %g: value %g at %d", seed, huge, values[i], i)
+					}
 				}
 			}
 		}

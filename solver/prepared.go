@@ -24,9 +24,9 @@ type Prepared struct {
 	label   []int32   // rows: the problem's class, -1: not in force
 	members []float64 // k: rows in force
 
-	along  []aimed // of each set in use; none above alongMost rows
-	aim    *metric.Metric
-	shifts []float32 // (sets + 1) x directions: scaleAlong of each set's delta, and of the metric's centre
+	along   []setAlong // of each set in use; none above alongMost rows
+	alongBy *metric.Metric
+	shifts  []float32 // (sets + 1) x directions: scaleAlong of each set's delta, and of the metric's centre
 
 	inverse []float32 // rows: z = inverse (y - delta), y the set's row
 	square  []float32 // rows: |z - centre|^2
@@ -39,16 +39,16 @@ type Prepared struct {
 	remembered remembered
 }
 
-// aimed are the rows of a set along the directions of a metric, whatever the mean.
-type aimed struct {
-	set  uint64
+// setAlong are the rows of a set along the directions of a metric. They do not depend on the mean.
+type setAlong struct {
+	id   uint64    // the set's
 	rows []float32 // rows x directions: scaleAlong of y
 }
 
 // Release drops the metric, which the next solve will not use. nil is allowed.
 func (l *Prepared) Release() {
 	if l != nil {
-		l.metric, l.ready, l.along, l.aim = nil, false, nil, nil
+		l.metric, l.ready, l.along, l.alongBy = nil, false, nil, nil
 	}
 }
 
@@ -148,7 +148,7 @@ func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *p
 	l.remembered.forget()
 	l.inverse, l.square, l.by = vector.Zeroed(l.inverse, n), vector.Zeroed(l.square, n), vector.Zeroed(l.by, n)
 	l.unit = vector.Zeroed(l.unit, l.k)
-	l.aimAt(list, w.metric, m)
+	l.findAlong(list, w.metric, m)
 	directions := 0
 	if m != nil {
 		directions = len(m.Scales)
@@ -175,18 +175,18 @@ func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *p
 	}
 }
 
-// aimAt fills along for sets and metric. A set keeps its rows of before as long as the metric stays.
-func (l *Prepared) aimAt(list []Beside, centred *metric.Map, m *metric.Metric) {
+// findAlong fills along for sets and metric. A set keeps its rows of before as long as the metric stays.
+func (l *Prepared) findAlong(list []Beside, centred *metric.Map, m *metric.Metric) {
 	if m == nil || len(m.Scales) == 0 || len(l.label) > alongMost {
-		l.along, l.aim = nil, nil
+		l.along, l.alongBy = nil, nil
 		return
 	}
-	if l.aim != m {
-		l.along, l.aim = nil, m
+	if l.alongBy != m {
+		l.along, l.alongBy = nil, m
 	}
-	next := make([]aimed, 0, len(list))
+	next := make([]setAlong, 0, len(list))
 	for _, b := range list {
-		at := slices.IndexFunc(l.along, func(a aimed) bool { return a.set == b.id })
+		at := slices.IndexFunc(l.along, func(a setAlong) bool { return a.id == b.id })
 		if at >= 0 {
 			next = append(next, l.along[at])
 			continue
@@ -194,7 +194,7 @@ func (l *Prepared) aimAt(list []Beside, centred *metric.Map, m *metric.Metric) {
 		rows := make([]float32, b.Len()*len(m.Scales))
 		kernel.Products(rows, b.rows, centred.Vectors, b.Len(), len(m.Scales), b.d)
 		scaleAlong(rows, m.Scales)
-		next = append(next, aimed{b.id, rows})
+		next = append(next, setAlong{b.id, rows})
 	}
 	l.along = next
 }
@@ -235,8 +235,9 @@ func (l *Prepared) added(list []Beside, w *preparing) []float32 {
 	return sums
 }
 
-// prepareTile prepares count rows of set s. at is the number of the first among the rows of all sets. With y
-// a row of the set, z and its products follow from those of y, but where z is a small difference.
+// prepareTile prepares count rows of set s. at is the number of the first among the rows of all sets. What is
+// known of a row of the set gives what is wanted of its z, unless the row is so near to the mean that rounding
+// would show, or its square overflows: then z is computed.
 func (l *Prepared) prepareTile(w *preparing, set *Labelled, s, at, from, count int) {
 	if !slices.ContainsFunc(l.label[at:at+count], func(c int32) bool { return c >= 0 }) {
 		return
@@ -266,7 +267,7 @@ func (l *Prepared) prepareTile(w *preparing, set *Labelled, s, at, from, count i
 		own := float64(set.squares[from+i])
 		squared := own - 2*float64(w.products[i*pair]) + deltaSquare
 		inverse := 1 / math.Sqrt(squared)
-		if squared < 1e-5*(own+deltaSquare) || squared == 0 {
+		if !(squared >= 1e-5*(own+deltaSquare)) || squared == 0 {
 			w.row = vector.Resize(w.row, d)
 			inverse = float64(set.unit(w.row, from+i, delta))
 		}
