@@ -235,9 +235,9 @@ func (l *Prepared) added(list []Beside, w *preparing) []float32 {
 	return sums
 }
 
-// prepareTile prepares count rows of set s. at is the number of the first among the rows of all sets. What is
-// known of a row of the set gives what is wanted of its z, unless the row is so near to the mean that rounding
-// would show, or its square overflows: then z is computed.
+// prepareTile prepares count rows of set s. at is the number of the first among the rows of all sets. What
+// is known of a row of the set gives what is wanted of its z, unless the row is so near to the mean that
+// rounding would show, or its square overflows: then z is computed.
 func (l *Prepared) prepareTile(w *preparing, set *Labelled, s, at, from, count int) {
 	if !slices.ContainsFunc(l.label[at:at+count], func(c int32) bool { return c >= 0 }) {
 		return
