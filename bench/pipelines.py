@@ -11,6 +11,7 @@ river: confluent-kafka and an online softmax regression of river. quix: Quix Str
 
 import argparse
 import json
+from pathlib import Path
 
 import numpy as np
 
@@ -124,7 +125,10 @@ def confluent(args, method, mean):
 def quix(args, method, mean):
     from quixstreams import Application
 
-    app = Application(broker_address=args.brokers, consumer_group=args.group, auto_offset_reset="earliest", loglevel="WARNING")
+    app = Application(
+        broker_address=args.brokers, consumer_group=args.group, auto_offset_reset="earliest", loglevel="WARNING",
+        state_dir=Path(args.support).parent / "state",
+    )
     inputs = app.topic(getattr(args, "in"), value_deserializer="bytes", key_deserializer="bytes")
     outputs = app.topic(args.out, value_serializer="json", key_serializer="bytes")
 
