@@ -29,11 +29,18 @@ const (
 	pipelineLimit   = 90 * time.Second // a pipeline is scored on its answers until then
 )
 
-const slowest = "confluent-kafka, river softmax regression"
+// userPipeline is one of the compared programs: a method of pipelines.py, or "": slkstream run.
+type userPipeline struct {
+	name, method, needs string
+	slow                bool // it takes the whole limit, and so one round
+}
 
-var pipelineNames = []string{
-	"slkstream run", "confluent-kafka, nearest centroid", "confluent-kafka, 1-NN", slowest,
-	"Quix Streams, nearest centroid",
+var userPipelines = []userPipeline{
+	{name: "slkstream run"},
+	{name: "confluent-kafka, nearest centroid", method: "centroid"},
+	{name: "confluent-kafka, 1-NN", method: "1nn"},
+	{name: "confluent-kafka, river softmax regression", method: "river", needs: "river", slow: true},
+	{name: "Quix Streams, nearest centroid", method: "quix", needs: "quixstreams"},
 }
 
 // pipelineInput is a topic of one drawn stream under several keys, with the truth of its items.
@@ -79,16 +86,16 @@ func benchPipelines(ctx context.Context, b *bench) error {
 	}
 	rates, rights := map[string][]float64{}, map[string]float64{}
 	for round := range rounds {
-		for _, name := range pipelineNames {
-			if round > 0 && (name == slowest || rights[name] == 0) {
+		for _, p := range userPipelines {
+			if round > 0 && (p.slow || len(rates[p.name]) == 0) {
 				continue
 			}
-			rate, right, err := in.pipeline(ctx, b, binary, name)
+			rate, right, err := in.pipeline(ctx, b, binary, p)
 			if err != nil {
-				b.Missing(name, err)
+				b.Missing(p.name, err)
 				continue
 			}
-			rates[name], rights[name] = append(rates[name], rate), right
+			rates[p.name], rights[p.name] = append(rates[p.name], rate), right
 		}
 	}
 	b.Text("%d records of %d streams (%s in bursts, five labelled items a class, %d-d float32, 3 %% of the items "+
@@ -99,13 +106,13 @@ func benchPipelines(ctx context.Context, b *bench) error {
 		in.n, pipelineStreams, set.Name, set.D, streamPartitions, pipelineLimit, rounds)
 	var table [][]string
 	var best, ours float64
-	for _, name := range pipelineNames {
-		if len(rates[name]) == 0 {
+	for _, p := range userPipelines {
+		if len(rates[p.name]) == 0 {
 			continue
 		}
-		rate := evaluate.Median(rates[name])
-		table = append(table, []string{name, fmt.Sprintf("%.0f", rate), fmt.Sprintf("%.3f", rights[name])})
-		if name == pipelineNames[0] {
+		rate := evaluate.Median(rates[p.name])
+		table = append(table, []string{p.name, fmt.Sprintf("%.0f", rate), fmt.Sprintf("%.3f", rights[p.name])})
+		if p.method == "" {
 			ours = rate
 		} else {
 			best = max(best, rate)
@@ -178,7 +185,9 @@ func (in *pipelineInput) write(ctx context.Context, b *bench, set *evaluate.Set,
 }
 
 // pipeline runs one pipeline over the whole input and returns its records per second and its accuracy.
-func (in *pipelineInput) pipeline(ctx context.Context, b *bench, binary, name string) (rate, right float64, err error) {
+func (in *pipelineInput) pipeline(
+	ctx context.Context, b *bench, binary string, of userPipeline,
+) (rate, right float64, err error) {
 	in.runs++
 	out := fmt.Sprintf("pipeline-%d", in.runs)
 	if err := in.client.Create(ctx, topic.Description{Name: out, Partitions: streamPartitions}); err != nil {
@@ -187,21 +196,15 @@ func (in *pipelineInput) pipeline(ctx context.Context, b *bench, binary, name st
 	group := "group-" + out
 	settings := []string{"--brokers", in.brokers, "--in", in.in, "--out", out, "--support", in.support, "--group", group}
 	var command *exec.Cmd
-	switch name {
-	case pipelineNames[0]:
+	if of.method == "" {
 		command = exec.CommandContext(ctx, binary, append([]string{
 			"run", "--format", "f32", "--episode-age", "off", "--listen", "", "--log-level", "error",
 		}, settings...)...)
-	default:
-		method := map[string]string{
-			"confluent-kafka, nearest centroid": "centroid", "confluent-kafka, 1-NN": "1nn",
-			slowest: "river", "Quix Streams, nearest centroid": "quix",
-		}[name]
-		needs := map[string]string{"river": "river", "quix": "quixstreams"}[method]
-		if err := b.Has(append([]string{"confluent-kafka"}, strings.Fields(needs)...)...); err != nil {
+	} else {
+		if err := b.Has(append([]string{"confluent-kafka"}, strings.Fields(of.needs)...)...); err != nil {
 			return 0, 0, err
 		}
-		command = b.script(ctx, 0, "pipelines.py", append([]string{method}, settings...))
+		command = b.script(ctx, 0, "pipelines.py", append([]string{of.method}, settings...))
 	}
 	var said bytes.Buffer
 	command.Stderr = &said

@@ -14,14 +14,13 @@ import (
 // class with labels. One of a class with fewer than fewLabels labelled items is dropped at the first label
 // that comes after the first episode: a class that rests on one or two may have been consistently
 // misclassified.
-// Of an item a prototype learns no share below leastShare, of an episode no less than leastLearned items.
-// One that weighs less than leastPrior of the class's labels is left out of a solve. None of these would move
-// it, and most classes of a stream with many are not there.
+// Of an item a prototype learns no share below leastShare. One that weighs less than leastPrior of the
+// class's labels is left out of a solve. Neither would move it, and most classes of a stream with many are
+// not there.
 const (
 	gateAgreement = .4
 	fewLabels     = 3
 	leastShare    = .001
-	leastLearned  = .001
 	leastPrior    = .01
 )
 
@@ -124,7 +123,7 @@ func (p *prototypes) learn(e *episode, weights []float32) {
 		for i := range e.items {
 			mass += float64(weights[i*k+c])
 		}
-		if mass < leastLearned {
+		if mass == 0 {
 			continue
 		}
 		was := p.entry(name)
