@@ -79,7 +79,11 @@ func discovery(ctx context.Context, b *bench, sets []*evaluate.Set) error {
 			rows = append(rows, theirRows...)
 		}
 	}
-	b.Text("Discovery: streams with no labels at all (classes of 20 rows and more; means over seeds %d to %d, where a seed changes the stream). Plain leaders have the mean of all rows, known beforehand, taken off, and one radius for every stream.", firstSeed, firstSeed+seeds-1)
+	b.Text(
+		"Discovery: streams with no labels at all (classes of 20 rows and more; means over seeds %d to %d, where a seed changes the stream). Plain leaders have the mean of all rows, known beforehand, taken off, and one radius for every stream.",
+		firstSeed,
+		firstSeed+seeds-1,
+	)
 	b.Table([]string{"stream", "method", "NMI", "pairwise F1", "clusters", "id switches"}, rows)
 	for _, kind := range evaluate.DiscoveryKinds {
 		for i, name := range names {

@@ -93,7 +93,11 @@ var fewShotSection = section{
 				t.add(peerPrefix+p.Peer, set.Name, p.Cell, p.Accuracy, p.EpisodeMicros)
 			}
 		}
-		b.Text("%d tasks of 5 classes for each of 1 and 5 shots and four mixes, on %d sets, the contract's protocol. Per cent right, mean over sets, then shots and mixes: core is balanced and Dirichlet(2), skewed Dirichlet(0.5) and two absent classes. Everyone sees the same tasks and may centre by the same base rows; the metric is learned from 20 tasks of base classes. Time: one task on one core, median, from raw rows to labels (theirs: the median of fit and predict alone).", few.Tasks, len(sets))
+		b.Text(
+			"%d tasks of 5 classes for each of 1 and 5 shots and four mixes, on %d sets, the contract's protocol. Per cent right, mean over sets, then shots and mixes: core is balanced and Dirichlet(2), skewed Dirichlet(0.5) and two absent classes. Everyone sees the same tasks and may centre by the same base rows; the metric is learned from 20 tasks of base classes. Time: one task on one core, median, from raw rows to labels (theirs: the median of fit and predict alone).",
+			few.Tasks,
+			len(sets),
+		)
 		columns := []string{"method", "core", "skewed"}
 		for _, set := range sets {
 			columns = append(columns, set.Name+" core")

@@ -24,7 +24,10 @@ import (
 var indexSection = section{
 	name: "index", title: "Neighbour graphs",
 	run: func(ctx context.Context, b *bench) error {
-		b.Text("Kernel %s. The peak is that of independent multiply-adds in registers, on one core, measured between the rounds.", kernel.Name())
+		b.Text(
+			"Kernel %s. The peak is that of independent multiply-adds in registers, on one core, measured between the rounds.",
+			kernel.Name(),
+		)
 		if err := b.smallGraphs(ctx); err != nil {
 			return err
 		}
@@ -156,7 +159,10 @@ func (b *bench) smallGraphs(ctx context.Context) error {
 		table = append(table, row)
 		b.Figure(fmt.Sprintf("index-exact-%d-microseconds", n), "%.0f", 1e6*ours)
 	}
-	b.Text("%d nearest of every row on one core. Share of the peak: n^2 d operations, half of the matrix; the tiles alone; selection included in ours.", rho)
+	b.Text(
+		"%d nearest of every row on one core. Share of the peak: n^2 d operations, half of the matrix; the tiles alone; selection included in ours.",
+		rho,
+	)
 	b.Table([]string{
 		"rows", "ours us", "allocations", "of the peak", "tiles alone", "peak GFLOP/s", "numpy us",
 		"faiss flat us", "sklearn us",

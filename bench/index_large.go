@@ -56,7 +56,10 @@ func (b *bench) millionRows(ctx context.Context) error {
 			})
 		}
 	}
-	b.Text("From thousands of rows to a million, clustered, of 64 dimensions, descent, 5 nearest, %d threads; medians of the runs, a million runs once. More rows around a centre are harder to tell apart, at any size. Memory is the largest heap during the build, less the input, as a multiple of the input.", runtime.GOMAXPROCS(0))
+	b.Text(
+		"From thousands of rows to a million, clustered, of 64 dimensions, descent, 5 nearest, %d threads; medians of the runs, a million runs once. More rows around a centre are harder to tell apart, at any size. Memory is the largest heap during the build, less the input, as a multiple of the input.",
+		runtime.GOMAXPROCS(0),
+	)
 	b.Table([]string{
 		"rows a centre", "rows", "us a row", "times the smallest", "CPU us a row", "times the smallest", "recall",
 		"memory beside the input",

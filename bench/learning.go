@@ -147,7 +147,10 @@ func (l *learning) accuracy(ctx context.Context, sets []*evaluate.Set) error {
 		}
 		rows = append(rows, row)
 	}
-	l.bench.Text("Accuracy of every item that carries no label, episodes of 100, mean over seeds 1 to %d. The stage learns from its own gated answers and from what is taught; untimed makes nothing of the order and the frames of its items; cold and nearest answer each episode from the labels before the start and in it alone; 1nn, running-mean, ridge and logistic learn online from the same labels.", l.seeds)
+	l.bench.Text(
+		"Accuracy of every item that carries no label, episodes of 100, mean over seeds 1 to %d. The stage learns from its own gated answers and from what is taught; untimed makes nothing of the order and the frames of its items; cold and nearest answer each episode from the labels before the start and in it alone; 1nn, running-mean, ridge and logistic learn online from the same labels.",
+		l.seeds,
+	)
 	l.bench.Table(columns, rows)
 	return nil
 }

@@ -78,7 +78,10 @@ func (l *learning) bars(ctx context.Context, sets, bursts []*evaluate.Set) error
 			return err
 		}
 	}
-	l.bench.Text("What is asked of the same streams, mean over seeds 1 to %d; without a bar where none was set for the data. Trials of harm are at five shots.", l.seeds)
+	l.bench.Text(
+		"What is asked of the same streams, mean over seeds 1 to %d; without a bar where none was set for the data. Trials of harm are at five shots.",
+		l.seeds,
+	)
 	l.bench.Table([]string{"stream", "what", "measured", "bar", "met"}, table.rows)
 	return nil
 }

@@ -46,7 +46,11 @@ func run(ctx context.Context, args []string) error {
 	data := flags.String("data", "", "folder of the sets; without it the tree's own sample data")
 	only := flags.String("only", "", "sections to run, of "+strings.Join(names(),
 		", ")+"; the others keep what the file says")
-	profile := flags.String("profile", "", "folder: section stream writes CPU profiles there, logs what records cost, and leaves the results alone")
+	profile := flags.String(
+		"profile",
+		"",
+		"folder: section stream writes CPU profiles there, logs what records cost, and leaves the results alone",
+	)
 	output := flags.String("output", "", "file to write (default bench/RESULTS.md)")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil

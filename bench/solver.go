@@ -81,7 +81,10 @@ func sameClass(truth []int32, k, rho int) *index.Affinity {
 // solverEpisodes measures one episode from raw rows to labels, on one core, with a metric learned
 // from earlier episodes.
 func solverEpisodes(ctx context.Context, b *bench, folder string) error {
-	b.Text("One episode from raw float32 rows to labels on one core: power, metric of rank 32, graph, solve; preset `default`, 5 labelled rows a class. scikit-learn: the fit alone, on rows that are embedded already; KMeans starts from the support means. Medians of %d rounds of 200 episodes.", b.Rounds())
+	b.Text(
+		"One episode from raw float32 rows to labels on one core: power, metric of rank 32, graph, solve; preset `default`, 5 labelled rows a class. scikit-learn: the fit alone, on rows that are embedded already; KMeans starts from the support means. Medians of %d rounds of 200 episodes.",
+		b.Rounds(),
+	)
 	var table [][]string
 	for _, size := range []struct{ n, d, k int }{{100, 512, 5}, {400, 1280, 20}} {
 		settings, err := solver.Preset("default").Settings()
@@ -174,7 +177,13 @@ func solverLarge(ctx context.Context, b *bench, folder string) error {
 	if b.Quick {
 		n, k = 10_000, 70
 	}
-	b.Text("%d x %d rows, K = %d, rho 5, given graph, at most 12 prototype steps from one row a class, %d threads; scikit-learn from the same rows: at most 12 Lloyd iterations of KMeans, 12 of GaussianMixture (spherical), run once. Theirs stop when nothing changes any more, ours when S moves less than its rounding. Ours compares all rows with all prototypes as they do, sums the prototypes from a soft S, and walks the graph.", n, d, k, runtime.GOMAXPROCS(0))
+	b.Text(
+		"%d x %d rows, K = %d, rho 5, given graph, at most 12 prototype steps from one row a class, %d threads; scikit-learn from the same rows: at most 12 Lloyd iterations of KMeans, 12 of GaussianMixture (spherical), run once. Theirs stop when nothing changes any more, ours when S moves less than its rounding. Ours compares all rows with all prototypes as they do, sums the prototypes from a soft S, and walks the graph.",
+		n,
+		d,
+		k,
+		runtime.GOMAXPROCS(0),
+	)
 	var table [][]string
 	for _, spread := range []float64{1, 3} {
 		row, err := manyClasses(ctx, b, folder, n, d, k, spread)
@@ -309,7 +318,14 @@ func solverImages(ctx context.Context, b *bench, folder string) error {
 		return err
 	}
 	ours := time.Since(from).Seconds()
-	b.Text("%s, %d x %d, %d clusters from raw rows, %d threads, one run: slk-ms with its graph, against scikit-learn's KMeans (k-means++, 10 starts) and pynndescent's graph on the same rows at length 1. NMI by the labels.", set.Name, set.N, set.D, k, runtime.GOMAXPROCS(0))
+	b.Text(
+		"%s, %d x %d, %d clusters from raw rows, %d threads, one run: slk-ms with its graph, against scikit-learn's KMeans (k-means++, 10 starts) and pynndescent's graph on the same rows at length 1. NMI by the labels.",
+		set.Name,
+		set.N,
+		set.D,
+		k,
+		runtime.GOMAXPROCS(0),
+	)
 	row := []string{
 		fmt.Sprintf("%.1f", ours), fmt.Sprintf("%.3f", evaluate.NMI(set.Labels, r.Labels)), "", "",
 		"",

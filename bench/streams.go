@@ -77,8 +77,15 @@ func benchStreams(ctx context.Context, b *bench) error {
 	if err = errors.Join(err, <-ended); err != nil {
 		return err
 	}
-	b.Text("%d streams in %d partitions send a record of %d float32 a second each for %d s; episodes close by age, at five items; every stream has its own metric. One process holds the stage, the embedded broker and the feed. Before that the stage idles for %.0f s at %.2f %% of a core.",
-		streams, streamPartitions, streamDimension, seconds, idle.Seconds(), 100*share)
+	b.Text(
+		"%d streams in %d partitions send a record of %d float32 a second each for %d s; episodes close by age, at five items; every stream has its own metric. One process holds the stage, the embedded broker and the feed. Before that the stage idles for %.0f s at %.2f %% of a core.",
+		streams,
+		streamPartitions,
+		streamDimension,
+		seconds,
+		idle.Seconds(),
+		100*share,
+	)
 	b.Table([]string{"second", "heap MB", "% of a core so far", "records behind"}, table)
 	b.Figure("idle-cpu", "%.2f %%", 100*share)
 	return nil

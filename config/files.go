@@ -130,7 +130,14 @@ func (f *Feed) settings() []definition {
 			example("FILE"),
 		define("key", &f.Key, feed, "", "key of every record").example("TEXT"),
 		define("keys", &f.Keys, feed, "", ".npy file of one whole number a row, the key of its record").example("FILE"),
-		define("rate", &f.Rate, []string{"feed", "dead replay"}, 0, "records a second; 0: as fast as the brokers take them", atLeast(0.)).
+		define(
+			"rate",
+			&f.Rate,
+			[]string{"feed", "dead replay"},
+			0,
+			"records a second; 0: as fast as the brokers take them",
+			atLeast(0.),
+		).
 			when("demo", 40, "pictures a second", above(0.), atMost(10000.)),
 		define("for", &f.For, []string{"demo"}, 0, "how long to run; off: until stopped", atLeast[time.Duration](0)),
 		define("loop", &f.Loop, feed, false, "begin again at the end of the file, until stopped"),

@@ -45,8 +45,13 @@ func (k *Kafka) settings() []definition {
 		define("embedded-dir", &k.EmbeddedDir, with(onKafka, "broker"), ".slkstream",
 			"where the embedded broker keeps its data and its address").example("DIR").
 			when("demo", "", "where the demo's broker keeps its data and its address; none: a temporary folder, removed at the end"),
-		define("embedded-listen", &k.EmbeddedListen, []string{"broker", "demo"}, "127.0.0.1:0",
-			"address of the embedded broker where this process starts it; port 0 takes the one it had, or a free one").example("HOST:PORT"),
+		define(
+			"embedded-listen",
+			&k.EmbeddedListen,
+			[]string{"broker", "demo"},
+			"127.0.0.1:0",
+			"address of the embedded broker where this process starts it; port 0 takes the one it had, or a free one",
+		).example("HOST:PORT"),
 	}
 }
 

@@ -157,8 +157,14 @@ type Index struct {
 
 func (i *Index) settings() []definition {
 	return []definition{
-		define("index", &i.Method, []string{SolverFile, "label", "eval index", "eval cluster"}, "auto", "how neighbours are searched for; small episodes always exactly; hnsw not on Windows",
-			oneOf("auto", "exact", "hnsw", "descent")),
+		define(
+			"index",
+			&i.Method,
+			[]string{SolverFile, "label", "eval index", "eval cluster"},
+			"auto",
+			"how neighbours are searched for; small episodes always exactly; hnsw not on Windows",
+			oneOf("auto", "exact", "hnsw", "descent"),
+		),
 		define("recall-floor", &i.RecallFloor, []string{SolverFile, "label", "eval index"}, .95,
 			"share of true neighbours an approximate search must find, else the search is exact", above(0.),
 			atMost(1.)),

@@ -175,7 +175,8 @@ func TestFields(t *testing.T) {
 	for text, problem := range map[string]string{
 		"id=c": "names no vector", "vector=a,vector=b": "once", "colour=a,vector=b": "one of vector, id", "vector=": "NAME=VALUE",
 	} {
-		if _, err := load(t, "run", "", nil, "--in=a", "--out=b", "--fields="+text); err == nil || !strings.Contains(err.Error(), problem) {
+		if _, err := load(t, "run", "", nil, "--in=a", "--out=b", "--fields="+text); err == nil ||
+			!strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -85,7 +85,13 @@ type done struct {
 
 // NewBuffer returns an empty buffer that calls emit with every episode it closes, at once and in order.
 func NewBuffer(l Limits, emit func(*Episode)) *Buffer {
-	return &Buffer{limits: l, emit: emit, open: map[record.Stream]*opened{}, done: map[record.Stream]*done{}, models: map[string]int{}}
+	return &Buffer{
+		limits: l,
+		emit:   emit,
+		open:   map[record.Stream]*opened{},
+		done:   map[record.Stream]*done{},
+		models: map[string]int{},
+	}
 }
 
 // Resume prepares for reading a partition again: high is the highest event time before the position

@@ -86,7 +86,13 @@ func (s GroupSettings) HandOver() time.Duration {
 //
 // It uses kafka-go's generations, not its group Reader, which commits offsets of partitions that it no longer
 // owns and so sets back their new owner.
-func Work(ctx context.Context, client *topic.Client, s GroupSettings, log *slog.Logger, own func(context.Context, Assignment) error) error {
+func Work(
+	ctx context.Context,
+	client *topic.Client,
+	s GroupSettings,
+	log *slog.Logger,
+	own func(context.Context, Assignment) error,
+) error {
 	s.fill()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -237,7 +243,13 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 		}
 		outage.Over()
 		if incomplete.Load() { // this member leads and has assigned an incomplete set of topics
-			g.log.Warn("an input topic was missing when partitions were given out: the group begins again", "group", s.ID, "generation", generation.ID)
+			g.log.Warn(
+				"an input topic was missing when partitions were given out: the group begins again",
+				"group",
+				s.ID,
+				"generation",
+				generation.ID,
+			)
 			g.pause(ctx)
 			return nil
 		}

@@ -34,7 +34,10 @@ type worker struct {
 // startWorkers makes sure that there are this many workers.
 func (w *Workspace) startWorkers(workers int) {
 	for len(w.workers) < workers {
-		w.workers = append(w.workers, &worker{products: make([]float32, block*block), positions: make([]int32, block), minima: make([]float32, block)})
+		w.workers = append(
+			w.workers,
+			&worker{products: make([]float32, block*block), positions: make([]int32, block), minima: make([]float32, block)},
+		)
 	}
 }
 

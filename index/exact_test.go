@@ -52,7 +52,16 @@ func sameNeighbours(t *testing.T, name string, rows []float32, d int, got, want 
 					continue
 				}
 			}
-			t.Fatalf("%s: neighbour %d of row %d is %d at %g, not %d at %g", name, i%want.Rho, i/want.Rho, got.IDs[i], got.Distances[i], want.IDs[i], want.Distances[i])
+			t.Fatalf(
+				"%s: neighbour %d of row %d is %d at %g, not %d at %g",
+				name,
+				i%want.Rho,
+				i/want.Rho,
+				got.IDs[i],
+				got.Distances[i],
+				want.IDs[i],
+				want.Distances[i],
+			)
 		}
 		if g, w := float64(got.Distances[i]), float64(want.Distances[i]); g != w && !(math.Abs(g-w) <= 1e-3*w) {
 			t.Fatalf("%s: distance %d of row %d is %g, not %g", name, i%want.Rho, i/want.Rho, g, w)

@@ -23,7 +23,12 @@ const (
 // approximate runs a search and accepts its answer if its recall is above the floor, which is tested on a
 // sample of rows that are searched exactly. An answer below it is refined, several times where that helps. If
 // it still fails, it is replaced by the exact one, or kept where Options.Inexact is set.
-func (w *Workspace) approximate(ctx context.Context, method string, search func(context.Context, Options) error, o Options) error {
+func (w *Workspace) approximate(
+	ctx context.Context,
+	method string,
+	search func(context.Context, Options) error,
+	o Options,
+) error {
 	floor := o.RecallFloor
 	if floor == 0 {
 		floor = DefaultRecallFloor
@@ -57,7 +62,13 @@ func (w *Workspace) approximate(ctx context.Context, method string, search func(
 			return err
 		}
 	}
-	reason := fmt.Sprintf("%s found %.3f of the true neighbours, and %.3f when refined, not surely above the floor of %g", method, found[0], found[len(found)-1], floor)
+	reason := fmt.Sprintf(
+		"%s found %.3f of the true neighbours, and %.3f when refined, not surely above the floor of %g",
+		method,
+		found[0],
+		found[len(found)-1],
+		floor,
+	)
 	if o.Inexact {
 		w.result.Report.Warning, w.result.Report.Floor = reason, 0
 		return nil

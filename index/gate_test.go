@@ -82,7 +82,9 @@ func TestTheGateSeesMissingNeighbours(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seed := range uint64(10) {
-		if recall, _, passed, err := w.gate(context.Background(), Options{Rho: rho, Workers: 1, Seed: seed}, .95); err != nil || !passed || recall != 1 {
+		if recall, _, passed, err := w.gate(context.Background(), Options{Rho: rho, Workers: 1, Seed: seed}, .95); err != nil ||
+			!passed ||
+			recall != 1 {
 			t.Errorf("the right answer: recall %g, passed %v, %v", recall, passed, err)
 		}
 	}
@@ -93,7 +95,8 @@ func TestTheGateSeesMissingNeighbours(t *testing.T) {
 		}
 	}
 	for seed := range uint64(10) {
-		if recall, sample, passed, err := w.gate(context.Background(), Options{Rho: rho, Workers: 1, Seed: seed}, .95); err != nil || passed {
+		if recall, sample, passed, err := w.gate(context.Background(), Options{Rho: rho, Workers: 1, Seed: seed}, .95); err != nil ||
+			passed {
 			t.Errorf("a tenth is missing, and %g of it in %d rows passes, %v", recall, sample, err)
 		}
 	}

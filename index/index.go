@@ -125,7 +125,9 @@ var exactly = Report{Chosen: "exact", Recall: 1, Floor: 1}
 func Methods() []string { return []string{"auto", "exact", "hnsw", "descent"} }
 
 // errNoHNSW is returned for the method hnsw by a build without the library.
-var errNoHNSW = errors.New("index hnsw: this build has no HNSW library, because coder/hnsw does not compile on Windows; use auto, exact or descent")
+var errNoHNSW = errors.New(
+	"index hnsw: this build has no HNSW library, because coder/hnsw does not compile on Windows; use auto, exact or descent",
+)
 
 // crossover is the number of rows up to which auto searches exactly: an estimate from the processor time of
 // both methods at a few sizes in 64, 128 and 784 dimensions, not a sweep.

@@ -121,9 +121,15 @@ func TestProgressReachesTheEnd(t *testing.T) {
 	rows := clustered(2000, 8, 20, .3, 14)
 	for _, method := range Methods() {
 		ended := map[string]bool{}
-		_, err := Build(context.Background(), rows, 2000, 8, Options{Rho: 3, Method: method, Progress: func(stage string, done, total int64) {
-			ended[stage] = done == total
-		}})
+		_, err := Build(
+			context.Background(),
+			rows,
+			2000,
+			8,
+			Options{Rho: 3, Method: method, Progress: func(stage string, done, total int64) {
+				ended[stage] = done == total
+			}},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

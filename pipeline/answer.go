@@ -45,7 +45,13 @@ func (j *job) encode(answers []stream.Answer, v *labels.Version) ([]record.Resul
 		buffer = o.Form.Append(buffer, r)
 		// A buffer that grew has moved, but the bytes written before stay where they were.
 		fallbacks[i] = resultFallback{j, a, i}
-		out := record.Out{Topic: o.Out, Partition: -1, Key: it.Key, Value: buffer[from:len(buffer):len(buffer)], Fallback: &fallbacks[i]}
+		out := record.Out{
+			Topic:     o.Out,
+			Partition: -1,
+			Key:       it.Key,
+			Value:     buffer[from:len(buffer):len(buffer)],
+			Fallback:  &fallbacks[i],
+		}
 		from = len(buffer)
 		buffer = record.AppendTime(buffer, it.Time)
 		first := len(headers)

@@ -61,7 +61,11 @@ func BenchmarkRestore(b *testing.B) {
 	for e := range 3 {
 		items := make([]stream.Item, 100)
 		for i := range items {
-			items[i] = stream.Item{ID: fmt.Sprint(e, i), Vector: draw(i % classes), Position: stream.Position{Offset: int64(100*e + i), Object: -1}}
+			items[i] = stream.Item{
+				ID:       fmt.Sprint(e, i),
+				Vector:   draw(i % classes),
+				Position: stream.Position{Offset: int64(100*e + i), Object: -1},
+			}
 		}
 		if _, _, err := learned.Answer(context.Background(), engine, items, labels); err != nil {
 			b.Fatal(err)
@@ -74,7 +78,10 @@ func BenchmarkRestore(b *testing.B) {
 		for from := 0; from < streams; from += 50 {
 			var snapshots []*state.Snapshot
 			for i := from; i < from+50; i++ {
-				snapshots = append(snapshots, &state.Snapshot{Stream: record.Stream{Name: fmt.Sprint("camera-", i)}, Learned: record.Start(299), Pieces: pieces})
+				snapshots = append(
+					snapshots,
+					&state.Snapshot{Stream: record.Stream{Name: fmt.Sprint("camera-", i)}, Learned: record.Start(299), Pieces: pieces},
+				)
 			}
 			size = snapshots[0].Bytes()
 			write(b, client, keeper.Commit(&state.Journal{}, snapshots))

@@ -27,7 +27,12 @@ func TestOddClocks(t *testing.T) {
 	var records []record.Out
 	for i := range each {
 		for _, name := range []string{"good", "ahead", "behind"} {
-			value, err := json.Marshal(map[string]any{"vector": f.vector(i % classes), "time": clocks[name].Add(time.Duration(i) * 10 * time.Millisecond).UTC().Format(time.RFC3339Nano)})
+			value, err := json.Marshal(
+				map[string]any{
+					"vector": f.vector(i % classes),
+					"time":   clocks[name].Add(time.Duration(i) * 10 * time.Millisecond).UTC().Format(time.RFC3339Nano),
+				},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,6 +26,19 @@ func (p *partition) newDecoder() (*record.Decoder, error) {
 // dimensionGivenUp logs which dead letters hold good records after all. It is called from the goroutine that
 // reads the partition, not from the partition's own.
 func (p *partition) dimensionGivenUp(c record.DimensionChange) {
-	p.log.Error("the dimension of the vectors proved wrong and is given up: records that were refused for it are good, replay them from the dead letters",
-		"model", c.Model, "was", c.From, "is", c.To, "first", c.First.Offset, "last", c.Last.Offset, "refused", c.Refused)
+	p.log.Error(
+		"the dimension of the vectors proved wrong and is given up: records that were refused for it are good, replay them from the dead letters",
+		"model",
+		c.Model,
+		"was",
+		c.From,
+		"is",
+		c.To,
+		"first",
+		c.First.Offset,
+		"last",
+		c.Last.Offset,
+		"refused",
+		c.Refused,
+	)
 }

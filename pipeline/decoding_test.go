@@ -60,7 +60,11 @@ func TestRubbishFirst(t *testing.T) {
 	stop()
 	start(t, client, o)
 	write(t, client, records[20:])
-	write(t, client, []record.Out{jsonRecord(t, in, []float32{1, 2, 3}), {Topic: in, Partition: -1, Value: []byte(`{"objects":[]}`)}})
+	write(
+		t,
+		client,
+		[]record.Out{jsonRecord(t, in, []float32{1, 2, 3}), {Topic: in, Partition: -1, Value: []byte(`{"objects":[]}`)}},
+	)
 	got := collect(t, client, o.Out, count(n+1))
 	for i := range n {
 		if a := got.answers[record.Source{Topic: in, Offset: int64(i + 2), Object: -1}.ID()]; len(a) != 1 {

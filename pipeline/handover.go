@@ -53,7 +53,11 @@ func (p *partition) handOver(cause error) error {
 		}
 		select {
 		case <-deadline.C:
-			return fmt.Errorf("%s: handing over took longer than %v: what was not acknowledged will be answered again by the next owner", p, limit)
+			return fmt.Errorf(
+				"%s: handing over took longer than %v: what was not acknowledged will be answered again by the next owner",
+				p,
+				limit,
+			)
 		case <-half.C:
 		case <-p.inbox.wake:
 			p.collect()

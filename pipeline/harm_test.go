@@ -24,13 +24,20 @@ import (
 // bytes to write.
 func through(t *testing.T, brokers []string, harm func(net.Conn, []byte) (int, error)) *topic.Client {
 	t.Helper()
-	client, err := topic.Connect(topic.Settings{Brokers: brokers, ClientID: "harmed", Log: quiet(), Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return harmed{conn, harm}, nil
-	}})
+	client, err := topic.Connect(
+		topic.Settings{
+			Brokers:  brokers,
+			ClientID: "harmed",
+			Log:      quiet(),
+			Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+				if err != nil {
+					return nil, err
+				}
+				return harmed{conn, harm}, nil
+			},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +151,11 @@ func TestLabelsThatCannotBeUsed(t *testing.T) {
 	o.Support, o.Decode = nil, record.Options{}
 	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
 	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
-	bad := map[string]string{"broken": `{"label":"class-0","vector":[1,2`, "nameless": `{"vector":[1,2,3]}`, "vectorless": `{"label":"class-1"}`}
+	bad := map[string]string{
+		"broken":     `{"label":"class-0","vector":[1,2`,
+		"nameless":   `{"vector":[1,2,3]}`,
+		"vectorless": `{"label":"class-1"}`,
+	}
 	var labels []record.Out
 	for c := range classes {
 		value, err := json.Marshal(map[string]any{"label": fmt.Sprintf("class-%d", c), "vector": f.vector(c)})
@@ -170,7 +181,8 @@ func TestLabelsThatCannotBeUsed(t *testing.T) {
 	write(t, client, records)
 	got := collect(t, client, o.Out, count(n))
 	for i := range n {
-		if a := got.answers[record.Source{Topic: in, Offset: int64(i), Object: -1}.ID()]; len(a) != 1 || a[0].Label != fmt.Sprintf("class-%d", i%classes) {
+		if a := got.answers[record.Source{Topic: in, Offset: int64(i), Object: -1}.ID()]; len(a) != 1 ||
+			a[0].Label != fmt.Sprintf("class-%d", i%classes) {
 			t.Errorf("item %d: %+v", i, a)
 		}
 	}
@@ -205,7 +217,11 @@ func TestProcessesShareATopic(t *testing.T) {
 	in := brokertest.Topic(t, client, "in", 6, nil)
 	shared := child{
 		Brokers: brokers, In: in, Out: brokertest.Topic(t, client, "out", 6, nil), Group: brokertest.Name("group"), Seed: 45,
-		Limits: consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20}, Session: session, StateInterval: 500 * time.Millisecond,
+		Limits: consumer.Limits{
+			Size:   20,
+			Age:    5 * time.Second,
+			Memory: 64 << 20,
+		}, Session: session, StateInterval: 500 * time.Millisecond,
 	}
 	var processes []*exec.Cmd
 	for range 3 {

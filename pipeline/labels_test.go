@@ -66,7 +66,11 @@ func TestLabelsTopic(t *testing.T) {
 	o.Limits = consumer.Limits{Size: 1000, Age: time.Hour, Memory: 64 << 20}
 	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
 	teach := func(id, stream, label string, class int) {
-		write(t, client, []record.Out{record.Teach(o.Labels, &record.Example{ID: id, Stream: stream, Label: label, Vector: f.vector(class)})})
+		write(
+			t,
+			client,
+			[]record.Out{record.Teach(o.Labels, &record.Example{ID: id, Stream: stream, Label: label, Vector: f.vector(class)})},
+		)
 	}
 	for c := range classes {
 		for i := range 3 {

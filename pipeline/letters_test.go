@@ -136,14 +136,21 @@ func TestAnotherClient(t *testing.T) {
 	o.Limits = consumer.Limits{Size: 10, Idle: 200 * time.Millisecond, Memory: 64 << 20}
 	o.Decode = record.Options{}
 	start(t, client, o)
-	other, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumeTopics(o.Out), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.ProducerBatchCompression(kgo.Lz4Compression()))
+	other, err := kgo.NewClient(
+		kgo.SeedBrokers(brokers...),
+		kgo.ConsumeTopics(o.Out),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.ProducerBatchCompression(kgo.Lz4Compression()),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
 	const n = 95
 	for i := range n {
-		value, err := json.Marshal(map[string]any{"id": fmt.Sprint(i), "vector": f.vector(i % classes), "attributes": map[string]int{"i": i}})
+		value, err := json.Marshal(
+			map[string]any{"id": fmt.Sprint(i), "vector": f.vector(i % classes), "attributes": map[string]int{"i": i}},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +174,8 @@ func TestAnotherClient(t *testing.T) {
 			}
 			var i int
 			fmt.Sscan(result.ItemID, &i)
-			if string(r.Key) != "cam" || result.Label != fmt.Sprintf("class-%d", i%classes) || string(result.Attributes) != fmt.Sprintf(`{"i":%d}`, i) {
+			if string(r.Key) != "cam" || result.Label != fmt.Sprintf("class-%d", i%classes) ||
+				string(result.Attributes) != fmt.Sprintf(`{"i":%d}`, i) {
 				t.Errorf("key %s: %s", r.Key, r.Value)
 			}
 			headers := map[string]string{}
@@ -274,7 +282,11 @@ func TestAResultLargerThanTheOutputTakes(t *testing.T) {
 	client := brokertest.Connect(t, brokers)
 	f := newFeed(33)
 	in := brokertest.Topic(t, client, "in", 1, nil)
-	other, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerBatchMaxBytes(20<<20))
+	other, err := kgo.NewClient(
+		kgo.SeedBrokers(brokers...),
+		kgo.ProducerBatchCompression(kgo.ZstdCompression()),
+		kgo.ProducerBatchMaxBytes(20<<20),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +297,9 @@ func TestAResultLargerThanTheOutputTakes(t *testing.T) {
 		if i%10 == 3 {
 			attributes = strings.Repeat("a", 5<<20)
 		}
-		value, err := json.Marshal(map[string]any{"id": fmt.Sprint(i), "vector": f.vector(i % classes), "attributes": map[string]string{"a": attributes}})
+		value, err := json.Marshal(
+			map[string]any{"id": fmt.Sprint(i), "vector": f.vector(i % classes), "attributes": map[string]string{"a": attributes}},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

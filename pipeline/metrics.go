@@ -69,13 +69,28 @@ func newMetrics() *Metrics {
 	m := &Metrics{set: telemetry.NewSet()}
 	s := m.set
 	seconds := []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
-	m.records = s.Counter("slkstream_records_total", "embeddings whose answers are acknowledged: known, unknown (answered, but like nothing that is labelled), rejected (the episode could not be solved; they are in the dead letters)", "outcome")
+	m.records = s.Counter(
+		"slkstream_records_total",
+		"embeddings whose answers are acknowledged: known, unknown (answered, but like nothing that is labelled), rejected (the episode could not be solved; they are in the dead letters)",
+		"outcome",
+	)
 	m.taught = s.Counter("slkstream_taught_total", "embeddings that carried a label, whatever became of them")
-	m.doubtful = s.Counter("slkstream_doubtful_episodes_total", "episodes of streams that answer fewer than half of the items right that people label")
+	m.doubtful = s.Counter(
+		"slkstream_doubtful_episodes_total",
+		"episodes of streams that answer fewer than half of the items right that people label",
+	)
 	m.embeddingChanged = s.Counter("slkstream_embedding_changed_total",
 		"episodes of streams whose vectors are of another embedder than before; their items are unknown")
-	m.corrections = s.Counter("slkstream_corrections_total", "recent items that were called something else by a change of the labels, by its kind", "kind")
-	m.rejections = s.Counter("slkstream_rejected_total", "records that could not be used, by fault; they are in the dead letters", "fault")
+	m.corrections = s.Counter(
+		"slkstream_corrections_total",
+		"recent items that were called something else by a change of the labels, by its kind",
+		"kind",
+	)
+	m.rejections = s.Counter(
+		"slkstream_rejected_total",
+		"records that could not be used, by fault; they are in the dead letters",
+		"fault",
+	)
 	m.cutLetters = s.Counter("slkstream_letters_cut_total",
 		"dead letters that keep only the beginning of a record, as there are too many bytes of them")
 	m.empty = s.Counter("slkstream_empty_records_total", "records that are well and hold nothing to answer, by reason", "reason")
@@ -95,11 +110,25 @@ func newMetrics() *Metrics {
 	m.buffered = s.Gauge("slkstream_buffered_bytes", "bytes of open episodes", "topic", "partition")
 	m.inflight = s.Gauge("slkstream_inflight_bytes", "bytes of closed episodes that are not acknowledged", "topic", "partition")
 	m.streams = s.Gauge("slkstream_streams", "streams remembered", "topic", "partition")
-	m.restoring = s.Gauge("slkstream_relearning_episodes", "episodes that are still to be learned again after a change of owner", "topic", "partition")
-	m.recovery = s.Gauge("slkstream_recovery_seconds", "how long a new owner would be busy with what is in no snapshot, by the speed of this one", "topic", "partition")
+	m.restoring = s.Gauge(
+		"slkstream_relearning_episodes",
+		"episodes that are still to be learned again after a change of owner",
+		"topic",
+		"partition",
+	)
+	m.recovery = s.Gauge(
+		"slkstream_recovery_seconds",
+		"how long a new owner would be busy with what is in no snapshot, by the speed of this one",
+		"topic",
+		"partition",
+	)
 	m.stateBytes = s.Counter("slkstream_state_bytes_total", "bytes written to the state topic")
 	m.outBytes = s.Counter("slkstream_result_bytes_total", "bytes of results, episode and review records and dead letters written")
-	m.snapshots = s.Histogram("slkstream_snapshot_bytes", "size of what a stream remembers, as it is written", []float64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20})
+	m.snapshots = s.Histogram(
+		"slkstream_snapshot_bytes",
+		"size of what a stream remembers, as it is written",
+		[]float64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20},
+	)
 	m.commits = s.Counter("slkstream_commits_total", "commits, by what became of them", "outcome")
 	m.now = s.Counter("slkstream_first_answers_total",
 		"items by what became of their first answer: answered, earlier (in the partition before it was claimed), "+
@@ -109,12 +138,34 @@ func newMetrics() *Metrics {
 	m.rebalances = s.Counter("slkstream_rebalances_total", "generations of the group that this process took part in")
 	m.partitions = s.Gauge("slkstream_partitions", "partitions that this process owns")
 	m.restarts = s.Counter("slkstream_partition_restarts_total", "times a partition had to start again from what is committed")
-	m.oldest = s.Gauge("slkstream_oldest_unacknowledged_seconds", "how long ago the oldest record was read whose offset is not committed; it may be in an open episode", "topic", "partition")
-	m.commitAge = s.Gauge("slkstream_last_commit_age_seconds", "how long ago an offset was last committed, or else the partition assigned", "topic", "partition")
-	m.takeover = s.Gauge("slkstream_takeover_seconds", "from the partition's assignment until its first new record could be answered; so far, where it is not over", "topic", "partition")
-	m.rejectingFor = s.Gauge("slkstream_rejecting_seconds", "for how long every record of the input has been rejected; 0 while some can be used")
+	m.oldest = s.Gauge(
+		"slkstream_oldest_unacknowledged_seconds",
+		"how long ago the oldest record was read whose offset is not committed; it may be in an open episode",
+		"topic",
+		"partition",
+	)
+	m.commitAge = s.Gauge(
+		"slkstream_last_commit_age_seconds",
+		"how long ago an offset was last committed, or else the partition assigned",
+		"topic",
+		"partition",
+	)
+	m.takeover = s.Gauge(
+		"slkstream_takeover_seconds",
+		"from the partition's assignment until its first new record could be answered; so far, where it is not over",
+		"topic",
+		"partition",
+	)
+	m.rejectingFor = s.Gauge(
+		"slkstream_rejecting_seconds",
+		"for how long every record of the input has been rejected; 0 while some can be used",
+	)
 	m.lost = s.Counter("slkstream_lost_records_total", "records that retention took before they were read")
-	m.retired = s.Counter("slkstream_streams_retired_total", "streams given up: silent for longer than state-ttl, too-many for a partition, or given up for memory", "reason")
+	m.retired = s.Counter(
+		"slkstream_streams_retired_total",
+		"streams given up: silent for longer than state-ttl, too-many for a partition, or given up for memory",
+		"reason",
+	)
 	m.memory = s.Gauge("slkstream_memory_bytes",
 		"memory by what holds it, about: labels, streams (their metrics among them), metrics, episodes, "+
 			"first-answers, recent", "kind")
@@ -123,7 +174,11 @@ func newMetrics() *Metrics {
 	m.metricsDropped = s.Counter("slkstream_metrics_given_up_total",
 		"learned metrics of streams that were given up for memory")
 	m.labels = s.Gauge("slkstream_labels", "examples of the labels topic: in-force, or left-out as there are too many", "state")
-	m.takeovers = s.Counter("slkstream_takeovers_total", "partitions taken over: kept, where this process owned the partition last and went on with what it had in memory, or restored from the state topic", "from")
+	m.takeovers = s.Counter(
+		"slkstream_takeovers_total",
+		"partitions taken over: kept, where this process owned the partition last and went on with what it had in memory, or restored from the state topic",
+		"from",
+	)
 	// Start at 0 before the first event, so that dashboards and alerts find the series at once.
 	for _, outcome := range []string{"known", "unknown", "rejected"} {
 		m.records.Of(outcome)
@@ -210,7 +265,9 @@ func (m *Metrics) Summary() Summary {
 	}
 	return Summary{
 		Reasons: reasons, Answered: int64(m.records.Value("known") + m.records.Value("unknown")), Unknown: int64(m.records.Value("unknown")), Episodes: int64(m.episodes.Sum()),
-		Refused: int64(m.rejections.Sum() + m.records.Value("rejected")), Streams: int64(m.streams.Sum()), Lag: int64(lag), LagSeconds: behind, CutOff: cutOff,
+		Refused: int64(
+			m.rejections.Sum() + m.records.Value("rejected"),
+		), Streams: int64(m.streams.Sum()), Lag: int64(lag), LagSeconds: behind, CutOff: cutOff,
 	}
 }
 

@@ -337,7 +337,15 @@ func (p *partition) done(j *job) {
 		p.saver.changed(s, s.saved.Add(p.stage.options.StateInterval))
 		p.saver.spent.solves += j.took + j.learned
 		if j.rejected != nil {
-			p.log.Error("an episode could not be answered: its items are in the dead letters", "stream", e.Key.Name, "items", len(e.Items), "error", j.rejected)
+			p.log.Error(
+				"an episode could not be answered: its items are in the dead letters",
+				"stream",
+				e.Key.Name,
+				"items",
+				len(e.Items),
+				"error",
+				j.rejected,
+			)
 		}
 		for _, note := range j.report.Notes {
 			p.log.Warn(note, "stream", e.Key.Name, "episode", j.report.Episode)

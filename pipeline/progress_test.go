@@ -89,7 +89,8 @@ func TestTroubleShows(t *testing.T) {
 			write(t, client, f.records(in, 1, n))
 			eventually(t, "not ready", func() bool { return strings.Contains(s.metrics.Ready(), in+"/0") })
 			eventually(t, "said", func() bool { return said.count("has not got on") > 0 })
-			if got := metric(s.metrics, "slkstream_oldest_unacknowledged_seconds"); !strings.Contains(got, in) || strings.HasSuffix(got, " 0") {
+			if got := metric(s.metrics, "slkstream_oldest_unacknowledged_seconds"); !strings.Contains(got, in) ||
+				strings.HasSuffix(got, " 0") {
 				t.Errorf("%q", got)
 			}
 			eventually(t, "lag", func() bool { return strings.HasSuffix(metric(s.metrics, "slkstream_lag_records"), " 40") })
@@ -126,7 +127,9 @@ func raise(t *testing.T, client *topic.Client, name string) {
 	answer, err := k.IncrementalAlterConfigs(context.Background(), &kafka.IncrementalAlterConfigsRequest{
 		Addr: k.Addr, Resources: []kafka.IncrementalAlterConfigsRequestResource{{
 			ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
-			Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: "max.message.bytes", Value: "1000000", ConfigOperation: kafka.ConfigOperationSet}},
+			Configs: []kafka.IncrementalAlterConfigsRequestConfig{
+				{Name: "max.message.bytes", Value: "1000000", ConfigOperation: kafka.ConfigOperationSet},
+			},
 		}},
 	})
 	if err != nil || answer.Resources[0].Error != nil {

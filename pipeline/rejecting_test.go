@@ -34,7 +34,11 @@ func TestAFeedThatCannotBeUsedShows(t *testing.T) {
 		bad = append(bad, record.Out{Topic: in, Partition: 0, Key: []byte("cam"), Value: bytes.Repeat([]byte("x"), 10)})
 	}
 	write(t, client, bad)
-	eventually(t, "not ready", func() bool { return strings.Contains(s.metrics.Ready(), "all 500 records went to the dead letters") })
+	eventually(
+		t,
+		"not ready",
+		func() bool { return strings.Contains(s.metrics.Ready(), "all 500 records went to the dead letters") },
+	)
 	eventually(t, "said", func() bool { return said.count("nothing of the input could be used") == 1 })
 	if list := s.metrics.Troubles(); len(list) != 1 || list[0].Cause == "" || list[0].Do == "" {
 		t.Errorf("%+v", list)

@@ -20,9 +20,16 @@ import (
 // claim restores a partition after its assignment: it fences the previous owner, then reads the committed
 // offset, then the state, and only then writes. ctx ends the claim; once it is made, p.abandon alone ends
 // what it has begun, as a hand-over must wait for the first offset too.
-func (s *Stage) claim(ctx context.Context, a consumer.Assignment, progress *health.Partition) (*partition, *topic.Reader, *record.Decoder, error) {
+func (s *Stage) claim(
+	ctx context.Context,
+	a consumer.Assignment,
+	progress *health.Partition,
+) (*partition, *topic.Reader, *record.Decoder, error) {
 	o := &s.options
-	committer, committed, err := o.Delivery.Claim(ctx, producer.Claim{Group: o.Group, Topic: a.Topic, Partition: a.Partition, Generation: a.Generation})
+	committer, committed, err := o.Delivery.Claim(
+		ctx,
+		producer.Claim{Group: o.Group, Topic: a.Topic, Partition: a.Partition, Generation: a.Generation},
+	)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -80,7 +87,12 @@ func (p *partition) open() (*topic.Reader, *record.Decoder, error) {
 	return reader, decoder, nil
 }
 
-func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer producer.Committer, committed int64) (*partition, error) {
+func (s *Stage) restore(
+	ctx context.Context,
+	a consumer.Assignment,
+	committer producer.Committer,
+	committed int64,
+) (*partition, error) {
 	o := &s.options
 	log := s.log.With("topic", a.Topic, "partition", a.Partition)
 	made := s.statesMade.Load()
@@ -141,8 +153,19 @@ func (s *Stage) restore(ctx context.Context, a consumer.Assignment, committer pr
 	}
 	keeper.Start(p.commits.last)
 	s.metrics.takeovers.Add(1, fromState)
-	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.streams), "episodes_to_learn_again", p.replay.left,
-		"state_bytes", loaded.Bytes())
+	log.Info(
+		"partition taken over",
+		"from",
+		start,
+		"committed",
+		committed,
+		"streams",
+		len(p.streams),
+		"episodes_to_learn_again",
+		p.replay.left,
+		"state_bytes",
+		loaded.Bytes(),
+	)
 	return p, nil
 }
 
@@ -186,7 +209,17 @@ func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group str
 		}
 		if time.Since(said) > 2*time.Second {
 			said = time.Now()
-			s.log.Info("restoring", "topic", a.Topic, "partition", a.Partition, "read", fmt.Sprintf("%d of %d", b.Next-first, end-first), "bytes", loader.Bytes())
+			s.log.Info(
+				"restoring",
+				"topic",
+				a.Topic,
+				"partition",
+				a.Partition,
+				"read",
+				fmt.Sprintf("%d of %d", b.Next-first, end-first),
+				"bytes",
+				loader.Bytes(),
+			)
 		}
 		if b.Next >= end || !b.Undecided() {
 			moved = time.Now()

@@ -75,7 +75,12 @@ func (p *partition) outdated(f found) string {
 // proceed continues a kept partition that nobody has owned in between: its memory and open episodes stay, and
 // nothing is read again. nil: the partition must be restored. Like restoring, it runs after the claim has
 // fenced earlier owners: see claim.
-func (s *Stage) proceed(ctx context.Context, a consumer.Assignment, committer producer.Committer, committed int64) (*partition, error) {
+func (s *Stage) proceed(
+	ctx context.Context,
+	a consumer.Assignment,
+	committer producer.Committer,
+	committed int64,
+) (*partition, error) {
 	kept, known := s.revoked.LoadAndDelete(a.TopicPartition)
 	if !known {
 		return nil, nil
@@ -97,7 +102,15 @@ func (s *Stage) proceed(ctx context.Context, a consumer.Assignment, committer pr
 	p.anew, p.handed = make(chan struct{}, 1), false
 	p.fetchedAt, p.endSince = time.Now(), time.Time{}
 	s.metrics.takeovers.Add(1, fromMemory)
-	p.log.Info("partition goes on with what it has in memory", "from", p.position.Offset, "committed", committed, "streams", len(p.streams))
+	p.log.Info(
+		"partition goes on with what it has in memory",
+		"from",
+		p.position.Offset,
+		"committed",
+		committed,
+		"streams",
+		len(p.streams),
+	)
 	return p, nil
 }
 

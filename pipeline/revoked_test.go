@@ -12,7 +12,13 @@ import (
 
 // A partition continues from memory only if nothing shows that it had another owner in between.
 func TestOutdated(t *testing.T) {
-	p := &partition{input: topic.ID{1}, stateID: topic.ID{2}, stateEnd: 50, position: record.Start(30), commits: &commits{last: record.Start(20)}}
+	p := &partition{
+		input:    topic.ID{1},
+		stateID:  topic.ID{2},
+		stateEnd: 50,
+		position: record.Start(30),
+		commits:  &commits{last: record.Start(20)},
+	}
 	same := found{input: topic.ID{1}, state: topic.ID{2}, committed: 20, first: 0, end: 40, stateFirst: 10, stateEnd: 50}
 	if why := p.outdated(same); why != "" {
 		t.Errorf("nothing has changed, and yet: %s", why)

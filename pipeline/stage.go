@@ -182,7 +182,10 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	}
 	faults := append(o.Limits.Validate(), o.Memory.Validate())
 	if o.Limits.Age == 0 && o.Limits.Idle == 0 && !o.Bounded {
-		faults = append(faults, errors.New("episode-age and episode-idle are both off: a quiet stream's last items would never be answered"))
+		faults = append(
+			faults,
+			errors.New("episode-age and episode-idle are both off: a quiet stream's last items would never be answered"),
+		)
 	}
 	if o.Group == "" || o.Out == "" || len(o.In) == 0 {
 		faults = append(faults, fmt.Errorf("group %q, in %q, out %q: none may be empty", o.Group, o.In, o.Out))
@@ -344,7 +347,17 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 		if claimed || !topic.Temporary(err) { // otherwise the coordinator is not ready or a leader moves
 			s.metrics.restarts.Add(1)
 			s.warned.Once("restart "+tp.String(), func(times int) {
-				s.log.Error("partition starts again from what is committed", "topic", a.Topic, "partition", a.Partition, "times", times, "error", err)
+				s.log.Error(
+					"partition starts again from what is committed",
+					"topic",
+					a.Topic,
+					"partition",
+					a.Partition,
+					"times",
+					times,
+					"error",
+					err,
+				)
 			})
 		}
 		if outage.Wait(ctx, err) != nil {

@@ -220,7 +220,13 @@ func count(n int) func(*sink) bool { return func(s *sink) bool { return len(s.an
 func markers(name string, streams int) []record.Out {
 	list := make([]record.Out, streams)
 	for i := range list {
-		list[i] = record.Out{Topic: name, Partition: -1, Key: fmt.Appendf(nil, "cam-%d", i), Value: []byte{}, Headers: []record.Header{{Key: record.MarkerHeader}}}
+		list[i] = record.Out{
+			Topic:     name,
+			Partition: -1,
+			Key:       fmt.Appendf(nil, "cam-%d", i),
+			Value:     []byte{},
+			Headers:   []record.Header{{Key: record.MarkerHeader}},
+		}
 	}
 	return list
 }

@@ -138,7 +138,16 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 		j.keep(answers)
 		if watching := s.partition.stage.options.Observer; watching != nil {
 			s.partition.first.settle(s, j.episode.Last()) // first answers reach the observer before, or are marked late
-			told := &Answered{Episode: j.episode, Results: results, Reviews: reviews, Report: j.report, Solved: engine.Solved(), Labels: v.Labels, Unknown: j.unknown, Took: j.took}
+			told := &Answered{
+				Episode: j.episode,
+				Results: results,
+				Reviews: reviews,
+				Report:  j.report,
+				Solved:  engine.Solved(),
+				Labels:  v.Labels,
+				Unknown: j.unknown,
+				Took:    j.took,
+			}
 			s.partition.guarded("the observer failed", s.key.Name, func() { watching.Answered(told) })
 		}
 	}

@@ -374,7 +374,16 @@ func TestManyStreamsInLittleMemory(t *testing.T) {
 	for range items {
 		var batch []record.Out
 		for s := range streams {
-			batch = append(batch, record.Out{Topic: in, Partition: -1, Key: fmt.Appendf(nil, "cam-%d", s), Value: encode(f.vector(s % classes)), Time: time.Now()})
+			batch = append(
+				batch,
+				record.Out{
+					Topic:     in,
+					Partition: -1,
+					Key:       fmt.Appendf(nil, "cam-%d", s),
+					Value:     encode(f.vector(s % classes)),
+					Time:      time.Now(),
+				},
+			)
 		}
 		write(t, client, batch)
 	}

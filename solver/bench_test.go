@@ -21,7 +21,14 @@ func episodeOf(tb testing.TB, n, d, k, shots int) (solver.Settings, *solver.Prob
 	}
 	task := func(seed uint64) *solver.Problem {
 		rows, truth := blobs(seed, n, d, k, 3)
-		p := &solver.Problem{Rows: rows, N: n, D: d, K: k, Labels: make([]int32, n), Embedding: &solver.Embedding{Mean: make([]float32, d)}}
+		p := &solver.Problem{
+			Rows:      rows,
+			N:         n,
+			D:         d,
+			K:         k,
+			Labels:    make([]int32, n),
+			Embedding: &solver.Embedding{Mean: make([]float32, d)},
+		}
 		for i := range n {
 			if p.Labels[i] = -1; i < shots*k {
 				p.Labels[i] = truth[i]

@@ -65,7 +65,14 @@ func TestEdgesAndEvidenceCount(t *testing.T) {
 // Neighbours are chosen by distance and lag together, in both engines. Terms that are set before Graph count.
 func TestLagChoosesNeighbours(t *testing.T) {
 	const n = 40
-	p := &Problem{N: n, D: 8, K: 1, AnchorLabels: []int32{0}, Anchors: make([]float32, 8), Embedding: &Embedding{Mean: make([]float32, 8)}}
+	p := &Problem{
+		N:            n,
+		D:            8,
+		K:            1,
+		AnchorLabels: []int32{0},
+		Anchors:      make([]float32, 8),
+		Embedding:    &Embedding{Mean: make([]float32, 8)},
+	}
 	random := rand.New(rand.NewPCG(3, 4))
 	for range n * p.D {
 		p.Rows = append(p.Rows, float32(random.NormFloat64()))

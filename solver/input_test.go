@@ -32,7 +32,13 @@ func defaultSolver(t testing.TB, change func(*Settings)) (*Solver, Settings) {
 
 // few is a small valid episode for tests to break.
 func few() *Problem {
-	return &Problem{N: 6, D: 2, K: 2, Rows: []float32{1, 0, 0, 1, .9, .1, .1, .9, 1, .2, .2, 1}, Labels: []int32{0, 1, -1, -1, -1, -1}}
+	return &Problem{
+		N:      6,
+		D:      2,
+		K:      2,
+		Rows:   []float32{1, 0, 0, 1, .9, .1, .1, .9, 1, .2, .2, 1},
+		Labels: []int32{0, 1, -1, -1, -1, -1},
+	}
 }
 
 func TestFaultsAreNamed(t *testing.T) {
@@ -202,7 +208,14 @@ func sound(t *testing.T, name string, p *Problem, r *Result) {
 // does not rise except with the paper's settings.
 func FuzzSolve(f *testing.F) {
 	f.Add([]byte("some rows of an episode, with enough bytes for several of them"), uint8(2), uint8(2), uint8(0), uint8(3), false)
-	f.Add([]byte{0, 0, 128, 127, 0, 0, 192, 127, 1, 2, 3, 4, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0}, uint8(1), uint8(3), uint8(1), uint8(0), true)
+	f.Add(
+		[]byte{0, 0, 128, 127, 0, 0, 192, 127, 1, 2, 3, 4, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0},
+		uint8(1),
+		uint8(3),
+		uint8(1),
+		uint8(0),
+		true,
+	)
 	f.Fuzz(func(t *testing.T, data []byte, d, k, method, labels uint8, clusters bool) {
 		p := &Problem{D: int(d%9) + 1, K: int(k%7) + 1, Judge: true}
 		for at := 0; at+4*p.D <= len(data) && p.N < 60; at += 4 * p.D {

@@ -59,7 +59,17 @@ func unitOf(a []float64) []float64 {
 }
 
 func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
-	j := &judge{settings: s, n: p.N, k: p.K, w: w, lambda: s.Lambda, scale: 1, sigma2: s.Sigma * s.Sigma, masked: make([]bool, p.K), evidence: p.Evidence}
+	j := &judge{
+		settings: s,
+		n:        p.N,
+		k:        p.K,
+		w:        w,
+		lambda:   s.Lambda,
+		scale:    1,
+		sigma2:   s.Sigma * s.Sigma,
+		masked:   make([]bool, p.K),
+		evidence: p.Evidence,
+	}
 	if s.Method == "kmeans" || s.Method == "kmodes" || s.Method == "nearest" {
 		j.lambda = 0
 	}

@@ -78,7 +78,15 @@ func TestSparseAssignments(t *testing.T) {
 					right++
 				}
 			}
-			t.Logf("%s, tau %g: %d of %d labels differ from a dense S; %d are right, %d with the dense one", method, tau, differ, n, right, denseRight)
+			t.Logf(
+				"%s, tau %g: %d of %d labels differ from a dense S; %d are right, %d with the dense one",
+				method,
+				tau,
+				differ,
+				n,
+				right,
+				denseRight,
+			)
 			if differ > n/50 {
 				t.Errorf("%s, tau %g: %d of %d labels differ from a dense S", method, tau, differ, n)
 			}

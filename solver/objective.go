@@ -26,7 +26,16 @@ func (e *episode) objective() (sum float64) {
 	e.terms.logPi, e.terms.pulled = vector.Resize(e.terms.logPi, k), vector.Resize(e.terms.pulled, k)
 	length := e.length
 	if e.settings.Check {
-		e.terms.exact.own, e.terms.exact.dots, e.terms.exact.length = vector.Resize(e.terms.exact.own, e.rows), vector.Zeroed(e.terms.exact.dots, e.rows*k), vector.Zeroed(e.terms.exact.length, k)
+		e.terms.exact.own, e.terms.exact.dots, e.terms.exact.length = vector.Resize(
+			e.terms.exact.own,
+			e.rows,
+		), vector.Zeroed(
+			e.terms.exact.dots,
+			e.rows*k,
+		), vector.Zeroed(
+			e.terms.exact.length,
+			k,
+		)
 		e.space.precise(&e.terms.exact)
 		length = e.terms.exact.length
 	}

@@ -49,7 +49,13 @@ func TestOrderOfRowsRarelyMatters(t *testing.T) {
 				apart++
 			}
 		}
-		t.Logf("%d labelled rows a class: %.2f %% of labels differ, R is apart by more than a thousandth in %d of %d episodes", shots, 100*float64(differ)/episodes/n, apart, episodes)
+		t.Logf(
+			"%d labelled rows a class: %.2f %% of labels differ, R is apart by more than a thousandth in %d of %d episodes",
+			shots,
+			100*float64(differ)/episodes/n,
+			apart,
+			episodes,
+		)
 		if differ > episodes*n*3/100 {
 			t.Errorf("%d labelled rows a class: %d of %d labels differ", shots, differ, episodes*n)
 		}
@@ -121,8 +127,18 @@ func TestJacobiRises(t *testing.T) {
 			}
 		}
 		for way, name := range []string{"Gauss-Seidel", "Jacobi"} {
-			t.Logf("lambda %g, %s: %.1f sweeps to a change of a millionth, %d of %d episodes reach it within %d, R rose in %d of %d sweeps, %.1f %% right",
-				lambda, name, float64(sweeps[way])/episodes, still[way], episodes, most, rises[way], sweeps[way], 100*float64(right[way])/float64(points[way]))
+			t.Logf(
+				"lambda %g, %s: %.1f sweeps to a change of a millionth, %d of %d episodes reach it within %d, R rose in %d of %d sweeps, %.1f %% right",
+				lambda,
+				name,
+				float64(sweeps[way])/episodes,
+				still[way],
+				episodes,
+				most,
+				rises[way],
+				sweeps[way],
+				100*float64(right[way])/float64(points[way]),
+			)
 		}
 		if rises[0] > 0 {
 			t.Errorf("lambda %g: R rose in %d sweeps of Gauss-Seidel", lambda, rises[0])

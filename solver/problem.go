@@ -184,7 +184,13 @@ func (p *Problem) check() error {
 	}
 	if p.Prior != nil {
 		if len(p.Prior.Means) != p.K*p.D || len(p.Prior.Weights) != p.K {
-			return fmt.Errorf("prior: %d values and %d weights, not %d classes of dimension %d", len(p.Prior.Means), len(p.Prior.Weights), p.K, p.D)
+			return fmt.Errorf(
+				"prior: %d values and %d weights, not %d classes of dimension %d",
+				len(p.Prior.Means),
+				len(p.Prior.Weights),
+				p.K,
+				p.D,
+			)
 		}
 		if i := vector.NotFinite(p.Prior.Means); i >= 0 {
 			c, at := i/p.D, i%p.D

@@ -1,14 +1,16 @@
 #!/bin/bash
-# The stricter gofmt and staticcheck, each at the release that is named here, lines that end before column 110, and no
-# file above 1 MiB: a built program was committed once.
+# The stricter gofmt, lines of 130 columns and staticcheck, each by a tool at the release that is named here, and no file
+# above 1 MiB: a built program was committed once.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 large=$(git ls-files -z | xargs -0 sh -c 'find "$@" -maxdepth 0 -size +1024k' sh)
 [ -z "$large" ] || { echo "too large to commit: $large"; exit 1; }
 would=$(go run mvdan.cc/gofumpt@v0.12.0 -l .)
 [ -z "$would" ] || { echo "gofumpt would change:"; echo "$would"; exit 1; }
+long=$(git ls-files '*.go' | xargs grep -L -m1 'DO NOT EDIT\.$' |
+	xargs go run github.com/segmentio/golines@v0.13.0 -m 130 -t 1 --no-reformat-tags --list-files)
+[ -z "$long" ] || { echo "golines -m 130 -t 1 --no-reformat-tags -w would shorten lines of:"; echo "$long"; exit 1; }
 go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -tags browser,docs,otel ./...
 go test -count=1 -tags otel -run Traces ./cmd/slkstream
 go test -count=1 -tags lean -run Lean ./internal/table
 echo "gofumpt and staticcheck have nothing to say"
-.ci/long-lines.sh

@@ -81,7 +81,12 @@ func TestPortTaken(t *testing.T) {
 	defer taken.Close()
 	dir, _ := embedded(t)
 	var messages bytes.Buffer
-	code := execute(context.Background(), strings.Fields("run --in a --out b --embedded-dir "+dir+" --listen "+taken.Addr().String()), io.Discard, &messages)
+	code := execute(
+		context.Background(),
+		strings.Fields("run --in a --out b --embedded-dir "+dir+" --listen "+taken.Addr().String()),
+		io.Discard,
+		&messages,
+	)
 	if code != exitFailed || !strings.Contains(messages.String(), "listen") ||
 		!strings.Contains(messages.String(), taken.Addr().String()) {
 		t.Errorf("exit %d: %s", code, messages.String())

@@ -39,15 +39,25 @@ func TestPageInABrowser(t *testing.T) {
 	b := browser.Open(t)
 	b.Run(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(address),
 		browser.Until(`document.querySelectorAll("#strip .tile").length > 5`))
-	title, first := browser.Value[string](b, `document.title`), browser.Value[string](b, `document.querySelector("#figure-episode dd").textContent`)
+	title, first := browser.Value[string](
+		b,
+		`document.title`,
+	), browser.Value[string](
+		b,
+		`document.querySelector("#figure-episode dd").textContent`,
+	)
 	if !strings.Contains(title, "demo") {
 		t.Errorf("title %q", title)
 	}
-	b.Run(browser.Until(`document.querySelector("#figure-episode dd").textContent !== "`+first+`"`), // it moves
-		browser.Until(`document.querySelectorAll("#map-chart .node").length === 40 && document.querySelectorAll("#map-chart .edge").length > 10`),
+	b.Run(
+		browser.Until(`document.querySelector("#figure-episode dd").textContent !== "`+first+`"`), // it moves
+		browser.Until(
+			`document.querySelectorAll("#map-chart .node").length === 40 && document.querySelectorAll("#map-chart .edge").length > 10`,
+		),
 		browser.Until(`document.querySelectorAll("#accuracy-chart .curve").length === 4`),
 		browser.Until(`document.querySelectorAll("#objective-chart .curve").length === 1`),
-		browser.Until(`[...document.querySelectorAll("#strip img")].every(i => i.complete && i.naturalWidth === 28)`))
+		browser.Until(`[...document.querySelectorAll("#strip img")].every(i => i.complete && i.naturalWidth === 28)`),
+	)
 	// Items come at once, and are settled where they are; what the episode changed is marked, and said.
 	b.Run(browser.Until(`(window.waits = document.querySelector("#strip .tile.unsettled")) !== null`),
 		browser.Until(`!window.waits.matches(".unsettled") && !window.waits.title.includes("not settled")`),

@@ -65,7 +65,11 @@ func TestCheck(t *testing.T) {
 	if err := client.Write(ctx, scattered); err != nil {
 		t.Fatal(err)
 	}
-	code, out, _ = runLine(t, strings.Fields("check --in embeddings --out folded --dead results-dead --labels labels --state short --review plain --embedded-dir "+dir)...)
+	code, out, _ = runLine(
+		t,
+		strings.Fields(
+			"check --in embeddings --out folded --dead results-dead --labels labels --state short --review plain --embedded-dir "+dir,
+		)...)
 	for _, want := range []string{
 		"FAULT topic folded has cleanup.policy compact: records of one key would replace each other, it must not be compact (--out)",
 		"FAULT topic short has 1 partitions, the input 3: it needs as many (--state)",
@@ -77,7 +81,9 @@ func TestCheck(t *testing.T) {
 			t.Errorf("exit %d, not told: %s", code, want)
 		}
 	}
-	code, out, _ = runLine(t, strings.Fields("check --in embeddings --out results --state plain --format f32 --dimension 7 --embedded-dir "+dir)...)
+	code, out, _ = runLine(
+		t,
+		strings.Fields("check --in embeddings --out results --state plain --format f32 --dimension 7 --embedded-dir "+dir)...)
 	for _, want := range []string{
 		"FAULT topic plain has cleanup.policy delete: it must be compact, or what it holds is deleted; --compact sets it (--state)",
 		"FAULT none of the latest 4 records of embeddings can be read",

@@ -94,8 +94,11 @@ func evalPaper(ctx context.Context, c *call) error {
 		return err
 	}
 	if !c.Config.Output.JSON {
-		fmt.Fprintln(c.Out, "\nNot run: the few-shot tables (mini-ImageNet, tiered-ImageNet and CUB features of the authors' networks are not published; eval fewshot\n"+
-			"runs the protocol on any features) and SpectralNet (a network that is trained on each set).")
+		fmt.Fprintln(
+			c.Out,
+			"\nNot run: the few-shot tables (mini-ImageNet, tiered-ImageNet and CUB features of the authors' networks are not published; eval fewshot\n"+
+				"runs the protocol on any features) and SpectralNet (a network that is trained on each set).",
+		)
 	}
 	return nil
 }
@@ -127,7 +130,11 @@ func paperEnergies(ctx context.Context, c *call, p *evaluate.Paper) error {
 		return err
 	}
 	if !c.Config.Output.JSON {
-		fmt.Fprintf(c.Out, "\nDiscrete objective E at the end, %s, modes fitted to the labels (the paper, its own sample: LK 273.25, SLK-MS 67.09)\n", rows[0].Data)
+		fmt.Fprintf(
+			c.Out,
+			"\nDiscrete objective E at the end, %s, modes fitted to the labels (the paper, its own sample: LK 273.25, SLK-MS 67.09)\n",
+			rows[0].Data,
+		)
 	}
 	if folder := c.Config.Evaluate.Plots; folder != "" {
 		if err := evaluate.PlotEnergies(filepath.Join(folder, "energy.svg"), rows); err != nil {

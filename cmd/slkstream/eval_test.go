@@ -182,7 +182,8 @@ func TestConfigSolverIsTheDefault(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v (%v)", command, got, want, err)
 		}
 	}
-	if code, _, messages := runLine(t, "config", "solver", "--for", "fun"); code != exitUsage || !strings.Contains(messages, "stream, tasks, file") {
+	if code, _, messages := runLine(t, "config", "solver", "--for", "fun"); code != exitUsage ||
+		!strings.Contains(messages, "stream, tasks, file") {
 		t.Errorf("exit %d: %s", code, messages)
 	}
 }

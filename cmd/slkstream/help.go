@@ -72,8 +72,12 @@ func usage(name string, cmd *cobra.Command, all bool) string {
 		fmt.Fprintf(&text, "\n%s:\n%s", group.title, group.flags.FlagUsagesWrapped(columnsOfHelp))
 	}
 	if len(first) > 0 && cmd.Flags().Lookup(first[0]) != nil {
-		fmt.Fprintf(&text, "\n%s --help-all shows all settings;\neach is also a variable (%s) and a key of the file that --config names.\n",
-			cmd.CommandPath(), config.Setting{Name: first[0]}.Variable())
+		fmt.Fprintf(
+			&text,
+			"\n%s --help-all shows all settings;\neach is also a variable (%s) and a key of the file that --config names.\n",
+			cmd.CommandPath(),
+			config.Setting{Name: first[0]}.Variable(),
+		)
 	}
 	return text.String()
 }

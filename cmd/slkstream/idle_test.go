@@ -100,7 +100,17 @@ func TestNoSettingOfLabelIsIdle(t *testing.T) {
 		}
 	}
 	output := at("y.jsonl")
-	labelled := []string{"label", "--input", at("X.npy"), "--support", at("S.npy"), "--support-labels", at("L.npy"), "--output", output}
+	labelled := []string{
+		"label",
+		"--input",
+		at("X.npy"),
+		"--support",
+		at("S.npy"),
+		"--support-labels",
+		at("L.npy"),
+		"--output",
+		output,
+	}
 	clusters := []string{"label", "--input", at("X.npy"), "--k", "9", "--output", output}
 	special := map[string]string{
 		"solver": solver, "input": at("S.npy"), "support": at("X.npy"), "support-labels": at("M.npy"), "output": at("z.npy"),

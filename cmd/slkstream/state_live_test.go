@@ -18,7 +18,10 @@ import (
 // answers, it reports the time of the saved state.
 func TestStateShowAsksTheRunningStage(t *testing.T) {
 	stage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"title":"group doors","status":{"answered":412,"episodes":4,"streams":1,"troubles":[{"what":"it hangs","cause":"a disk","do":"buy one"}]}}`)
+		fmt.Fprint(
+			w,
+			`{"title":"group doors","status":{"answered":412,"episodes":4,"streams":1,"troubles":[{"what":"it hangs","cause":"a disk","do":"buy one"}]}}`,
+		)
 	}))
 	defer stage.Close()
 	list := []admin.Remembered{{Stream: "cam", Saved: time.Now().Add(-20 * time.Second)}, {Stream: "new"}}

@@ -241,7 +241,15 @@ func verify(h *history, p promise, in *truth, got *answers, letters map[string]i
 	}
 	for stream, sources := range got.streams {
 		if before, after, ok := disorder(sources, p.once); !ok {
-			few.say("order", "stream %s: the answer to %d/%d follows that to %d/%d", stream, after.Partition, after.Offset, before.Partition, before.Offset)
+			few.say(
+				"order",
+				"stream %s: the answer to %d/%d follows that to %d/%d",
+				stream,
+				after.Partition,
+				after.Offset,
+				before.Partition,
+				before.Offset,
+			)
 		}
 	}
 	few.sum()

@@ -14,7 +14,10 @@ func (s *scenario) disturb(ctx context.Context) error {
 		"upgrade": s.upgrade, "names": s.rename, "now": s.killOrMove,
 	}[s.name]
 	if !ok {
-		return fmt.Errorf("scenario %q is none of kills, storm, zombie, rolling, upgrade, cut, mixed, names, now, hostile, recovery, histories", s.name)
+		return fmt.Errorf(
+			"scenario %q is none of kills, storm, zombie, rolling, upgrade, cut, mixed, names, now, hostile, recovery, histories",
+			s.name,
+		)
 	}
 	for i := range s.events {
 		select {

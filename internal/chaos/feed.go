@@ -135,7 +135,12 @@ func (f *feed) ends() []record.Out {
 func (f *feed) strangers(n int) (out []record.Out) {
 	for range n {
 		f.once++
-		r := f.record(0, raw(f.vector(f.random.IntN(f.Classes))), kindItem, []record.Header{{Key: "model", Value: fmt.Appendf(nil, "model-%d", f.once)}})
+		r := f.record(
+			0,
+			raw(f.vector(f.random.IntN(f.Classes))),
+			kindItem,
+			[]record.Header{{Key: "model", Value: fmt.Appendf(nil, "model-%d", f.once)}},
+		)
 		r.Key = fmt.Appendf(nil, "stranger-%d", f.once)
 		r.Partition = topic.Partition(r.Key, 0, f.Partitions)
 		end := f.record(0, []byte{}, kindMarker, []record.Header{{Key: record.MarkerHeader}})

@@ -288,9 +288,19 @@ func (h *hostile) judge(ctx context.Context) (string, error) {
 		return "", err
 	}
 	c := h.waits.counts()
-	return fmt.Sprintf("%d good records: %d lost or late, %d repeats, longest wait %v, longest after a harm %v; %d gone with their topic; %d bad records, %d dead letters; largest stage %d MiB; violations: %d",
-		c.sent, c.overdue, c.repeats, c.longest.Round(time.Millisecond), c.longestAfter.Round(time.Millisecond),
-		c.gone, len(in.poison), len(letters), largest>>20, len(h.h.failed())), nil
+	return fmt.Sprintf(
+		"%d good records: %d lost or late, %d repeats, longest wait %v, longest after a harm %v; %d gone with their topic; %d bad records, %d dead letters; largest stage %d MiB; violations: %d",
+		c.sent,
+		c.overdue,
+		c.repeats,
+		c.longest.Round(time.Millisecond),
+		c.longestAfter.Round(time.Millisecond),
+		c.gone,
+		len(in.poison),
+		len(letters),
+		largest>>20,
+		len(h.h.failed()),
+	), nil
 }
 
 // remake creates a topic, and retries while its deleted namesake lingers.

@@ -26,7 +26,12 @@ import (
 
 func main() {
 	s := scenario{}
-	flag.StringVar(&s.name, "scenario", "kills", "kills, storm, zombie, rolling, upgrade, cut, mixed, names, now, hostile, recovery, taught: processes on brokers; histories: short random ones in this process")
+	flag.StringVar(
+		&s.name,
+		"scenario",
+		"kills",
+		"kills, storm, zombie, rolling, upgrade, cut, mixed, names, now, hostile, recovery, taught: processes on brokers; histories: short random ones in this process",
+	)
 	flag.Uint64Var(&s.seed, "seed", 1, "start of every random choice")
 	flag.StringVar(&s.delivery, "delivery", "exactly-once", "promise the stages run with: at-least-once or exactly-once")
 	flag.StringVar(&s.broker, "broker", "", "real: Apache Kafka; embedded; default real, with -table embedded")
@@ -47,7 +52,11 @@ func main() {
 	flag.IntVar(&s.streams, "streams", recoveryStreams, "streams of recovery and taught")
 	count := flag.Int("histories", 1000, "how many random histories")
 	atOnce := flag.Int("at-once", 4, "how many of them at a time")
-	mistake := flag.String("mistake", "", "play histories with a build that holds this mistake, until it is found: offsets-first, epoch-unchecked, sequence-reused, state-outside")
+	mistake := flag.String(
+		"mistake",
+		"",
+		"play histories with a build that holds this mistake, until it is found: offsets-first, epoch-unchecked, sequence-reused, state-outside",
+	)
 	table := flag.Bool("table", false, "play every way in which something that the stage needs fails")
 	short := flag.Bool("short", false, "of the table, only what CI plays")
 	only := flag.String("only", "", "of the table, only cells whose name contains this")
@@ -119,10 +128,21 @@ func playHistories(ctx context.Context, first uint64, count, atOnce int) error {
 	}
 	for waited := time.Now(); runtime.NumGoroutine() > before; time.Sleep(50 * time.Millisecond) {
 		if time.Since(waited) > 30*time.Second {
-			return fmt.Errorf("%d goroutines are left of the histories, %d were there before:\n%s", runtime.NumGoroutine(), before, goroutines())
+			return fmt.Errorf(
+				"%d goroutines are left of the histories, %d were there before:\n%s",
+				runtime.NumGoroutine(),
+				before,
+				goroutines(),
+			)
 		}
 	}
-	fmt.Printf("%d histories, seeds %d to %d, in %v: 0 violations\n", played.Load(), first, first+uint64(count)-1, time.Since(began).Round(time.Second))
+	fmt.Printf(
+		"%d histories, seeds %d to %d, in %v: 0 violations\n",
+		played.Load(),
+		first,
+		first+uint64(count)-1,
+		time.Since(began).Round(time.Second),
+	)
 	return ctx.Err()
 }
 

@@ -86,7 +86,25 @@ func (p plan) String() string {
 	if p.once {
 		mode = "exactly once"
 	}
-	return fmt.Sprintf("%s, %d records of %d streams in %d partitions, episodes of %d, commits each %v, state each %v, %d stages, clock %v, labels %v, growth %v, hostile %v, remade input %v, %d strangers, poison %g, memory %d, aimed at %q, mistake %q",
-		mode, p.records, p.streams, p.partitions, p.size, p.commit, p.state, p.stages, p.clock, p.labels, p.grow,
-		p.hostile, p.remake, p.strangers, p.poison, p.memory, p.aim, p.fault)
+	return fmt.Sprintf(
+		"%s, %d records of %d streams in %d partitions, episodes of %d, commits each %v, state each %v, %d stages, clock %v, labels %v, growth %v, hostile %v, remade input %v, %d strangers, poison %g, memory %d, aimed at %q, mistake %q",
+		mode,
+		p.records,
+		p.streams,
+		p.partitions,
+		p.size,
+		p.commit,
+		p.state,
+		p.stages,
+		p.clock,
+		p.labels,
+		p.grow,
+		p.hostile,
+		p.remake,
+		p.strangers,
+		p.poison,
+		p.memory,
+		p.aim,
+		p.fault,
+	)
 }

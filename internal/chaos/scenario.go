@@ -85,8 +85,18 @@ func (s *scenario) run(ctx context.Context, verbose bool) error {
 	if err = errors.Join(err, s.close()); err != nil {
 		return fmt.Errorf("%w\nlogs are in %s", err, dir)
 	}
-	fmt.Printf("scenario %s, %s, %s brokers: %d, seed %d, %d events, %d kills of brokers, %v\n%s\n",
-		s.name, s.delivery, s.broker, len(s.cluster.Brokers()), s.seed, s.events, s.brokerKills, time.Since(began).Round(time.Second), outcome)
+	fmt.Printf(
+		"scenario %s, %s, %s brokers: %d, seed %d, %d events, %d kills of brokers, %v\n%s\n",
+		s.name,
+		s.delivery,
+		s.broker,
+		len(s.cluster.Brokers()),
+		s.seed,
+		s.events,
+		s.brokerKills,
+		time.Since(began).Round(time.Second),
+		outcome,
+	)
 	if violations := s.h.failed(); len(violations) > 0 {
 		fmt.Printf("history:\n%s\nlogs are in %s\n", s.h.last(0), dir)
 		return errBroken
@@ -118,7 +128,9 @@ func (s *scenario) prepare(ctx context.Context) error {
 	if s.cluster, err = startBrokers(ctx, s, s.dir); err != nil {
 		return err
 	}
-	s.client, err = topic.Connect(topic.Settings{Brokers: s.cluster.Brokers(), ClientID: "chaos", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	s.client, err = topic.Connect(
+		topic.Settings{Brokers: s.cluster.Brokers(), ClientID: "chaos", Log: slog.New(slog.NewTextHandler(io.Discard, nil))},
+	)
 	if err != nil {
 		return err
 	}
@@ -340,9 +352,34 @@ func (s *scenario) launch(group, out, delivery string) error {
 			brokers = append(brokers, p.address())
 		}
 	}
-	p.cmd = exec.Command(s.binary, "run", "--brokers", strings.Join(brokers, ","), "--in", inTopic, "--out", out, "--group", group,
-		"--episode-size", "20", "--episode-age", "5s", "--delivery", delivery, "--session-timeout", s.session.String(), "--state-interval", "500ms",
-		"--labels", labelsTopic, "--support", filepath.Join(s.dir, "support.jsonl"), "--listen", "")
+	p.cmd = exec.Command(
+		s.binary,
+		"run",
+		"--brokers",
+		strings.Join(brokers, ","),
+		"--in",
+		inTopic,
+		"--out",
+		out,
+		"--group",
+		group,
+		"--episode-size",
+		"20",
+		"--episode-age",
+		"5s",
+		"--delivery",
+		delivery,
+		"--session-timeout",
+		s.session.String(),
+		"--state-interval",
+		"500ms",
+		"--labels",
+		labelsTopic,
+		"--support",
+		filepath.Join(s.dir, "support.jsonl"),
+		"--listen",
+		"",
+	)
 	switch s.name {
 	case "hostile":
 		p.cmd.Args = append(p.cmd.Args, "--in", besideTopic)

@@ -70,7 +70,12 @@ func (t *table) draw(name string) error {
 	}
 	const width, height, left, gap = 760, 130, 60, 40
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`, left+width+20, len(panels)*(height+gap)+20)
+	fmt.Fprintf(
+		&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`,
+		left+width+20,
+		len(panels)*(height+gap)+20,
+	)
 	b.WriteString("\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n")
 	end := float64(t.rows[len(t.rows)-1].seconds)
 	for i, p := range panels {
@@ -81,8 +86,18 @@ func (t *table) draw(name string) error {
 				most = max(most, f(r))
 			}
 		}
-		fmt.Fprintf(&b, `<text x="%d" y="%g">%s</text><text x="%d" y="%g" text-anchor="end">%.0f</text><text x="%d" y="%g" text-anchor="end">0</text>`+"\n",
-			left, top-6, p.title, left-6, top+10, most, left-6, top+height)
+		fmt.Fprintf(
+			&b,
+			`<text x="%d" y="%g">%s</text><text x="%d" y="%g" text-anchor="end">%.0f</text><text x="%d" y="%g" text-anchor="end">0</text>`+"\n",
+			left,
+			top-6,
+			p.title,
+			left-6,
+			top+10,
+			most,
+			left-6,
+			top+height,
+		)
 		fmt.Fprintf(&b, `<rect x="%d" y="%g" width="%d" height="%d" fill="none" stroke="#999"/>`+"\n", left, top,
 			width, height)
 		for j, f := range p.of {

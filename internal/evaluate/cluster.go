@@ -185,7 +185,13 @@ func (c *Cluster) kmeansStart(ctx context.Context, space *Space) ([]int32, error
 
 // slk runs the solver on the space, from the given start or, if nil, its own, and returns labels and R. If r
 // is not nil it also records the trace of R and its rises, which takes longer.
-func (c *Cluster) slk(ctx context.Context, space *Space, s solver.Settings, start []int32, r *ClusterResult) ([]int32, float64, error) {
+func (c *Cluster) slk(
+	ctx context.Context,
+	space *Space,
+	s solver.Settings,
+	start []int32,
+	r *ClusterResult,
+) ([]int32, float64, error) {
 	s.Check = r != nil
 	solve, err := solver.New(s)
 	if err != nil {

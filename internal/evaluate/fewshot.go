@@ -66,7 +66,14 @@ type Versus struct {
 // Validate reports settings that fail on any data.
 func (f *FewShot) Validate() error {
 	if f.Tasks < 1 || len(f.Shots) == 0 || len(f.Mixes) == 0 || len(f.Candidates) == 0 || f.MetricEpisodes < 0 {
-		return fmt.Errorf("few-shot: tasks %d, %d shots, %d mixes, %d methods, metric-episodes %d: need at least one of each", f.Tasks, len(f.Shots), len(f.Mixes), len(f.Candidates), f.MetricEpisodes)
+		return fmt.Errorf(
+			"few-shot: tasks %d, %d shots, %d mixes, %d methods, metric-episodes %d: need at least one of each",
+			f.Tasks,
+			len(f.Shots),
+			len(f.Mixes),
+			len(f.Candidates),
+			f.MetricEpisodes,
+		)
 	}
 	for _, c := range f.Candidates {
 		if _, err := solver.New(c.Settings); err != nil {

@@ -116,7 +116,13 @@ func TestExportedTasksAreTheTasks(t *testing.T) {
 		}
 		return a
 	}
-	rows, truth, support := read("1-shot-dirichlet-0.5/rows.npy"), read("1-shot-dirichlet-0.5/truth.npy"), read("1-shot-dirichlet-0.5/support.npy")
+	rows, truth, support := read(
+		"1-shot-dirichlet-0.5/rows.npy",
+	), read(
+		"1-shot-dirichlet-0.5/truth.npy",
+	), read(
+		"1-shot-dirichlet-0.5/support.npy",
+	)
 	at := 0
 	for _, task := range cells[0].Tasks {
 		for i, row := range task.Rows {

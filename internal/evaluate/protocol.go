@@ -303,7 +303,15 @@ func (p *Split) Check(ways, shots int, mix Mix) error {
 		}
 	}
 	if enough < ways {
-		return fmt.Errorf("data %s: %d novel classes have the %d rows that shots %d and mix %s need, fewer than ways %d", p.set.Name, enough, least, shots, mix.Name, ways)
+		return fmt.Errorf(
+			"data %s: %d novel classes have the %d rows that shots %d and mix %s need, fewer than ways %d",
+			p.set.Name,
+			enough,
+			least,
+			shots,
+			mix.Name,
+			ways,
+		)
 	}
 	return nil
 }

@@ -96,7 +96,13 @@ func (s shape) agreesWith(v, other version) error {
 			return func(i int) float64 { return math.Abs(float64(out[i])) * float64(terms) / 32 }
 		}
 		sizes := func(x, y []float32) float64 { return norm(x) * norm(y) }
-		keep("dot", 1, false, func(int) float64 { return sizes(a[:length], b[:length]) }, func(out []float32) { out[0] = Dot(a[:length], b[:length]) })
+		keep(
+			"dot",
+			1,
+			false,
+			func(int) float64 { return sizes(a[:length], b[:length]) },
+			func(out []float32) { out[0] = Dot(a[:length], b[:length]) },
+		)
 		apart := make([]float32, 1)
 		keep("squared distance", 1, false, summed(apart, length), func(out []float32) {
 			out[0] = SquaredDistance(a[:length], b[:length])
@@ -107,13 +113,25 @@ func (s shape) agreesWith(v, other version) error {
 			square[0] = Difference(out, a[:length], b[:length])
 		})
 		keep("squared difference", 1, false, summed(square, length), func(out []float32) { out[0] = square[0] })
-		keep("axpy", length, false, func(i int) float64 { return math.Abs(float64(alpha*a[i])) + math.Pow(10, s.spread) }, func(out []float32) { Axpy(alpha, a[:length], out) })
+		keep(
+			"axpy",
+			length,
+			false,
+			func(i int) float64 { return math.Abs(float64(alpha*a[i])) + math.Pow(10, s.spread) },
+			func(out []float32) { Axpy(alpha, a[:length], out) },
+		)
 		keep("scale", length, true, one, func(out []float32) { Scale(alpha, out) })
 		keep("power", length, true, one, func(out []float32) { ThreeQuarterPower(out, a[:length]) })
 		keep("exp", length, false, one, func(out []float32) { Exp(out, a[:length]) })
 		parts := make([]float32, length)
 		keep("softmax", length, false, summed(parts, length), func(out []float32) { Softmax(out); copy(parts, out) })
-		keep("products", s.m*s.n, false, func(i int) float64 { return sizes(row(a, i/s.n, s.d), row(b, i%s.n, s.d)) }, func(out []float32) { Products(out, a, b, s.m, s.n, s.d) })
+		keep(
+			"products",
+			s.m*s.n,
+			false,
+			func(i int) float64 { return sizes(row(a, i/s.n, s.d), row(b, i%s.n, s.d)) },
+			func(out []float32) { Products(out, a, b, s.m, s.n, s.d) },
+		)
 		keep("gram", s.m*s.m, false, func(i int) float64 { return sizes(row(a, i/s.m, s.d), row(a, i%s.m, s.d)) }, func(out []float32) {
 			Gram(out, a, s.m, s.d)
 			for i := range s.m {

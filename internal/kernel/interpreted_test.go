@@ -45,7 +45,10 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 	}
 	strip := func(shape string) tile {
 		return func(out *float32, stride int, a, b *float32, d, length, groups, add int) {
-			m.run(name+"Strip"+shape, frame("out", out, "stride", stride, "a", a, "b", b, "d", d, "length", length, "groups", groups, "add", add))
+			m.run(
+				name+"Strip"+shape,
+				frame("out", out, "stride", stride, "a", a, "b", b, "d", d, "length", length, "groups", groups, "add", add),
+			)
 		}
 	}
 	sums := func(shape string) weighted {

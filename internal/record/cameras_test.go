@@ -60,7 +60,13 @@ func TestStreamer(t *testing.T) {
 		t.Fatalf("%d items, %v", len(small), err)
 	}
 	checkVector(t, small[0].Vector, 7, 8)
-	whole := one(t, Options{}, rawRecord(`{"resolution":{"height":4,"width":4},"source":"cam","tensors":[{"data":[1,2],"model_name":"net"}],"timestamp":1772600767800000000}`))
+	whole := one(
+		t,
+		Options{},
+		rawRecord(
+			`{"resolution":{"height":4,"width":4},"source":"cam","tensors":[{"data":[1,2],"model_name":"net"}],"timestamp":1772600767800000000}`,
+		),
+	)
 	if whole.Stream != "cam" || whole.Model != "net" || whole.Frame != "" ||
 		!whole.Time.Equal(time.Unix(0, 1772600767800000000)) {
 		t.Errorf("%+v", whole)

@@ -205,7 +205,11 @@ func (d *Decoder) value(value []byte) *Rejection {
 	case "nv":
 		return d.protobufFrame(value)
 	case "":
-		return reject(Unreadable, "%d bytes that are neither JSON nor nv.Frame: raw numbers need a content-type header or --format f32, f16 or bf16", len(value))
+		return reject(
+			Unreadable,
+			"%d bytes that are neither JSON nor nv.Frame: raw numbers need a content-type header or --format f32, f16 or bf16",
+			len(value),
+		)
 	}
 	e.bytes = true
 	if !e.within {

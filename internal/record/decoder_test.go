@@ -78,8 +78,12 @@ func message(fields ...any) string {
 }
 
 func TestJSON(t *testing.T) {
-	item := one(t, Options{}, rawRecord(`{"id":"a\u00e9","stream":"belt","time":"2026-01-02T03:04:05.25+01:00","vector":[1,-2.5e0, 3.25E-1],
-		"label":"milk","model":"clip","attributes":{"image":"x.png","n":[1,2]},"extra":{"deep":[[],{}]}}`, "traceparent", "00-1-2-01", "tracestate", "a=b"))
+	item := one(
+		t,
+		Options{},
+		rawRecord(`{"id":"a\u00e9","stream":"belt","time":"2026-01-02T03:04:05.25+01:00","vector":[1,-2.5e0, 3.25E-1],
+		"label":"milk","model":"clip","attributes":{"image":"x.png","n":[1,2]},"extra":{"deep":[[],{}]}}`, "traceparent", "00-1-2-01", "tracestate", "a=b"),
+	)
 	if item.ItemID != "aé" || item.Stream != "belt" || item.Label != "milk" || item.Model != "clip" ||
 		item.Trace != (TraceContext{"00-1-2-01", "a=b"}) {
 		t.Errorf("item %+v", item)
@@ -95,7 +99,13 @@ func TestJSON(t *testing.T) {
 }
 
 func TestAcceptedNames(t *testing.T) {
-	item := one(t, Options{}, rawRecord(`{"sensorId":"s","timestamp":1772600767,"embedding":"`+base64.StdEncoding.EncodeToString([]byte(floats(.5, 7)))+`","id":12}`))
+	item := one(
+		t,
+		Options{},
+		rawRecord(
+			`{"sensorId":"s","timestamp":1772600767,"embedding":"`+base64.StdEncoding.EncodeToString([]byte(floats(.5, 7)))+`","id":12}`,
+		),
+	)
 	if item.Stream != "s" || !item.Time.Equal(time.Unix(1772600767, 0)) || item.ItemID != "12" {
 		t.Errorf("item %+v", item)
 	}
@@ -104,7 +114,11 @@ func TestAcceptedNames(t *testing.T) {
 }
 
 func TestSilentFields(t *testing.T) {
-	item := one(t, Options{Model: "m"}, rawRecord(`{"vector":[1],"id":null,"stream":null,"time":null,"label":null,"attributes":null}`))
+	item := one(
+		t,
+		Options{Model: "m"},
+		rawRecord(`{"vector":[1],"id":null,"stream":null,"time":null,"label":null,"attributes":null}`),
+	)
 	if item.Stream != "cam-7" || !item.Time.Equal(when) || item.ItemID != "" || item.Label != "" ||
 		item.Model != "m" || item.Attributes != nil {
 		t.Errorf("item %+v", item)

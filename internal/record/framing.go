@@ -64,7 +64,11 @@ func (d *Decoder) framedValue(schema int, payload []byte) *Rejection {
 		if message := MessageIndex(payload); message != nil && (isFrame(message) || isBehavior(message)) {
 			return d.protobufFrame(message)
 		}
-		return reject(Unreadable, "neither JSON nor nv.Frame: if schema %d of a registry is meant, set --schema-registry; raw numbers need a content-type header or --format f32, f16 or bf16", schema)
+		return reject(
+			Unreadable,
+			"neither JSON nor nv.Frame: if schema %d of a registry is meant, set --schema-registry; raw numbers need a content-type header or --format f32, f16 or bf16",
+			schema,
+		)
 	}
 	value, protobuf, err := d.options.Schemas.Decode(d.ctx, schema, payload)
 	switch bad, ok := err.(*Rejection); {

@@ -365,7 +365,11 @@ func (s *scanner) noNumber(i int, x float32, next int) bool {
 	case token != nil:
 		s.bad = reject(BadValue, "vector[%d] is %s: not a finite number", i, token)
 	case s.i < len(s.b) && s.b[s.i] == '[':
-		s.bad = reject(BadValue, "vector[%d] is a list: a vector is a flat list of numbers; where each inner list is one, let --vector-field end in []", i)
+		s.bad = reject(
+			BadValue,
+			"vector[%d] is a list: a vector is a flat list of numbers; where each inner list is one, let --vector-field end in []",
+			i,
+		)
 	default:
 		s.unexpected("a number")
 	}

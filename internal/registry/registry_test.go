@@ -139,14 +139,35 @@ func rejected(err error, fault record.Fault) bool {
 func TestReferencesAndChanges(t *testing.T) {
 	fake := srfake.New()
 	defer fake.Close()
-	fake.SeedSchema("point", 1, 1, sr.Schema{Schema: `{"type":"record","name":"P","namespace":"g","fields":[{"name":"v","type":{"type":"array","items":"double"}}]}`, Type: sr.TypeAvro})
+	fake.SeedSchema(
+		"point",
+		1,
+		1,
+		sr.Schema{
+			Schema: `{"type":"record","name":"P","namespace":"g","fields":[{"name":"v","type":{"type":"array","items":"double"}}]}`,
+			Type:   sr.TypeAvro,
+		},
+	)
 	fake.SeedSchema("in-value", 1, 2, sr.Schema{
 		Schema:     `{"type":"record","name":"R","namespace":"g","fields":[{"name":"p","type":"g.P"}]}`,
 		Type:       sr.TypeAvro,
 		References: []sr.SchemaReference{{Name: "g.P", Subject: "point", Version: 1}},
 	})
-	fake.SeedSchema("in-value", 2, 3, sr.Schema{Schema: `{"type":"record","name":"R","namespace":"g","fields":[{"name":"n","type":"int"},{"name":"p","type":{"type":"record","name":"P2","fields":[{"name":"v","type":{"type":"array","items":"float"}}]}}]}`, Type: sr.TypeAvro})
-	fake.SeedSchema("bad", 1, 4, sr.Schema{Schema: `{"type":"record","name":"R","fields":[{"name":"p","type":"g.Nothing"}]}`, Type: sr.TypeAvro})
+	fake.SeedSchema(
+		"in-value",
+		2,
+		3,
+		sr.Schema{
+			Schema: `{"type":"record","name":"R","namespace":"g","fields":[{"name":"n","type":"int"},{"name":"p","type":{"type":"record","name":"P2","fields":[{"name":"v","type":{"type":"array","items":"float"}}]}}]}`,
+			Type:   sr.TypeAvro,
+		},
+	)
+	fake.SeedSchema(
+		"bad",
+		1,
+		4,
+		sr.Schema{Schema: `{"type":"record","name":"R","fields":[{"name":"p","type":"g.Nothing"}]}`, Type: sr.TypeAvro},
+	)
 	o := record.Options{Schemas: open(t, Settings{URL: fake.URL()}), Paths: record.Paths{Vector: "p.v"}}
 	double := func(x float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)) }
 	old := append(append([]byte{4}, append(double(1), double(2)...)...), 0)

@@ -43,7 +43,12 @@ func openNPZ(file *os.File, names Columns) (*Source, error) {
 	}
 	vectors := find(has, named(names.Vector, slices.Concat(vectorNames, []string{"X", "x", "arr_0"})))
 	if vectors < 0 {
-		return nil, fmt.Errorf("%w: no array named one of %v among %s: name it with --vector-field", ErrFormat, append([]string{"X"}, vectorNames...), listed(has))
+		return nil, fmt.Errorf(
+			"%w: no array named one of %v among %s: name it with --vector-field",
+			ErrFormat,
+			append([]string{"X"}, vectorNames...),
+			listed(has),
+		)
 	}
 	var ids, labels []string
 	for _, column := range []struct {

@@ -91,8 +91,13 @@ func vectorColumn(p *parquet.File, path []string, flat bool) (column, error) {
 		c.bytes = true
 	}
 	if leaf.MaxRepetitionLevel > 1 || c.bytes && (list || flat) || number && list == flat || !number && !c.bytes {
-		return c, fmt.Errorf("%w: column %s is a %s with %d levels of lists: want a list of float32, bytes of float32, or a column a dimension",
-			ErrFormat, path[0], of, leaf.MaxRepetitionLevel)
+		return c, fmt.Errorf(
+			"%w: column %s is a %s with %d levels of lists: want a list of float32, bytes of float32, or a column a dimension",
+			ErrFormat,
+			path[0],
+			of,
+			leaf.MaxRepetitionLevel,
+		)
 	}
 	return c, nil
 }

@@ -62,10 +62,12 @@ func TestIDOverABrokenConnection(t *testing.T) {
 	brokers := brokertest.Brokers(t)
 	name := brokertest.Topic(t, brokertest.Connect(t, brokers), "in", 1, nil)
 	var cuts atomic.Int32
-	client, err := topic.Connect(topic.Settings{Brokers: brokers, ClientID: "cut", Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		return cutAtID{conn, &cuts}, err
-	}})
+	client, err := topic.Connect(
+		topic.Settings{Brokers: brokers, ClientID: "cut", Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			return cutAtID{conn, &cuts}, err
+		}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +101,8 @@ type cutAtID struct {
 
 func (c cutAtID) Write(b []byte) (int, error) {
 	const metadata, withIDs, often = 3, 10, 20
-	if len(b) >= 8 && binary.BigEndian.Uint16(b[4:]) == metadata && binary.BigEndian.Uint16(b[6:]) == withIDs && c.cuts.Load() < often {
+	if len(b) >= 8 && binary.BigEndian.Uint16(b[4:]) == metadata && binary.BigEndian.Uint16(b[6:]) == withIDs &&
+		c.cuts.Load() < often {
 		c.cuts.Add(1)
 		c.Close()
 		return 0, net.ErrClosed

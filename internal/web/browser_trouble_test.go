@@ -34,11 +34,18 @@ func TestPageSaysTrouble(t *testing.T) {
 	defer stop() // ends the event streams, which would hold the server open
 	go page.Run(showing)
 	b := browser.Open(t)
-	b.Run(chromedp.Navigate(server.URL), browser.Until(`!document.getElementById("trouble").hidden`),
-		browser.Until(`document.getElementById("trouble").textContent.includes("249 numbers, the feed's have 1280What to do: compare the feed")`),
+	b.Run(
+		chromedp.Navigate(server.URL),
+		browser.Until(`!document.getElementById("trouble").hidden`),
+		browser.Until(
+			`document.getElementById("trouble").textContent.includes("249 numbers, the feed's have 1280What to do: compare the feed")`,
+		),
 		browser.Until(`document.getElementById("live").dataset.state === "trouble"`),
-		browser.Until(`(() => { const [r, g, b] = getComputedStyle(document.querySelector("#trouble strong")).color.match(/\d+/g); return r > 2 * g && r > 2 * b || r > 200 && g < 130; })()`),
-		browser.Until(`document.documentElement.scrollWidth <= innerWidth`))
+		browser.Until(
+			`(() => { const [r, g, b] = getComputedStyle(document.querySelector("#trouble strong")).color.match(/\d+/g); return r > 2 * g && r > 2 * b || r > 200 && g < 130; })()`,
+		),
+		browser.Until(`document.documentElement.scrollWidth <= innerWidth`),
+	)
 	b.Screenshot("trouble.png")
 	well.Store(true)
 	b.Run(browser.Until(`document.getElementById("trouble").hidden && document.getElementById("live").dataset.state === "live"`))

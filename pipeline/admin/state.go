@@ -32,7 +32,13 @@ type Remembered struct {
 
 // loadAll reads a partition of a state topic, by input topic: the state of the group or, with "",
 // of any group.
-func loadAll(ctx context.Context, client *topic.Client, name string, partition int32, group string) (map[string]*state.Restored, error) {
+func loadAll(
+	ctx context.Context,
+	client *topic.Client,
+	name string,
+	partition int32,
+	group string,
+) (map[string]*state.Restored, error) {
 	loaders := map[string]*state.Loader{}
 	for r, err := range client.All(ctx, topic.TopicPartition{Topic: name, Partition: partition}) {
 		if err != nil {

@@ -64,8 +64,12 @@ func (r *Records) Troubles(now time.Time, limit time.Duration) []Trouble {
 		return nil
 	}
 	return []Trouble{{
-		Of:    OfRecords,
-		What:  fmt.Sprintf("nothing of the input could be used for %v: all %d records went to the dead letters", lasting.Round(time.Second), rejected),
+		Of: OfRecords,
+		What: fmt.Sprintf(
+			"nothing of the input could be used for %v: all %d records went to the dead letters",
+			lasting.Round(time.Second),
+			rejected,
+		),
 		Cause: why.Error(),
 		Do:    "compare the feed with --format, --dimension and --support: slkstream check does; slkstream dead list shows the records, and dead replay sends them again",
 	}}

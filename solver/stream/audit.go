@@ -38,7 +38,12 @@ func Audit(ctx context.Context, engine *Engine, settings Settings, labels *Label
 		}
 	}
 	slices.SortStableFunc(doubts, func(a, b Doubt) int {
-		return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Label, b.Label), cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(
+			cmp.Compare(a.Stream, b.Stream),
+			cmp.Compare(a.Label, b.Label),
+			cmp.Compare(b.Confidence, a.Confidence),
+			cmp.Compare(a.ID, b.ID),
+		)
 	})
 	return doubts, alone, nil
 }
@@ -51,7 +56,13 @@ func (s *exampleSet) list() (list []Example) {
 }
 
 // auditList audits the examples of one stream. also are the examples for every stream: in force, not audited.
-func auditList(ctx context.Context, engine *Engine, settings Settings, name string, examples, also []Example) (doubts []Doubt, alone int, err error) {
+func auditList(
+	ctx context.Context,
+	engine *Engine,
+	settings Settings,
+	name string,
+	examples, also []Example,
+) (doubts []Doubt, alone int, err error) {
 	type class struct {
 		model     string
 		dimension int
@@ -89,7 +100,14 @@ func auditList(ctx context.Context, engine *Engine, settings Settings, name stri
 }
 
 // auditPart answers the examples of left as one episode of a new stream with the rest of all in force.
-func auditPart(ctx context.Context, engine *Engine, settings Settings, name string, left, all []Example, model string) ([]Doubt, error) {
+func auditPart(
+	ctx context.Context,
+	engine *Engine,
+	settings Settings,
+	name string,
+	left, all []Example,
+	model string,
+) ([]Doubt, error) {
 	out := make(map[string]bool, len(left))
 	items := make([]Item, len(left))
 	for i, e := range left {

@@ -34,7 +34,9 @@ func TestAuditFindsWrongLabels(t *testing.T) {
 	if alone != 1 {
 		t.Errorf("%d examples are alone in their class, not 1", alone)
 	}
-	if len(doubts) != 2 || doubts[0].ID != "wrong" || doubts[0].Says != "class 0" || doubts[1].ID != "wrong at the door" || doubts[1].Says != "class 2" || doubts[1].Stream != "door" {
+	if len(doubts) != 2 || doubts[0].ID != "wrong" || doubts[0].Says != "class 0" || doubts[1].ID != "wrong at the door" ||
+		doubts[1].Says != "class 2" ||
+		doubts[1].Stream != "door" {
 		t.Errorf("doubts: %+v", doubts)
 	}
 }

@@ -69,7 +69,11 @@ func (c *calibration) observe(e *episode) {
 		r.Events = append(r.Events, Event{Kind: kind})
 	}
 	if r.Doubtful && (!before || e.number%doubtfulEvery == 0) {
-		r.note("of the last %d items that a person labelled %d were answered right: the stream looks unlike its labels; teach it some of its own items", r.Labelled, r.LabelledRight)
+		r.note(
+			"of the last %d items that a person labelled %d were answered right: the stream looks unlike its labels; teach it some of its own items",
+			r.Labelled,
+			r.LabelledRight,
+		)
 	}
 	if !e.relabels && c.tested != nil {
 		return

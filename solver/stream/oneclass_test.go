@@ -39,7 +39,10 @@ func oneClass(t *testing.T, d int, warm bool) (wrong, all int) {
 			}
 			var items []Item
 			for i := range 10 {
-				items = append(items, Item{ID: fmt.Sprint(episode, i), Vector: f.vector(1), Position: Position{Offset: int64(episode*10 + i), Object: -1}})
+				items = append(
+					items,
+					Item{ID: fmt.Sprint(episode, i), Vector: f.vector(1), Position: Position{Offset: int64(episode*10 + i), Object: -1}},
+				)
 			}
 			answers, _ := answer(t, s, e, items, labels)
 			for _, a := range answers {

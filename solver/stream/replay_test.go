@@ -40,7 +40,10 @@ var scenarios = []scenario{
 }
 
 // play answers the scenario's episodes; between is called before each of them and may replace the stream.
-func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *Engine)) (answers [][]Answer, reports []Report, state []Piece) {
+func (c scenario) play(
+	t *testing.T,
+	between func(*Stream, *Engine) (*Stream, *Engine),
+) (answers [][]Answer, reports []Report, state []Piece) {
 	t.Helper()
 	set := settings(t)
 	set.Discover, set.Warm, set.Time = c.discover, c.warm, !c.untimed
@@ -65,9 +68,15 @@ func (c scenario) play(t *testing.T, between func(*Stream, *Engine) (*Stream, *E
 		if c.shots > 0 {
 			switch episode {
 			case 5: // a new example of this stream's own
-				labels = &Labels{Everyone: labels.Everyone, Stream: map[string][]Example{"cam": {{ID: "own", Label: label(1), Vector: f.vector(1)}}}}
+				labels = &Labels{
+					Everyone: labels.Everyone,
+					Stream:   map[string][]Example{"cam": {{ID: "own", Label: label(1), Vector: f.vector(1)}}},
+				}
 			case 9: // corrected
-				labels = &Labels{Everyone: labels.Everyone, Stream: map[string][]Example{"cam": {{ID: "own", Label: label(2), Vector: f.vector(2)}}}}
+				labels = &Labels{
+					Everyone: labels.Everyone,
+					Stream:   map[string][]Example{"cam": {{ID: "own", Label: label(2), Vector: f.vector(2)}}},
+				}
 			case 13: // withdrawn, and an item of the feed with it
 				labels = &Labels{Everyone: labels.Everyone, Forgotten: []string{"own", "i3", "i30", "i50"}}
 			}

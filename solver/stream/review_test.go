@@ -26,7 +26,10 @@ func TestReviewAsksOnceAGroup(t *testing.T) {
 			if i%10 == 0 {
 				class = 4 + i/10%2
 			}
-			items = append(items, Item{ID: fmt.Sprint(episode, i), Vector: f.vector(class), Position: Position{Offset: int64(episode*n + i), Object: -1}})
+			items = append(
+				items,
+				Item{ID: fmt.Sprint(episode, i), Vector: f.vector(class), Position: Position{Offset: int64(episode*n + i), Object: -1}},
+			)
 			truth = append(truth, class)
 		}
 		answers, _ := answer(t, s, e, items, labels)

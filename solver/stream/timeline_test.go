@@ -18,7 +18,10 @@ func (f *camera) bursts(n, run int) (items []Item, truth []string) {
 			truth = append(truth, label(c))
 		}
 		fmt.Sscanf(truth[i], "class-%d", &c)
-		items = append(items, Item{ID: fmt.Sprintf("i%d", f.offset), Vector: f.vector(c), Position: Position{Offset: f.offset, Object: -1}})
+		items = append(
+			items,
+			Item{ID: fmt.Sprintf("i%d", f.offset), Vector: f.vector(c), Position: Position{Offset: f.offset, Object: -1}},
+		)
 		f.offset++
 	}
 	return items, truth

@@ -47,7 +47,8 @@ func TestRestoreFirstFormat(t *testing.T) {
 	if want := "class-00 2 0.391 class-01 0 0.287 class-02 4 0.321 "; examples != want {
 		t.Errorf("classes, examples and shares %q, not %q", examples, want)
 	}
-	if got.Episode != 3 || got.LearnedTo != (Position{Offset: 35, Object: -1}) || !got.Taught || got.Answers != 3 || got.Dimension != 6 {
+	if got.Episode != 3 || got.LearnedTo != (Position{Offset: 35, Object: -1}) || !got.Taught || got.Answers != 3 ||
+		got.Dimension != 6 {
 		t.Errorf("restored %+v", got)
 	}
 	if got.Metric {

@@ -82,7 +82,10 @@ func TestServicesResolve(t *testing.T) {
 		}
 		for _, v := range environ(s) {
 			name, _, _ := strings.Cut(v, "=")
-			if !slices.ContainsFunc(config.Names(), func(setting string) bool { return (config.Setting{Name: setting}).Variable() == name }) {
+			if !slices.ContainsFunc(
+				config.Names(),
+				func(setting string) bool { return (config.Setting{Name: setting}).Variable() == name },
+			) {
 				t.Errorf("%s: %s is no setting", s.Name, name)
 			}
 		}
