@@ -2,9 +2,6 @@
 # The arm64 kernels, and the neighbours found with them, on an emulated processor.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-if ! command -v qemu-aarch64-static >/dev/null; then
-	apt-get update -q && apt-get install -y -q qemu-user-static
-fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export CGO_ENABLED=0 GOARCH=arm64
