@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -19,7 +20,8 @@ import (
 //
 //   - the brokers refuse an old epoch of the partition's transactional id (see identity),
 //   - the group refuses an offset of an old generation, and every transaction with records carries an offset,
-//   - a batch that is sent twice is written once (see sequences).
+//   - a batch that is sent twice is written once (see sequences),
+//   - a request that was sent again because its answer was lost, and arrives late, has an old epoch.
 //
 // An open transaction holds back the readers of every partition it has written to, including partitions that
 // other inputs share. One that makes no progress, for example because the output is unavailable, is therefore
@@ -75,6 +77,7 @@ type exactlyOnce struct {
 	sequences    sequences
 	state        topic.TopicPartition // where state is written
 	open         bool                 // a transaction may be open
+	unanswered   atomic.Bool          // a request of this epoch has had no answer, and may arrive late
 	broken       error                // the error that every further Commit returns; nil: none
 }
 
@@ -112,6 +115,11 @@ func (e *exactlyOnce) Commit(ctx context.Context, c *Commit) error {
 func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 	if c.Offset < 0 {
 		return errNoOffset
+	}
+	if e.unanswered.Load() {
+		if err := e.renew(ctx); err != nil {
+			return err
+		}
 	}
 	e.open = true
 	if len(c.State) > 0 {
@@ -162,6 +170,20 @@ func (e *exactlyOnce) patient(err error, lasting time.Duration) bool {
 func (e *exactlyOnce) beginAgain(ctx context.Context, c *Commit, why error) error {
 	e.log.Debug("a transaction that does not get on is given up and begun again", "transaction",
 		e.identity.transaction, "error", why)
+	if err := e.renew(ctx); err != nil {
+		return err
+	}
+	for _, records := range [][]record.Out{c.Records, c.State} {
+		if err := e.answering(ctx, records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renew takes over the identity again: it aborts what is open of the transaction, and brokers refuse requests of the
+// old epoch that arrive late.
+func (e *exactlyOnce) renew(ctx context.Context) error {
 	if err := member(ctx, e.client, e.claim, e.log); err != nil {
 		return err
 	}
@@ -170,12 +192,8 @@ func (e *exactlyOnce) beginAgain(ctx context.Context, c *Commit, why error) erro
 		return err
 	}
 	e.identity, e.open = id, false
+	e.unanswered.Store(false)
 	e.sequences.restart()
-	for _, records := range [][]record.Out{c.Records, c.State} {
-		if err := e.answering(ctx, records); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -12,7 +12,9 @@ import (
 
 // The steps of one transaction, in the required order: the coordinator must know a partition before a batch
 // for it arrives, and the group's partition before the offset does. The transaction may end only when all of
-// that is acknowledged. Each step may be repeated until it is answered, so lost answers are harmless.
+// that is acknowledged. A step is repeated until it is answered, which tells its outcome. But the request that was
+// given up may still be on its way: one that arrives after the end would belong to the next transaction, end it
+// half written, or set its offset back. Therefore the next one has another epoch (see renew).
 
 // addPartitions registers the partitions that the transaction writes to with the coordinator.
 func (e *exactlyOnce) addPartitions(ctx context.Context, partitions []topic.TopicPartition) error {
@@ -131,6 +133,9 @@ func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.
 		err := step(ctx)
 		if err != nil {
 			e.coordinators.Forget()
+			if !answered(err) {
+				e.unanswered.Store(true)
+			}
 		}
 		return err
 	})
@@ -138,4 +143,10 @@ func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.
 		err = fmt.Errorf("%s the transaction: %w", what, err)
 	}
 	return err
+}
+
+// answered says whether an error is a broker's answer to a request, by which nothing of it is on its way any more.
+func answered(err error) bool {
+	var code kafka.Error
+	return errors.As(err, &code) && code != kafka.Unknown
 }
