@@ -100,18 +100,6 @@ func TestFormsThroughAStage(t *testing.T) {
 			{"6", "gate-2", "dog", about("253")},
 		}},
 		{
-			"nv.Behavior in JSON", []byte(`{"id":"gate-2 #-# 7","timestamp":"2026-03-04T05:06:01.2Z","end":"2026-03-04T05:06:07.8Z",
-				"sensor":{"id":"gate-2"},"object":{"id":"7","type":"Person"},"embeddings":[{"vector":[0,1,0]},{"vector":[1,0.1,0]}]}`), "",
-			[]answer{{"gate-2 #-# 7", "gate-2", "cat", `{"object":"7","type":"Person"}`}},
-		},
-		{
-			"nv.Behavior", slices.Concat(
-				field(1, []byte("gate-2 #-# 8")), field(15, field(1, []byte("gate-2"))), field(17, object("8", b)),
-				field(23, field(1, vector(nil, b))),
-			), "",
-			[]answer{{"gate-2 #-# 8", "gate-2", "dog", `{"object":"8","type":"Person"}`}},
-		},
-		{
 			"DL Streamer", []byte(`{"objects":[{"id":3,"roi_type":"person","x":1,"y":2,"w":3,"h":4,"tensors":[
 				{"data":[1,0.1,0],"dims":[1,3],"layer_name":"out","model_name":"reid","name":"inference_layer_name:out","precision":"FP32"}]}],
 				"source":"rtsp://camera-7/stream","timestamp":4800000000}`), "",

@@ -3,7 +3,6 @@ package record
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 )
@@ -86,71 +85,6 @@ func TestStreamer(t *testing.T) {
 	} {
 		items, err := decoder(t, Options{}).Decode(context.Background(), rawRecord(value), nil)
 		if _, ok := err.(*Rejection); !ok || len(items) != 0 {
-			t.Errorf("%s: %d items, %v", value, len(items), err)
-		}
-	}
-}
-
-// A behavior with the fields of nv.schema.ext.Behavior, by
-// docs.nvidia.com/mms/BehaviorAnalytics/nv/schema/ext/Behavior.html.
-const behaviorJSON = `{"id":"gate #-# 3","timestamp":"2026-01-02T03:04:05Z","end":"2026-01-02T03:04:09Z","locations":{"type":"linestring","coordinates":[]},
-	"distance":4.1,"speed":0.9,"timeInterval":4,"direction":"N","length":97,"place":{"id":"","name":"city=Z","type":""},
-	"sensor":{"id":"gate","type":"Camera","description":""},"analyticsModule":{"id":"Metropolis"},
-	"object":{"id":"3","type":"Person","confidence":0.9,"bbox":{"leftX":1,"topY":2,"rightX":3,"bottomY":4},"info":{"label":"anna"},"embedding":EMBEDDING},
-	"event":{"id":"","type":"moving"},"videoPath":"","embeddings":[{"vector":[5,6],"info":{}},{"vector":[3,4],"info":{}}],"info":{}}`
-
-func behaviorProtobuf(embedding string) string {
-	object := []any{1, "3", 3, "Person", 5, message(1, "label", 2, "anna")}
-	if embedding != "" {
-		object = append(object, 6, message(1, embedding))
-	}
-	return message(1, "gate #-# 3", 2, "\x08\xc0\xc4\x07", 3, "\x08\xc4\xc4\x07", 15,
-		message(1, "gate", 2, "Camera"), 17, message(object...),
-		23, message(1, floats(5, 6)), 23, message(1, floats(3, 4)))
-}
-
-func TestBehavior(t *testing.T) {
-	for name, c := range map[string]struct {
-		value string
-		want  []float32
-		time  time.Time
-	}{
-		"json": {
-			strings.Replace(behaviorJSON, "EMBEDDING", `{"vector":[1,2]}`, 1),
-			[]float32{1, 2},
-			time.Date(2026, 1, 2, 3, 4, 9, 0, time.UTC),
-		},
-		"json over time": {
-			strings.Replace(behaviorJSON, "EMBEDDING", "null", 1),
-			[]float32{3, 4},
-			time.Date(2026, 1, 2, 3, 4, 9, 0, time.UTC),
-		},
-		"protobuf":           {behaviorProtobuf(floats(1, 2)), []float32{1, 2}, time.Unix(123460, 0)},
-		"protobuf over time": {behaviorProtobuf(""), []float32{3, 4}, time.Unix(123460, 0)},
-	} {
-		item := one(t, Options{}, rawRecord(c.value))
-		checkVector(t, item.Vector, c.want...)
-		if item.ItemID != "gate #-# 3" || item.Track != item.ItemID || item.Stream != "gate" ||
-			item.Label != "anna" || !item.Time.Equal(c.time) || item.Frame != "" {
-			t.Errorf("%s: %+v", name, item)
-		}
-		var about struct{ Object, Type string }
-		if err := json.Unmarshal(item.Attributes, &about); err != nil || about.Object != "3" ||
-			about.Type != "Person" {
-			t.Errorf("%s: %s, %v", name, item.Attributes, err)
-		}
-	}
-	_, err := decoder(t, Options{}).Decode(context.Background(),
-		rawRecord(`{"id":"b","sensor":{"id":"gate"},"object":{"id":"3"}}`), nil)
-	if empty, ok := err.(*Empty); !ok || empty.Reason != NoEmbeddings {
-		t.Errorf("a behavior without an embedding: %v", err)
-	}
-	for _, value := range []string{
-		`{"sensor":{"id":[]},"object":{}}`,
-		`{"sensor":{},"object":{"embedding":{"vector":["x"]}}}`, `{"sensor":{},"object":{},"end":"never"}`, `{"sensor":{},"embeddings":[3]}`,
-	} {
-		if items, err := decoder(t, Options{}).Decode(context.Background(), rawRecord(value), nil); err == nil ||
-			len(items) != 0 {
 			t.Errorf("%s: %d items, %v", value, len(items), err)
 		}
 	}

@@ -54,7 +54,7 @@ func same[T any](t *testing.T, example string, write func([]byte, *T) []byte) {
 func TestDocs(t *testing.T) {
 	found := examples(t, "formats.md")
 	for kind, items := range map[string]int{
-		"record": 1, "frame": 2, "event": 1, "behavior": 1, "streamer": 1,
+		"record": 1, "frame": 2, "event": 1, "streamer": 1,
 		"items": 2,
 	} {
 		if len(found[kind]) == 0 {

@@ -42,10 +42,6 @@ const (
 	yField
 	wField
 	hField
-	sensorField // nv.Behavior
-	objectField
-	endField
-	embeddingsField
 	allFields
 	nowhere = field(-1)
 )
@@ -73,7 +69,6 @@ var members = func() map[string]*node {
 		"confidence": confidenceField, "bbox": boxField, "info": infoField, "tensors": tensorsField,
 		"detection": detectionField, "source": sourceField, "roi_type": roiField,
 		"x": xField, "y": yField, "w": wField, "h": hField,
-		"sensor": sensorField, "object": objectField, "end": endField, "embeddings": embeddingsField,
 	} {
 		all[name] = &node{name: name, field: field}
 	}

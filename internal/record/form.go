@@ -41,7 +41,7 @@ func (d *Decoder) form(value []byte) string {
 	switch {
 	case isObject(value), printable(value): // so that other text is rejected as invalid JSON
 		return "json"
-	case isFrame(value), isBehavior(value):
+	case isFrame(value):
 		return "nv"
 	}
 	return ""

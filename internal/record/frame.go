@@ -203,9 +203,6 @@ func isFrame(value []byte) bool {
 
 // protobufFrame decodes the protobuf nv.Frame: version 1, id 2, timestamp 3, sensorId 4, objects 5.
 func (d *Decoder) protobufFrame(value []byte) *Rejection {
-	if isBehavior(value) {
-		return d.behavior(value)
-	}
 	e := &d.envelope
 	has, bad := parts(value, 2, 3, 4)
 	f := frame{d: d, id: has[0]}

@@ -54,14 +54,14 @@ func MessageIndex(payload []byte) []byte {
 	return payload
 }
 
-// framedValue decodes a value with Confluent's framing: by its schema, or without a registry if it is JSON,
-// nv.Frame or nv.Behavior.
+// framedValue decodes a value with Confluent's framing: by its schema, or without a registry if it is JSON or
+// nv.Frame.
 func (d *Decoder) framedValue(schema int, payload []byte) *Rejection {
 	if d.options.Schemas == nil {
 		if isObject(payload) {
 			return d.json(payload)
 		}
-		if message := MessageIndex(payload); message != nil && (isFrame(message) || isBehavior(message)) {
+		if message := MessageIndex(payload); message != nil && isFrame(message) {
 			return d.protobufFrame(message)
 		}
 		return reject(

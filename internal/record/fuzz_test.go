@@ -59,7 +59,7 @@ func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":"a","stream":"b","time":1,"vector":[1,2],"attributes":{}}`, `{"vector":"AACAPwAAAEA="}`, frameJSON,
 		frameProtobuf(), floats(1, 2),
-		streamerJSON, behaviorJSON, behaviorProtobuf(floats(1, 2)), `{"a":[{"v":[1,2],"id":"x"}],"t":5}`,
+		streamerJSON, `{"a":[{"v":[1,2],"id":"x"}],"t":5}`,
 		`{"v":{"w":[1,2]},"l":"x"}`,
 		"\x00\x00\x00\x00\x07{\"vector\":[1,2]}", "\x00\x00\x00\x00\x07\x00" + frameProtobuf(),
 		`{"specversion":"1.0","id":"1","data":{"vector":[1,2]}}`, `{"specversion":"1.0","data_base64":"AACAPw=="}`,

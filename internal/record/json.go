@@ -29,8 +29,6 @@ func (d *Decoder) json(value []byte) *Rejection {
 	case f.hasVector:
 	case streamer:
 		return d.streamerTensors(f)
-	case f.behavior():
-		return d.jsonBehavior(f)
 	default:
 		return reject(Unreadable, "no vector")
 	}
