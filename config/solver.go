@@ -40,7 +40,7 @@ type Solver struct {
 // The names of presets and methods. Rivals are for eval stream only, the others for the measurement
 // of their name.
 var (
-	presets     = []string{"default", "balanced", "clamped", "paper"}
+	presets     = []string{"default", "paper"}
 	methods     = []string{"slk-means", "slk-ms", "kmeans", "kmodes", "laplacianshot", "nearest"}
 	updates     = []string{"transclip", "stata", "paddle", "alpha-tim"}
 	rivals      = slices.Concat([]string{"1nn", "running-mean", "ridge", "logistic"}, updates)
@@ -57,18 +57,15 @@ var solverTakers = with(stage, "audit", "label", "eval fewshot", "eval stream", 
 func (s *Solver) settings() []definition {
 	measured := []string{"tune", "eval fewshot", "eval stream", "eval cluster", "eval paper"}
 	solving := with(measured, SolverFile)
-	byDefault := []string{"default"}
 	return []definition{
 		define("solver", &s.File, solverTakers, "",
 			"file of every number of the solver, as tune writes it; none: the measured defaults").example("FILE"),
 		define("for", &s.For, []string{SolverFile}, "", "what the numbers are for", oneOf(purposes...)).
 			when("tune", "stream", "what to measure: a stream that learns, as run does; tasks on their own, as run does with "+
 				"--warm=false; a file, as label does. Where a setting of tasks is given, tasks"),
-		define("preset", &s.Presets, []string{"tune"}, byDefault, "measured settings to start from",
-			exactlyOneOf(presets...)).
-			example("NAME").
-			when("eval fewshot, eval stream, eval cluster", byDefault, "measured settings to start from; several are measured on the "+
-				"same tasks", eachOneOf(presets...)).example("NAME,..."),
+		define("preset", &s.Presets, []string{"eval fewshot", "eval stream", "eval cluster"}, []string{"default"},
+			"measured settings to start from; several are measured on the same tasks",
+			eachOneOf(presets...)).example("NAME,..."),
 		define("method", &s.Methods, []string{"label", "tune", SolverFile}, nil, "how prototypes are fitted",
 			exactlyOneOf(methods...)).example("NAME").
 			when("eval fewshot", nil,

@@ -31,14 +31,12 @@ var Methods = []Method{SLKMeans, SLKModes, KMeans, KModes, LaplacianShot, Neares
 type Preset string
 
 const (
-	DefaultPreset  Preset = "default"
-	BalancedPreset Preset = "balanced" // same as the default: R has no separate term for balanced tasks
-	ClampedPreset  Preset = "clamped"  // the plain baseline: no metric, no class proportions
-	PaperPreset    Preset = "paper"    // as in the paper; R may rise
+	DefaultPreset Preset = "default"
+	PaperPreset   Preset = "paper" // as in the paper; R may rise
 )
 
 // Presets lists every Preset.
-var Presets = []Preset{DefaultPreset, BalancedPreset, ClampedPreset, PaperPreset}
+var Presets = []Preset{DefaultPreset, PaperPreset}
 
 // Start selects the first clusters of an episode without labels and prior.
 type Start string
@@ -98,12 +96,7 @@ func Defaults() Settings {
 func (p Preset) Settings() (Settings, error) {
 	s := Defaults()
 	switch p {
-	case "", DefaultPreset, BalancedPreset:
-	case ClampedPreset:
-		s = Settings{
-			Method: SLKMeans, Lambda: 1, Rho: 3, Tau: 15, Kappa: 10, Sigma: math.Sqrt(1.2), WS: 1, CPI: 10,
-			Outer: 15, Inner: 5, Tolerance: .01, Power: 1, MetricShrink: .85,
-		}
+	case "", DefaultPreset:
 	case PaperPreset:
 		s = Settings{
 			Method: SLKMeans, Lambda: 1, Rho: 3, Tau: 1, Kappa: 1, WS: 1, CPI: 10,

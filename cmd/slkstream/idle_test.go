@@ -114,7 +114,7 @@ func TestNoSettingOfLabelIsIdle(t *testing.T) {
 	clusters := []string{"label", "--input", at("X.npy"), "--k", "9", "--output", output}
 	special := map[string]string{
 		"solver": solver, "input": at("S.npy"), "support": at("X.npy"), "support-labels": at("M.npy"), "output": at("z.npy"),
-		"preset": "clamped", "kernel": "neon", "fields": "vector=clip", "config": at("none.yaml"), "method": "slk-ms",
+		"kernel": "neon", "fields": "vector=clip", "config": at("none.yaml"), "method": "slk-ms",
 		"ordered": "false", "report": at("none/r.html"), "max-memory": "1KiB",
 		"class-vectors": at("V.npy"),
 		"unknown-rate":  "0.4", "log": "error,json",
