@@ -53,9 +53,7 @@ func readFile(name, setting string, known []string) (layer, Faults) {
 		at := where(key.Line)
 		if !slices.Contains(known, key.Value) {
 			hint := ""
-			if instead := Replaced("", key.Value); instead != "" {
-				hint = ": " + instead
-			} else if near := nearest(key.Value, known); near != "" {
+			if near := nearest(key.Value, known); near != "" {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 			}
 			faults = append(faults, refuse(at, "unknown key %q%s", key.Value, hint)...)

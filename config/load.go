@@ -142,7 +142,7 @@ func Load(command string, flags *pflag.FlagSet, environ []string) (c *Config, er
 	maps.Copy(all, above)
 
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if text := Replaced(command, name); text != "" {
+		if text := Misplaced(command, name); text != "" {
 			faults = append(faults, Fault{Problem: text})
 		}
 	}
@@ -220,9 +220,6 @@ func fromVariables(environ, known []string) (layer, Faults) {
 // names that resemble no setting are accepted: it returns "".
 func mistakenVariable(variable string, known []string) string {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(variable, Prefix)), "_", "-")
-	if old := Replaced("", name); old != "" {
-		return "variable " + variable + ": " + old
-	}
 	for _, other := range []string{"service-", "port", "test-"} {
 		if strings.HasPrefix(name, other) {
 			return ""

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Merged settings are still taken by their old names, from each layer, and contradictions are refused.
-func TestOldNamesOfSettings(t *testing.T) {
+// An element of a list setting may be given under a name of its own, in each layer; contradictions are refused.
+func TestNamesOfElements(t *testing.T) {
 	folder := t.TempDir()
 	save := func(name string) string {
 		path := filepath.Join(folder, name)
@@ -49,10 +49,6 @@ func TestOldNamesOfSettings(t *testing.T) {
 		{args: []string{"--advertise=edge:8070"}, problem: "must be one HOST:PORT"},
 		{args: []string{"--listen=127.0.0.1:80,127.0.0.1:81"}, problem: "must be one HOST:PORT"},
 		{args: []string{"--listen=127.0.0.1:80", "--advertise=edge"}, problem: "HOST:PORT or a URL"},
-		{environ: []string{"SLKSTREAM_LISTEN_OPEN=true"}, problem: "--listen-token-file none"},
-		{file: "max-labels: 3\n", problem: "100,000"},
-		{file: "max-streams: 3\n", problem: "20,000"},
-		{file: "now-within: 3s\n", problem: "2 s"},
 		{
 			file: "view-token-file: " + read + "\n", args: []string{"--listen-token-file=" + teach},
 			token: "teach", viewable: true, log: "info text",

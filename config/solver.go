@@ -177,6 +177,16 @@ func Purposes() []string { return purposes }
 // Numbers returns the settings of a solver file, with their values in c.
 func (c *Config) Numbers() []Setting { return c.settingsOf(SolverFile) }
 
+// Misplaced says where a number of the solver goes that the command takes in a solver file only; "" of any other name.
+func Misplaced(command, name string) string {
+	c := &Config{command: command}
+	isNumber := slices.ContainsFunc(c.Numbers(), func(s Setting) bool { return s.Name == name && name != "for" })
+	if !isNumber || c.takes(name) || !slices.Contains(solverTakers, command) {
+		return ""
+	}
+	return name + " is a number of the solver: give it in a file, --solver FILE, as slkstream config solver prints it"
+}
+
 // readSolver takes every number from the file that the setting solver names, except those that
 // are given themselves.
 func (c *Config) readSolver() Faults {

@@ -97,15 +97,16 @@ func TestSolverFilePurpose(t *testing.T) {
 	}
 }
 
-// The solver's numbers are no settings of run; each way to give one is refused with its replacement.
-func TestNumbersLeftRun(t *testing.T) {
+// A number of the solver that a command takes in a solver file only is refused in each layer, and the error says
+// where it goes.
+func TestNumbersBelongInTheSolverFile(t *testing.T) {
 	for _, command := range []string{"run", "backfill", "demo", "check", "audit"} {
 		for _, s := range config.Default(config.SolverFile).Numbers() {
 			if s.Name == "for" || s.Name == "seed" && command == "demo" {
 				continue
 			}
-			want := s.Name + " is no setting of " + command + " any more: the numbers of the solver are a file, --solver FILE"
-			if got := config.Replaced(command, s.Name); !strings.Contains(got, want) {
+			want := s.Name + " is a number of the solver: give it in a file, --solver FILE"
+			if got := config.Misplaced(command, s.Name); !strings.Contains(got, want) {
 				t.Errorf("--%s: %q", s.Name, got)
 			}
 			for _, err := range []error{
@@ -116,39 +117,6 @@ func TestNumbersLeftRun(t *testing.T) {
 					t.Errorf("%s of %s: %v", s.Name, command, err)
 				}
 			}
-		}
-	}
-}
-
-// A removed setting is refused in each layer, with its replacement.
-func TestRemovedSettings(t *testing.T) {
-	for name, use := range map[string]string{
-		"max-key": "fixed", "max-name": "fixed", "max-objects": "fixed", "max-record": "fixed", "image-url": "--images",
-		"image-hosts": "--images", "out-template": "--out-format", "listen-token": "--listen-token-file",
-		"sasl-password": "--sasl-password-file", "schema-registry-user": "https://USER@HOST", "stall-after": "45 s",
-		"schema-registry-token-file": "--schema-registry-secret-file", "schema-registry-ca": "--tls-ca",
-		"embedded-listen": "slkstream broker --embedded-listen", "support-labels": "slkstream teach",
-	} {
-		if got := config.Replaced("run", name); !strings.Contains(got, use) {
-			t.Errorf("--%s: %q", name, got)
-		}
-		for _, err := range []error{
-			second(load(t, "run", "", []string{config.Setting{Name: name}.Variable() + "=1"})), second(load(t, "run", name+": 1\n", nil)),
-		} {
-			if err == nil || !strings.Contains(err.Error(), use) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	}
-}
-
-// A setting that did nothing is refused.
-func TestSettingsThatDidNothing(t *testing.T) {
-	for command, name := range map[string]string{
-		"state reset": "in", "feed": "seed", "resume": "by", "eval cluster": "recall-floor",
-	} {
-		if got := config.Replaced(command, name); !strings.Contains(got, "it did nothing") {
-			t.Errorf("%s --%s: %q", command, name, got)
 		}
 	}
 }

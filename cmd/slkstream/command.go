@@ -145,7 +145,7 @@ func addSettings(name string, cmd *cobra.Command) {
 func flagError(command string, err error) error {
 	var missing *pflag.NotExistError
 	if errors.As(err, &missing) {
-		if use := config.Replaced(command, missing.GetSpecifiedName()); use != "" {
+		if use := config.Misplaced(command, missing.GetSpecifiedName()); use != "" {
 			return usagef("%s", use)
 		}
 		if near := config.NearestFlag(command, missing.GetSpecifiedName()); near != "" {
