@@ -7,7 +7,6 @@ import (
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/solver"
-	"github.com/slkstream/slkstream/solver/stream"
 )
 
 var rows = []float32{9, 1, 0, 0, 1, 9, 8, 1, 1, 0, 2, 9}
@@ -19,15 +18,6 @@ func Example_index() {
 	}
 	fmt.Println(neighbours.IDs)
 	// Output: [2 3 0 1]
-}
-
-func Example_label() {
-	answers, _, err := solver.Label([][]float32{rows[:3], rows[3:6], rows[6:9]}, []string{"milk", "bread", ""})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(answers[2])
-	// Output: milk
 }
 
 func Example_solver() {
@@ -48,19 +38,4 @@ func Example_solver() {
 	}
 	fmt.Println(r.Labels)
 	// Output: [0 1 0 1]
-}
-
-func Example_stream() {
-	camera := stream.New("camera-7")
-	items := []stream.Item{
-		{Vector: rows[:3], Label: "milk"},
-		{Vector: rows[3:6], Label: "bread"},
-		{Vector: rows[6:9]},
-	}
-	answers, _, err := camera.Answer(context.Background(), nil, items, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(answers[2].Label)
-	// Output: milk
 }
