@@ -71,10 +71,9 @@ var (
 	live        = []string{"run", "backfill", "correct"} // the stage on Kafka
 	deadLetters = []string{"dead list", "dead show", "dead replay"}
 	labelTopic  = []string{"labels list", "labels history", "labels export"}
-	orders      = []string{"pause", "resume", "skip"}
 	states      = []string{"state show", "state reset", "state discard", "state export", "state import"}
 	checked     = with(live, "check") // check takes the settings that it tests
-	onKafka     = slices.Concat(checked, deadLetters, orders, []string{"feed", "teach", "forget"}, labelTopic,
+	onKafka     = slices.Concat(checked, deadLetters, []string{"feed", "teach", "forget"}, labelTopic,
 		[]string{"tail", "audit"}, states)
 	stage     = with(checked, "demo") // the stage, whatever its feed
 	measuring = []string{
@@ -83,7 +82,7 @@ var (
 	every = slices.Concat(stage, []string{
 		"label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper", "eval file",
 		"eval index",
-	}, deadLetters, labelTopic, orders, []string{"feed", "teach", "forget", "tail", "broker", "sample"}, states,
+	}, deadLetters, labelTopic, []string{"feed", "teach", "forget", "tail", "broker", "sample"}, states,
 		[]string{"similar", "health", "version"})
 )
 
@@ -104,9 +103,6 @@ var first = map[string][]string{
 	"labels list":    {"labels", "stream", "class", "json", "brokers"},
 	"labels history": {"labels", "stream", "class", "json", "brokers"},
 	"labels export":  {"labels", "stream", "class", "brokers", "embedded-dir"},
-	"pause":          {"labels", "stream", "partition", "in", "by"},
-	"resume":         {"labels", "stream", "partition", "in", "brokers"},
-	"skip":           {"id", "labels", "out", "by", "brokers"},
 	"tail":           {"from", "stream", "unknown", "count", "brokers"},
 	"similar":        {"id", "count", "since", "listen", "listen-token-file"},
 	"tune":           {"data", "for", "output", "shots", "order"},

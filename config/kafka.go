@@ -129,11 +129,9 @@ func (t *Topics) settings() []definition {
 	return []definition{
 		define("in", &t.In, checked, nil,
 			"topic of embeddings; repeatable").example("TOPIC").
-			when("pause", nil, "topic of --partition; none: every input's").
-			when("resume", nil, "topic of --partition").
 			when("state import", nil, "the input that the streams are of; none: the one that the file names").
 			neededBy(checked...),
-		define("out", &t.Out, with(with(holding, deadLetters...), "skip"), "", "topic of labelled results").
+		define("out", &t.Out, with(holding, deadLetters...), "", "topic of labelled results").
 			example("TOPIC").
 			when("feed", "", "topic to send to").neededBy(with(checked, "feed")...),
 		define("with-vector", &t.WithVector, checked, false,
@@ -142,15 +140,15 @@ func (t *Topics) settings() []definition {
 			"form of results: json, cloudevents, avro, which needs --schema-registry, or JSON of your own shape, with ${name} "+
 				"where a field goes, as a connector wants it").example("FORM|{JSON}"),
 		define("labels", &t.Labels,
-			with(with(with(holding, labelTopic...), orders...), "teach", "audit", "state reset"), "",
+			with(with(holding, labelTopic...), "teach", "audit", "state reset"), "",
 			"compacted topic of labelled examples").
-			example("TOPIC").neededBy(with(with(labelTopic, orders...), "teach", "forget", "correct")...),
+			example("TOPIC").neededBy(with(labelTopic, "teach", "forget", "correct")...),
 		define("review", &t.Review, holding, "",
 			"topic of items whose label would teach most; none: only the page has them").
 			example("TOPIC"),
 		define("dead", &t.Dead, holding, "", "topic of records that cannot be read; none: OUT-dead").
 			example("TOPIC").
-			when("dead list, dead show, dead replay, skip", "", "topic of dead letters; none: OUT-dead"),
+			when("dead list, dead show, dead replay", "", "topic of dead letters; none: OUT-dead"),
 		define("episodes", &t.Episodes, holding, "", "topic of one record an episode; none: not written").example("TOPIC"),
 		define("now", &t.Now, []string{"run", "check", "forget"}, "",
 			"topic of first answers: each item of the last 2 s is answered when it is read, its result follows; none: not written").

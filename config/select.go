@@ -1,34 +1,27 @@
 package config
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Select says which records, streams or items a command is about.
 type Select struct {
-	Stream    string
-	Class     string
-	Partition int // of the input; -1: not given
-	ID        string
-	Reason    string    // of dead letters
-	Since     string    // a duration before now, or RFC 3339
-	After     time.Time // Since, as of the start; zero: from the first
-	Unknown   bool
-	Count     int
+	Stream  string
+	Class   string
+	ID      string
+	Reason  string    // of dead letters
+	Since   string    // a duration before now, or RFC 3339
+	After   time.Time // Since, as of the start; zero: from the first
+	Unknown bool
+	Count   int
 }
 
 func (s *Select) settings() []definition {
 	classes := with(labelTopic, "state show", "state reset", "audit")
-	streams := with(with(classes, deadLetters...), "tail", "pause", "resume", "state export", "state import")
+	streams := with(with(classes, deadLetters...), "tail", "state export", "state import")
 	return []definition{
 		define("stream", &s.Stream, streams, "", "only this stream; none: all of them"),
 		define("class", &s.Class, classes, "", "only this class; none: all of them"),
-		define("partition", &s.Partition, []string{"pause", "resume"}, -1,
-			"only this partition of the input; -1: all of them", atLeast(-1)),
 		define("id", &s.ID, []string{"similar"}, "", "the item, by its own id or that of its result").
-			example("ID").when("skip", "", "the record, by the id that its result would have: TOPIC/PARTITION/OFFSET").
-			neededBy("similar", "skip"),
+			example("ID").neededBy("similar"),
 		define("reason", &s.Reason, deadLetters, "", "only letters whose reason contains this, whatever its case"),
 		define("since", &s.Since, deadLetters, "",
 			"only letters written since then: a duration such as 2h, or an RFC 3339 time").example("TIME").
@@ -52,21 +45,10 @@ func (s *Select) since(now time.Time) (time.Time, error) {
 	return time.Parse(time.RFC3339, s.Since)
 }
 
-func (s *Select) check(c *Config, fault report) {
+func (s *Select) check(_ *Config, fault report) {
 	var err error
 	if s.After, err = s.since(time.Now()); err != nil {
 		fault("since", "is %s: must be a duration such as 2h, or a time such as 2026-01-02T15:04:05Z", s.Since)
-	}
-	if !slices.Contains([]string{"pause", "resume"}, c.command) {
-		return
-	}
-	switch in := c.Topics.In; {
-	case s.Stream != "" && s.Partition >= 0:
-		fault("partition", "is %d, and stream is given too: a stream is paused wherever it is", s.Partition)
-	case len(in) > 1:
-		fault("in", "is given %d times: pause the partitions of one topic at a time", len(in))
-	case len(in) == 1 && s.Partition < 0:
-		fault("in", "is given without partition: which one of %s?", in[0])
 	}
 }
 
@@ -86,7 +68,7 @@ func (h *Change) settings() []definition {
 			"forget the examples of the file, by their ids, instead of teaching them"),
 		define("name", &h.Name, []string{"forget"}, "", "class, cluster or name to forget").example("NAME").
 			neededBy("forget"),
-		define("by", &h.By, []string{"pause", "skip", "teach", "forget"}, "", "author: kept with each record").
+		define("by", &h.By, []string{"teach", "forget"}, "", "author: kept with each record").
 			example("NAME"),
 		define("dry-run", &h.DryRun, []string{"dead replay"}, false,
 			"print what would be replayed, and replay nothing").

@@ -103,7 +103,6 @@ type Memory struct {
 	TrackTTL         int
 	Discover         bool
 	DiscoverDistance float64
-	ShareMetric      bool
 	UnknownRate      float64
 	ReviewRate       float64
 	MaxWrong         float64
@@ -139,8 +138,6 @@ func (m *Memory) settings() []definition {
 			"results say whether they are sure: of the sure ones at most this share is wrong, in nine of ten streams "+
 				"whose classes are all labelled and that do not drift; 0: without `sure`",
 			atLeast(0.), below(1.)),
-		define("share-metric", &m.ShareMetric, stage, false,
-			"share what streams learn about distance between streams of one process"),
 		define("state-ttl", &m.StateTTL, stage, 0, "silence after which a stream's state is retired; off: never",
 			atLeast[time.Duration](0)),
 		define("recent", &m.Recent, []string{"run", "demo"}, 64<<20,

@@ -10,7 +10,9 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/admin"
+	"github.com/slkstream/slkstream/producer"
 )
 
 // A flood of keys that come once evicts neither a stream that was taught nor a long-lived one, though both
@@ -113,34 +115,52 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// A paused stream, whose records hold back the offset, does not let the others grow in number. The next owner
+// A stream whose open episode holds back the offset does not let the others grow in number. The next owner
 // reads their items again, and answers none of them again.
-func TestStreamsAreBoundedDuringAPause(t *testing.T) {
-	x := newCommanded(t)
-	x.stop()
-	x.o.MaxStreams, x.o.StateInterval, x.o.Limits.Size = 20, 100*time.Millisecond, 2
-	x.start()
-	x.give(record.Order{Stream: "paused"}, false, 1)
-	x.send(1, "paused")
+func TestStreamsAreBoundedWhileTheOffsetIsHeldBack(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(1)
+	o := basics(client, brokertest.Topic(t, client, "in", 1, nil), f)
+	o.Eager, o.Delivery = false, &producer.ExactlyOnce{Client: client, Log: o.Log}
+	o.MaxStreams, o.StateInterval = 20, 100*time.Millisecond
+	o.Limits = consumer.Limits{Size: 2, Age: time.Hour, Memory: 64 << 20}
+	send := func(n int, name string) {
+		records := f.records(o.In[0], 1, n)
+		for i := range records {
+			records[i].Key, records[i].Headers = []byte(name), nil
+		}
+		write(t, client, records)
+	}
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := run(t, s)
+	send(1, "held")
 	const streams = 200
 	for i := range streams {
-		x.send(2+i%2, fmt.Sprintf("once-%d", i))
+		send(2+i%2, fmt.Sprintf("once-%d", i))
 	}
-	collect(t, x.client, x.o.Out, count(2*streams))
-	x.await("few streams are remembered", func() bool {
+	collect(t, client, o.Out, count(2*streams))
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	for {
 		n := 0
-		for range x.stage.remembered.Range {
+		for range s.remembered.Range {
 			n++
 		}
-		return n <= 2*x.o.MaxStreams
-	})
-	x.stop()
-	x.start()
-	x.give(record.Order{Stream: "paused"}, true, 0)
-	x.send(1, "paused")
-	x.answered("paused", 2)
-	for i := 1; i < streams; i += 2 {
-		x.send(1, fmt.Sprintf("once-%d", i)) // closes what is open
+		if n <= 2*o.MaxStreams {
+			break
+		}
+		if topic.Pause(ctx, 5*time.Millisecond) != nil {
+			t.Fatalf("%d streams are remembered", n)
+		}
 	}
-	onceEach(t, collect(t, x.client, x.o.Out, count(3*streams+2)))
+	stop()
+	start(t, client, o)
+	send(1, "held")
+	for i := 1; i < streams; i += 2 {
+		send(1, fmt.Sprintf("once-%d", i)) // closes what is open
+	}
+	onceEach(t, collect(t, client, o.Out, count(3*streams+2)))
 }

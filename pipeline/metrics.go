@@ -3,7 +3,6 @@ package pipeline
 import (
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -28,7 +27,6 @@ type Metrics struct {
 	lost                        telemetry.Counter
 	stage                       *Stage
 	trouble                     telemetry.Gauge
-	paused                      telemetry.Gauge
 	embeddingChanged            telemetry.Counter
 	rejectingFor                telemetry.Gauge
 	rejections                  telemetry.Counter
@@ -100,7 +98,6 @@ func newMetrics() *Metrics {
 	m.iterations = s.Histogram("slkstream_iterations", "iterations of a solve", []float64{1, 2, 3, 5, 8, 12, 15, 20, 30, 50, 100})
 	m.lag = s.Gauge("slkstream_lag_records",
 		"records of the input beyond the committed offset; NaN where its end is not known", "topic", "partition")
-	m.paused = s.Gauge("slkstream_paused", "pauses in force: of everything, of partitions, of streams")
 	m.undecided = s.Gauge("slkstream_undecided_records",
 		"records of the input that wait for the end of somebody's transaction", "topic", "partition")
 	m.trouble = s.Gauge("slkstream_trouble", "what /readyz reports now, by what it is about", "of")
@@ -195,7 +192,7 @@ func newMetrics() *Metrics {
 	for _, kind := range []string{"taught", "rejected", "renamed", "forgotten"} {
 		m.corrections.Of(kind)
 	}
-	for _, reason := range []string{record.NoObjects, record.NoEmbeddings, "skipped"} {
+	for _, reason := range []string{record.NoObjects, record.NoEmbeddings} {
 		m.empty.Of(reason)
 	}
 	for _, outcome := range []string{"done", "failed"} {
@@ -245,7 +242,7 @@ type Summary struct {
 func (m *Metrics) Status() (s Summary) {
 	if m != nil {
 		s = m.Summary()
-		s.Troubles = slices.Concat(m.Troubles(), m.Paused(), m.Doubts())
+		s.Troubles = append(m.Troubles(), m.Doubts()...)
 	}
 	return s
 }

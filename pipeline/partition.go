@@ -63,7 +63,6 @@ type partition struct {
 	fetchedAt time.Time    // when brokers last answered a fetch
 	endSince  time.Time    // since when reading has been at the end; zero: it is not
 	resting   bool         // nothing is open, being answered or written: ticks are rarer
-	aside     aside        // records that a pause leaves unanswered
 }
 
 var errAnew = errors.New("the input was deleted and made again")
@@ -95,12 +94,10 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 	defer due.Stop()
 	for {
 		in := batches
-		paused := p.paused()
-		if paused && p.caughtUp() {
-			p.buffer.Drain(p.position)
-		}
-		if p.full() || paused {
-			p.endReplay()
+		if p.full() {
+			if p.jobs == 0 && !p.caughtUp() {
+				p.replay.giveUp(p.position)
+			}
 			in = nil
 			p.endSince = time.Time{}
 		}
@@ -134,9 +131,6 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 		case err := <-p.commits.committer.Failed():
 			return err
 		case <-timer.C:
-			if p.resumed() {
-				return errResumed
-			}
 			timer.Reset(p.tick())
 		case <-due.C:
 		}
@@ -221,7 +215,7 @@ func (p *partition) record(r *consumer.Record, now time.Time) {
 	for i := range r.Items {
 		it := &r.Items[i]
 		p.replay.take(it, p.relearn)
-		if at := it.Source.Position(); !p.replay.covers(at) && !p.leaves(it) {
+		if at := it.Source.Position(); !p.replay.covers(at) {
 			p.position = at
 			p.first.read(it, now)
 			p.buffer.Add(*it, r.Time, now)
@@ -374,7 +368,6 @@ func (p *partition) restart() *state.Journal {
 		r.From, r.High = oldest, before
 	}
 	p.closings.lower(r)
-	p.aside.lower(r)
 	return r
 }
 
@@ -475,8 +468,6 @@ func (p *partition) report(now time.Time) {
 	p.stage.metrics.size(p)
 	doing := "reading"
 	switch {
-	case p.paused():
-		doing = "paused"
 	case p.commits.sending != nil:
 		doing = "writing"
 	case len(p.closings.waiting) > 0:
@@ -486,7 +477,7 @@ func (p *partition) report(now time.Time) {
 	case p.stage.memory.paused.Load():
 		doing = "waiting for memory"
 	}
-	nothing := (!p.endSince.IsZero() || p.paused()) && p.jobs == 0 &&
+	nothing := !p.endSince.IsZero() && p.jobs == 0 &&
 		len(p.closings.waiting) == 0 && !p.commits.waiting()
 	p.progress.Doing(doing)
 	if nothing {

@@ -222,7 +222,7 @@ func (s *Stage) inFlightMost() int64 {
 	return min(s.options.InFlight, s.memory.limit/8/int64(max(1, s.owned.Load())))
 }
 
-// Labels returns the labels in force, with their names and pauses.
+// Labels returns the labels in force, with their names.
 func (s *Stage) Labels() *labels.Topic { return s.labels }
 
 // Metrics returns the stage's metrics.
@@ -330,10 +330,6 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 			progress.Failed("waiting for the group to give it away", err)
 			// The group revokes the partition within a session. Otherwise it still counts on this process.
 			_ = topic.Pause(ctx, 2*s.options.group().Longest())
-			continue
-		case errors.Is(err, errResumed):
-			s.log.Info("a paused stream has resumed: its records are read now", "topic", a.Topic,
-				"partition", a.Partition)
 			continue
 		}
 		progress.Failed("taking over", err)

@@ -19,7 +19,6 @@ func (s *Stage) survey(ctx context.Context, now time.Time) {
 	lasting, _ := s.brokers.CutOff(now)
 	s.metrics.cutOff.Set(max(lasting, s.start.Lasting(now)).Seconds())
 	s.metrics.progress(now)
-	s.notePauses()
 	kinds := map[string]int{}
 	list := s.troubles(now)
 	for _, t := range list {
@@ -30,20 +29,6 @@ func (s *Stage) survey(ctx context.Context, now time.Time) {
 			s.log.Error(t.What, "cause", t.Cause, "do", t.Do, "of_its_kind", kinds[t.Of])
 		})
 	}
-}
-
-// notePauses reports the pauses in the metric, and once a minute in the log.
-func (s *Stage) notePauses() {
-	paused := s.labels.Current().Orders.Paused()
-	s.metrics.paused.Set(float64(len(paused)))
-	if len(paused) == 0 {
-		return
-	}
-	s.warned.Once("paused", func(int) {
-		for _, t := range s.pauses() {
-			s.log.Warn(t.What, "cause", t.Cause, "do", t.Do)
-		}
-	})
 }
 
 // queryEnds queries the ends of the partitions, so that lag is known even of those that cannot be read, and

@@ -170,10 +170,9 @@ func planOf(t *testing.T, command string, args []string) string {
 	if d, ok := o.Delivery.(*producer.AtLeastOnce); ok {
 		delivery += string(d.Compression(o.Out))
 	}
-	shared := o.Memory.SharedMetric != nil
-	o.Delivery, o.Form, o.Memory.SharedMetric, o.Decode.Schemas = nil, record.ResultForm{}, nil, nil
+	o.Delivery, o.Form, o.Decode.Schemas = nil, record.ResultForm{}, nil
 	o.Log, brokers.Log = nil, nil
-	return fmt.Sprintf("%+v %+v %s %s %t %v", brokers, o, form, delivery, shared, c.Registry)
+	return fmt.Sprintf("%+v %+v %s %s %v", brokers, o, form, delivery, c.Registry)
 }
 
 // A setting of the stage that has no effect is refused: another value of it changes the plan, or is an error.

@@ -57,7 +57,7 @@ func speaksOf(e *labels.Entry, class string) bool {
 
 // labelRow is a printed record of the labels topic.
 type labelRow struct {
-	Kind   string    `json:"kind"` // example, rejection, name, forgotten, undone, reset, pause, skip
+	Kind   string    `json:"kind"` // example, rejection, name, forgotten, undone, reset
 	Key    string    `json:"key,omitempty"`
 	Stream string    `json:"stream,omitempty"`
 	Says   string    `json:"says"`
@@ -81,10 +81,6 @@ func labelRowOf(e *labels.Entry) labelRow {
 		r.Kind, r.Says = "rejection", "not "+strings.Join(e.Not.Not, ", ")
 	case e.Reset != nil:
 		r.Kind, r.Says = "reset", e.Reset.Class
-	case e.Order != nil && e.Order.Skip != "":
-		r.Kind, r.Says = "skip", e.Order.Skip
-	case e.Order != nil:
-		r.Kind, r.Says = "pause", e.Order.What()
 	case e.Name == nil:
 		r.Kind = "undone"
 	case e.Name.Into == "":
@@ -108,7 +104,7 @@ func listLabels(ctx context.Context, c *call, client *topic.Client) error {
 	shown, unused := 0, 0
 	for i := range entries {
 		e := &entries[i]
-		statement := e.Teach != nil || e.Not != nil || e.Name != nil || e.Order != nil
+		statement := e.Teach != nil || e.Not != nil || e.Name != nil
 		if !history && (!e.Holds || !statement) {
 			continue
 		}

@@ -123,9 +123,6 @@ func healthEndpoints(mux *http.ServeMux, metrics *pipeline.Metrics) {
 			return
 		}
 		fmt.Fprintln(w, "ready")
-		for _, t := range metrics.Paused() {
-			fmt.Fprintln(w, t.What, t.Cause)
-		}
 	})
 }
 

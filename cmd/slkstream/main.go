@@ -42,7 +42,7 @@ var commands = []struct {
 	}},
 	{"Measure and choose settings:", []func() *cobra.Command{evalCommand.build, tuneCommand.build}},
 	{"Set up and operate:", []func() *cobra.Command{
-		pauseCommand.build, resumeCommand.build, skipCommand.build, checkCommand.build, newConfigCommand,
+		checkCommand.build, newConfigCommand,
 		healthCommand.build, brokerCommand.build, newManCommand, versionCommand.build,
 	}},
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/solver"
-	"github.com/slkstream/slkstream/solver/metric"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -60,9 +59,6 @@ func memorySettings(c *config.Config) (stream.Settings, error) {
 	s.Warm, s.Discover, s.UnknownRate, s.ReviewRate = c.Memory.Warm, c.Memory.Discover, c.Memory.UnknownRate, c.Memory.ReviewRate
 	s.DiscoverDistance, s.MaxWrong = c.Memory.DiscoverDistance, c.Memory.MaxWrong
 	s.Time, s.FrameWeight, s.TrackTTL = c.Memory.Time, c.Memory.FrameWeight, c.Memory.TrackTTL
-	if c.Memory.ShareMetric {
-		s.SharedMetric = metric.NewShared()
-	}
 	return s, err
 }
 

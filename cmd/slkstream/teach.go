@@ -114,3 +114,22 @@ func (c *call) forgetExamples(ctx context.Context, client *topic.Client, records
 	c.Log.Info("forgotten", "examples", forgotten, "topic", c.Config.Topics.Labels)
 	return nil
 }
+
+// writeLabels writes to the labels topic. On the embedded broker it creates a missing one, and warns, as the
+// name may be a typing error.
+func (c *call) writeLabels(ctx context.Context, client *topic.Client, records ...record.Out) error {
+	labels := topic.Description{Name: c.Config.Topics.Labels, Partitions: 1, Settings: topic.StateSettings()}
+	_, err := client.Partitions(ctx, labels.Name)
+	isNew := topic.IsMissing(err)
+	if err := c.prepareTopic(ctx, client, labels); err != nil {
+		return err
+	}
+	if isNew {
+		c.Log.Warn("the labels topic did not exist and was made: only a stage with this --labels reads it",
+			"topic", labels.Name)
+	}
+	if err := client.Write(ctx, records); err != nil {
+		return fmt.Errorf("topic %s: %w", labels.Name, err)
+	}
+	return nil
+}

@@ -87,9 +87,7 @@ func TestDocs(t *testing.T) {
 		}
 		checkVector(t, got.Vector, .12, -.5, .031)
 	}
-	for _, kind := range []string{
-		"result", "episode", "review", "correction", "label", "rejection", "name", "reset", "pause", "skip",
-	} {
+	for _, kind := range []string{"result", "episode", "review", "correction", "label", "rejection", "name", "reset"} {
 		if len(found[kind]) != 1 {
 			t.Fatalf("%d examples of a %s", len(found[kind]), kind)
 		}
@@ -132,16 +130,6 @@ func TestDocs(t *testing.T) {
 	})
 	if err != nil || reset.Reset == nil || *reset.Reset != (Reset{"cam-7", "milk"}) {
 		t.Errorf("%+v, %v", reset, err)
-	}
-	for kind, key := range map[string]string{
-		ControlPause: "slkstream-order/partition/embeddings/3", ControlSkip: "slkstream-order/skip/embeddings/3/4711",
-	} {
-		l, err := d.DecodeLabel(context.Background(), &Raw{
-			Value: []byte(found[kind][0]), Headers: []Header{{ControlHeader, []byte(kind)}},
-		})
-		if err != nil || l.Order == nil || l.Key != key {
-			t.Errorf("%s: %+v, %v", kind, l, err)
-		}
 	}
 	taught := one(t, Options{}, rawRecord(string(bytes.Replace([]byte(found["review"][0]), []byte(`{"id"`),
 		[]byte(`{"label": "milk", "id"`), 1))))

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// ControlHeader makes a record of the labels topic an order: ControlReset resets streams; for the others
-// see Order.
+// ControlHeader makes a record of the labels topic an order: ControlReset resets streams.
 const (
 	ControlHeader = "slkstream-control"
 	ControlReset  = "reset"
@@ -24,8 +23,7 @@ type Reset struct {
 	Class  string `json:"class,omitempty"`
 }
 
-// Label is a decoded record of the labels topic: exactly one of Teach, Not, Name, Forget, Reset and Order
-// is set.
+// Label is a decoded record of the labels topic: exactly one of Teach, Not, Name, Forget and Reset is set.
 type Label struct {
 	Teach  *Item // an example: ItemID is its id, Stream the only stream it is for, or "" for all
 	Not    *NotThis
@@ -33,9 +31,8 @@ type Label struct {
 	Forget string // the key whose example, rejection or name no longer holds
 	With   string // of Forget: the name that is forgotten, and the example with it; "": the example alone
 	Reset  *Reset
-	Order  *Order
 	Key    string // of the record, which replaces earlier records of that key
-	// Of an example, a rejection, a name or an order, if the record has them:
+	// Of an example, a rejection or a name, if the record has them:
 	By string    // who
 	At time.Time // when
 }
@@ -47,11 +44,7 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 		return Label{}, raw.Rejected
 	}
 	if control, ok := raw.Header(ControlHeader); ok {
-		switch kind := string(control); kind {
-		case ControlPause, ControlResume, ControlSkip:
-			return d.order(kind, raw)
-		case ControlReset:
-		default:
+		if string(control) != ControlReset {
 			return Label{}, reject(Unreadable, "header %s: %q is not known", ControlHeader, short(control))
 		}
 		r := &Reset{}

@@ -45,12 +45,8 @@ func readEntries(ctx context.Context, o Options) ([]Entry, error) {
 	v := records.version(records.root, records.next)
 	for i := range entries {
 		e := &entries[i]
-		switch {
-		case e.Reset != nil, record.IsOrder(e.Forget):
+		if e.Reset != nil {
 			e.Holds = true
-			continue
-		case e.Order != nil:
-			e.Holds = records.given[e.Order.Key()] == e.Record
 			continue
 		}
 		e.Holds = records.holds(e.Key, records.next) == e.Record

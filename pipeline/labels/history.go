@@ -30,7 +30,7 @@ func (r *Record) taught() record.Example {
 	}
 }
 
-// Class is the record's label, name or reset class; "" for rejections and orders.
+// Class is the record's label, name or reset class; "" for rejections.
 func (r *Record) Class() string {
 	switch {
 	case r.Teach != nil:
@@ -54,8 +54,6 @@ func (r *Record) Stream() string {
 		return r.Name.Stream
 	case r.Reset != nil:
 		return r.Reset.Stream
-	case r.Order != nil:
-		return r.Order.Stream
 	}
 	return ""
 }
@@ -95,9 +93,7 @@ type history struct {
 	log     [][]*Record // of each partition, by offset
 	since   []int64     // of each partition, the first offset for which a version can be made
 	resets  []*Record
-	given   map[string]*Record // the latest order of each key, or what cancels it
-	orders  *Orders            // computed from given; nil: to be computed
-	root    *Version           // the version with the support only
+	root    *Version // the version with the support only
 
 	replaced, room int // bytes of replaced records, and their bound
 	attributes     int // bytes of attributes of records that hold
@@ -120,7 +116,6 @@ func newHistory(partitions int, support []stream.Example, most int) *history {
 	l := &history{
 		support: map[string]*stream.Example{}, most: most, room: mostReplaced, keys: map[string]keyRecords{},
 		next: make(Position, partitions), log: make([][]*Record, partitions), since: make([]int64, partitions),
-		given: map[string]*Record{},
 	}
 	var changes []stream.Change
 	for i := range support {
@@ -135,19 +130,12 @@ func newHistory(partitions int, support []stream.Example, most int) *history {
 	return l
 }
 
-// add adds one record of a partition, in the order of its offsets, and returns it. Resets and orders are kept
-// apart.
+// add adds one record of a partition, in the order of its offsets, and returns it. Resets are kept apart.
 func (l *history) add(partition int, offset int64, at time.Time, what record.Label) *Record {
 	r := &Record{Label: what, Partition: partition, Offset: offset, Written: at}
 	switch {
 	case what.Reset != nil:
 		l.resets = append(l.resets, r)
-		return r
-	case what.Order != nil:
-		l.order(what.Order.Key(), r)
-		return r
-	case record.IsOrder(what.Forget):
-		l.order(what.Forget, r)
 		return r
 	case what.Teach != nil:
 		i := what.Teach
@@ -271,7 +259,7 @@ func (l *history) version(from *Version, next Position) *Version {
 	if !l.reaches(from.Next) {
 		from = l.root
 	}
-	v := &Version{Next: slices.Clone(next), resets: l.resetsBefore(next), Orders: l.standing(), of: l}
+	v := &Version{Next: slices.Clone(next), resets: l.resetsBefore(next), of: l}
 	var keys map[string]bool
 	if from == l.root {
 		keys = make(map[string]bool, len(l.keys))

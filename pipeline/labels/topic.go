@@ -1,5 +1,5 @@
 // Package labels follows the labels topic of a stage. It turns what people and machines write there (examples,
-// rejections, names, orders to forget and to pause) into versions of the labels: one is in force, and those of
+// rejections, names, orders to forget) into versions of the labels: one is in force, and those of
 // earlier positions can be made again, so that a stream replays its episodes with the labels it answered
 // them with.
 package labels
@@ -63,7 +63,6 @@ type Version struct {
 	leftOut  int                   // the number of standing examples before oldest
 	said     ordered.List[*Record] // names and rejections, oldest first
 	naming   *naming               // computed from said
-	Orders   *Orders               // to the process that answers; nil: none
 	of       *history              // that it was made from
 }
 

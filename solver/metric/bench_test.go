@@ -41,7 +41,6 @@ func BenchmarkMetric(b *testing.B) {
 		from.Seen = from.Seen.With(rows(), rank)
 	}
 	made := func() *Sketch {
-		from.Points = from.Seen
 		m, next, err := from.Metric()
 		if err != nil || m == nil {
 			b.Fatal(m, err)

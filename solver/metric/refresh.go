@@ -32,8 +32,7 @@ func (r *Sketch) Folds(episode int64) bool {
 
 // Material is the input from which a metric is made.
 type Material struct {
-	Seen   *Sketch
-	Points *Sketch // whose residuals count: Seen, or those of all streams that share
+	Seen *Sketch
 	// Variety scales the centre by how many classes the mean of the items stands for. The mean of items of one
 	// class is that class; relative to it the class is only noise, and any other class is as near.
 	Variety float32
@@ -45,10 +44,10 @@ type Material struct {
 	Shrink  float64
 }
 
-// Metric returns the metric of the material, and Points about it; nil if the material does not determine one.
-// Points come back without residuals if labelled items are enough.
+// Metric returns the metric of the material, and Seen about it; nil if the material does not determine one.
+// Seen comes back without residuals if labelled items are enough.
 func (f *Material) Metric() (*Metric, *Sketch, error) {
-	seen, points := f.Seen, f.Points
+	seen := f.Seen
 	d := len(seen.Sum)
 	w := workspaces.Get().(*workspace)
 	defer workspaces.Put(w)
@@ -57,23 +56,23 @@ func (f *Material) Metric() (*Metric, *Sketch, error) {
 	trace := squares(labelled, d)
 	w.rows = w.rows[:0]
 	if Few(freedom, d) {
-		if !Determined(freedom+points.Freedom, d) {
-			return nil, points, nil
+		if !Determined(freedom+seen.Freedom, d) {
+			return nil, seen, nil
 		}
-		points.rows(w)
-		freedom, trace = freedom+points.Freedom, trace+points.Trace
+		seen.rows(w)
+		freedom, trace = freedom+seen.Freedom, trace+seen.Trace
 	}
 	if !(trace > 0) {
-		return nil, points, nil
+		return nil, seen, nil
 	}
 	own := len(w.rows)
 	w.rows = append(w.rows, labelled...)
 	values, vectors, err := vector.TopOfRows(w.rows, d, min(f.Rank, d))
 	if err != nil {
-		return nil, points, fmt.Errorf("metric: %w", err)
+		return nil, seen, fmt.Errorf("metric: %w", err)
 	}
 	m := ofPairs(values, vectors, trace, freedom, f.Shrink, seen.Sum, seen.Count)
 	kernel.Scale(f.Variety, m.Centre)
 	m.Inverse = f.Variety * float32(seen.Inverse/seen.Count)
-	return m, points.about(w, m, w.rows[:own], f.Rank), nil
+	return m, seen.about(w, m, w.rows[:own], f.Rank), nil
 }

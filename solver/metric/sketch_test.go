@@ -91,7 +91,7 @@ func TestSketchMakesTheMetricOfTheWholeScatter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			from := Material{Seen: seen, Points: seen, Variety: 1, Rank: rank, Shrink: shrink}
+			from := Material{Seen: seen, Variety: 1, Rank: rank, Shrink: shrink}
 			from.Z, from.Labels, from.Classes = labelled, labels, 1
 			m, next, err := from.Metric()
 			if err != nil || (m == nil) != (want == nil) {
@@ -127,7 +127,7 @@ func TestSketchFollowsADrift(t *testing.T) {
 		}
 		var err error
 		seen = seen.With(spreading(random, some, 40, d, 4), rank)
-		from := Material{Seen: seen, Points: seen, Variety: 1, Rank: rank, Shrink: .5}
+		from := Material{Seen: seen, Variety: 1, Rank: rank, Shrink: .5}
 		if m, seen, err = from.Metric(); err != nil || m == nil {
 			t.Fatal(m, err)
 		}
@@ -152,7 +152,7 @@ func TestSketchOfNothing(t *testing.T) {
 		var seen *Sketch
 		for range 3 {
 			seen = seen.With(of, 4)
-			m, next, err := (&Material{Seen: seen, Points: seen, Variety: 1, Rank: 4, Shrink: .85}).Metric()
+			m, next, err := (&Material{Seen: seen, Variety: 1, Rank: 4, Shrink: .85}).Metric()
 			if err != nil {
 				t.Fatal(size, err)
 			}
@@ -220,17 +220,16 @@ func TestSketchIsImmutable(t *testing.T) {
 }
 
 // A sketch never stays about a metric that is no longer in force: that of enough labelled items leaves no
-// residuals, except those that streams share.
+// residuals.
 func TestNoResidualsAboutAnotherMetric(t *testing.T) {
 	const d, rank = 40, 4
 	random := rand.New(rand.NewPCG(1, 2))
 	axes := turned(random, d)
-	shared, feed := NewShared(), Feed{"x", d}
+	var seen *Sketch
 	for range 3 {
-		shared.Add(feed, spreading(random, axes, 30, d, d), rank)
+		seen = seen.With(spreading(random, axes, 30, d, d), rank)
 	}
-	from := Material{Variety: 1, Rank: rank, Shrink: .85, Classes: 1}
-	from.Seen, from.Points = shared.Points(feed, nil), shared.Points(feed, nil)
+	from := Material{Seen: seen, Variety: 1, Rank: rank, Shrink: .85, Classes: 1}
 	for _, labelled := range []int{2, 38} {
 		from.Z, from.Labels = spreading(random, axes, labelled, d, d).Z, make([]int32, labelled)
 		m, next, err := from.Metric()
@@ -239,12 +238,6 @@ func TestNoResidualsAboutAnotherMetric(t *testing.T) {
 		}
 		if few := labelled < 10; (next.Metric == m) != few || (len(next.Scales) > 0) != few {
 			t.Errorf("%d labelled items: %d rows", labelled, len(next.Scales))
-		}
-		before := shared.Points(feed, nil)
-		shared.Publish(feed, m, from.Points, next)
-		p := shared.Points(feed, nil)
-		if len(p.Scales) == 0 || (p != before) != (labelled < 10) || shared.Latest(feed) != m {
-			t.Errorf("%d labelled items: %d shared rows", labelled, len(p.Scales))
 		}
 	}
 }
@@ -257,7 +250,7 @@ func TestAMetricHoldsItsValuesOnly(t *testing.T) {
 	var seen *Sketch
 	for _, products := range []bool{false, false, true, true} {
 		seen = seen.With(Rows{z, make([]float32, d), make([]float32, len(z)/d), soft, k}, rank)
-		from := Material{Seen: seen, Points: seen, Variety: 1, Rank: rank, Shrink: .85}
+		from := Material{Seen: seen, Variety: 1, Rank: rank, Shrink: .85}
 		from.Z, from.Labels, from.Classes = z[:d], []int32{0}, k
 		m, next, err := from.Metric()
 		if err != nil || m == nil {

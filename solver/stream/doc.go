@@ -14,9 +14,8 @@
 //
 // The package uses no Kafka, no clock and no goroutine. Every answer, and everything learned, is a function
 // of the stream's own items, the labels in force and the settings, bit for bit, however often the stream was
-// encoded and restored in between. There are two exceptions: a shared metric, see Settings.SharedMetric, and
-// processors with other vector units, which round differently. A stream that moves between those notes it in
-// its next Report.
+// encoded and restored in between. The exception is processors with other vector units, which round differently. A stream
+// that moves between those notes it in its next Report.
 //
 // The learned state has parts, each in a file of its own with its state, its rule and its encoding; see part.
 package stream

@@ -59,9 +59,6 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 		from.restart("")
 	}
 	from.model, from.dimension = like.Model, len(like.Vector)
-	if s.settings.Warm {
-		from.metric.join(from)
-	}
 	var p problem
 	followed := labels.of(s.Name)
 	if _, err := p.gather(from, nil, followed); err != nil {

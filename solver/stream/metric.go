@@ -11,15 +11,8 @@ type learnedMetric struct {
 	current *metric.Metric // nil: none yet
 }
 
-// join gives a stream without a metric the one that the streams of its feed share, if they do.
-func (m *learnedMetric) join(s *Stream) {
-	if m.current == nil {
-		m.current = s.settings.SharedMetric.Latest(s.feed())
-	}
-}
-
 func (m *learnedMetric) contribute(e *episode) {
-	if m.join(e.stream); m.current != nil {
+	if m.current != nil {
 		e.problem.Embedding = &solver.Embedding{Metric: m.current}
 	}
 }
@@ -36,13 +29,10 @@ func (m *learnedMetric) learn(s *Stream, of *lesson) {
 		return
 	}
 	defer release()
-	rank, shared, own := s.settings.Solver.MetricRank, s.settings.SharedMetric, 0
+	rank, own := s.settings.Solver.MetricRank, 0
 	if len(of.rows.Z) > 0 {
-		switch {
-		case of.few && shared == nil:
+		if of.few {
 			own = rank
-		case of.few:
-			shared.Add(s.feed(), of.rows, rank)
 		}
 		m.seen = m.seen.With(of.rows, own)
 	}
@@ -50,21 +40,15 @@ func (m *learnedMetric) learn(s *Stream, of *lesson) {
 		return
 	}
 	from := &metric.Material{
-		Seen: m.seen, Points: shared.Points(s.feed(), m.seen), Variety: s.proportions.variety(),
+		Seen: m.seen, Variety: s.proportions.variety(),
 		Z: of.z, Labels: of.classes, Classes: of.rows.K,
 		Rank: rank, Shrink: s.settings.Solver.MetricShrink,
 	}
 	if made, next, err := from.Metric(); err == nil && made != nil { // otherwise the data do not determine one yet
-		if m.current = made; shared == nil {
-			m.seen = next
-		}
+		m.current, m.seen = made, next
 		s.prepared.Release() // or the metric before would stay in memory until the next episode
-		shared.Publish(s.feed(), made, from.Points, next)
 	}
 }
-
-// feed returns what streams must have in common to share a metric.
-func (s *Stream) feed() metric.Feed { return metric.Feed{Model: s.model, Dimension: s.dimension} }
 
 func (m *learnedMetric) fields(f *fields) {
 	switch {

@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 
 	"github.com/slkstream/slkstream/solver"
-	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // Settings configure how a stream answers and what it learns.
@@ -30,10 +29,6 @@ type Settings struct {
 	TrackTTL    int
 
 	Examples int // labelled items of the stream's own feed kept per class; 0: 50
-
-	// SharedMetric lets the streams that have the same one learn their metric together. A stream's answers then
-	// depend on the others. nil: each stream learns its own.
-	SharedMetric *metric.Shared
 
 	// Budget bounds the memory of metrics; nil: no bound. Answers do not depend on it until it is used up.
 	Budget Budget
