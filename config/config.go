@@ -1,6 +1,7 @@
 // Package config defines every setting once: its flag, environment variable, YAML key, help, limits, and its
 // default for each command that takes it. It layers flag over environment over file over default, and
-// validates the result. It imports no other package of the project: each command interprets its own settings.
+// validates the result. Of the project's packages it imports
+// only lists of choices: each command interprets its own settings.
 //
 // To add a setting, add a field and its define line to the group it belongs to (general.go, kafka.go,
 // select.go, stage.go, solver.go, files.go, evaluate.go), then regenerate docs/settings.md: go test

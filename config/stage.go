@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/slkstream/slkstream/internal/form"
 )
 
 // Stage holds the settings for turning records into episodes.
@@ -33,8 +35,8 @@ func (s *Stage) records() []definition {
 			".npy file of the classes of a .npy support file: texts, or integers, -1 unknown").example("FILE"),
 		define("stream-by", &s.StreamBy, checked, "key",
 			"source of the stream's name: key, partition, header:NAME or field:NAME"),
-		define("format", &s.Format, checked, "auto", "form of a record without a content-type header",
-			oneOf("auto", "json", "f32", "f16", "bf16", "nv", "cloudevents")),
+		define("format", &s.Format, checked, form.Auto, "form of a record without a content-type header",
+			oneOf(form.Names()...)),
 		define("dimension", &s.Dimension, checked, 0,
 			"numbers in an embedding; 0: the dimension on which labels, state and records agree", atLeast(0), atMost(1<<14)),
 		define("track-by", &s.TrackBy, checked, "record",

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/file"
@@ -173,14 +174,17 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 		Reason string `json:"reason"`
 	}
 	row, i := int64(0), 0
+	if err := output.Begin(nil); err != nil {
+		return err
+	}
 	return f.each(func(of table.Row) error {
 		if i == f.N {
 			return errors.New("input: it has changed since it was read")
 		}
-		a := table.Answer{
-			Row: row, ID: cmp.Or(of.ID, strconv.FormatInt(row, 10)), Label: strconv.Itoa(int(r.Labels[i])),
+		a := table.Answer{Row: row, Result: record.Result{
+			ID: cmp.Or(of.ID, strconv.FormatInt(row, 10)), Label: strconv.Itoa(int(r.Labels[i])),
 			Confidence: sixDecimals(float64(r.Confidence[i])),
-		}
+		}}
 		if len(f.names) > 0 {
 			a.Label, a.Calibrated = f.names[r.Labels[i]], r.Calibrated
 			if r.UnknownScore != nil {
@@ -193,7 +197,7 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 	}, func(bad *table.BadRow) error {
 		row++
 		return errors.Join(list.Encode(badRow{bad.Row, bad.ID, bad.Err.Error()}),
-			output.Write(&table.Answer{Row: row - 1, ID: cmp.Or(bad.ID, strconv.FormatInt(row-1, 10))}))
+			output.Write(&table.Answer{Row: row - 1, Result: record.Result{ID: cmp.Or(bad.ID, strconv.FormatInt(row-1, 10))}}))
 	})
 }
 

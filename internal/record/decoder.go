@@ -10,14 +10,13 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-)
 
-// Formats are the settings for values without a content-type header. auto detects the format of each value.
-var Formats = []string{"auto", "json", "f32", "f16", "bf16", "nv", "cloudevents"}
+	"github.com/slkstream/slkstream/internal/form"
+)
 
 // Options configure a Decoder. The zero value decodes every format that headers or the value itself identify.
 type Options struct {
-	Format    string // one of Formats; "" is auto
+	Format    string // name of a form.Form; "" is auto
 	StreamBy  string // key, partition, header:NAME, field:NAME; "" is key
 	Dimension int    // of every vector; 0: learned, for each model, from its records
 	Model     string // of records that do not name one
@@ -59,10 +58,10 @@ func NewDecoder(o Options) (*Decoder, error) {
 	d := &Decoder{options: o, format: o.Format, names: map[string]string{}}
 	d.dimensions = dimensions{fixed: o.Dimension, models: map[string]*agreement{}, given: o.DimensionGivenUp}
 	if d.format == "" {
-		d.format = "auto"
+		d.format = form.Auto
 	}
-	if !slices.Contains(Formats, d.format) {
-		return nil, fmt.Errorf("format %q: not one of %s", o.Format, strings.Join(Formats, ", "))
+	if !slices.Contains(form.Names(), d.format) {
+		return nil, fmt.Errorf("format %q: not one of %s", o.Format, strings.Join(form.Names(), ", "))
 	}
 	by, name, named := strings.Cut(o.StreamBy, ":")
 	switch {
@@ -191,13 +190,13 @@ func (d *Decoder) record() *Rejection {
 
 // value decodes bytes in the format of their content type, else of the setting, else in the detected one.
 func (d *Decoder) value(value []byte) *Rejection {
-	e, form := &d.envelope, d.form(value)
-	if form != "f32" && form != "f16" && form != "bf16" {
+	e, kind := &d.envelope, d.form(value)
+	if kind != "f32" && kind != "f16" && kind != "bf16" {
 		if schema, payload, ok := framed(value); ok {
 			return d.framedValue(schema, payload)
 		}
 	}
-	switch form {
+	switch kind {
 	case "json":
 		return d.json(value)
 	case "cloudevents":
@@ -217,7 +216,7 @@ func (d *Decoder) value(value []byte) *Rejection {
 			return bad
 		}
 	}
-	vector, bad := rawVector(nil, value, form)
+	vector, bad := rawVector(nil, value, kind)
 	if bad != nil {
 		return bad
 	}

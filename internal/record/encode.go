@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -10,62 +9,6 @@ import (
 	"time"
 	"unicode/utf8"
 )
-
-// AppendResult appends the JSON of a result to dst. encoding/json decodes it to the same Result, except that
-// scores are rounded to six decimals.
-func AppendResult(dst []byte, r *Result) []byte {
-	dst = appendString(append(dst, `{"id":`...), r.ID)
-	if r.ItemID != "" {
-		dst = appendString(append(dst, `,"itemId":`...), r.ItemID)
-	}
-	if r.ReplayOf != "" {
-		dst = appendString(append(dst, `,"replayOf":`...), r.ReplayOf)
-	}
-	dst = appendString(append(dst, `,"stream":`...), r.Stream)
-	if r.Settled != nil {
-		dst = strconv.AppendBool(append(dst, `,"settled":`...), *r.Settled)
-	} else {
-		dst = strconv.AppendInt(append(dst, `,"episode":`...), r.Episode, 10)
-	}
-	dst = appendString(append(dst, `,"label":`...), r.Label)
-	if r.Class != "" {
-		dst = appendString(append(dst, `,"class":`...), r.Class)
-	}
-	dst = appendScore(append(dst, `,"confidence":`...), r.Confidence)
-	if r.Sure != nil {
-		dst = strconv.AppendBool(append(dst, `,"sure":`...), *r.Sure)
-	}
-	dst = strconv.AppendBool(append(dst, `,"calibrated":`...), r.Calibrated)
-	dst = strconv.AppendBool(append(dst, `,"unknown":`...), r.Unknown)
-	dst = appendScore(append(dst, `,"unknownScore":`...), r.UnknownScore)
-	if len(r.Alternatives) > 0 {
-		dst = append(dst, `,"alternatives":[`...)
-		for i := range r.Alternatives {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendString(append(dst, `{"label":`...), r.Alternatives[i].Label)
-			dst = appendScore(append(dst, `,"confidence":`...), r.Alternatives[i].Confidence)
-			dst = append(dst, '}')
-		}
-		dst = append(dst, ']')
-	}
-	dst = appendTime(append(dst, `,"time":`...), r.Time)
-	if r.Model != "" {
-		dst = appendString(append(dst, `,"model":`...), r.Model)
-	}
-	if len(r.Attributes) > 0 {
-		dst = append(append(dst, `,"attributes":`...), r.Attributes...)
-	}
-	if len(r.Vector) > 0 {
-		dst = base64.StdEncoding.AppendEncode(append(dst, `,"vector":"`...), r.Vector)
-		dst = append(dst, '"')
-	}
-	dst = appendString(append(dst, `,"source":{"topic":`...), r.Source.Topic)
-	dst = strconv.AppendInt(append(dst, `,"partition":`...), int64(r.Source.Partition), 10)
-	dst = strconv.AppendInt(append(dst, `,"offset":`...), r.Source.Offset, 10)
-	return append(dst, "}}"...)
-}
 
 // appendScore appends x with at most six decimals, as more would be noise. NaN and infinity become 0.
 func appendScore(dst []byte, x float64) []byte {

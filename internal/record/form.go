@@ -4,20 +4,18 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/slkstream/slkstream/internal/form"
 )
 
 // form returns the format of a value: that of its content type, else of the setting, else the detected one.
 // "" is an unknown format: raw numbers must be declared, because any bytes could be numbers.
 func (d *Decoder) form(value []byte) string {
 	switch t := d.envelope.contentType; {
-	case t == "application/cloudevents+json":
-		return "cloudevents"
-	case t == "application/json", t == "text/json", strings.HasSuffix(t, "+json"):
+	case form.OfType(t) != "":
+		return form.OfType(t)
+	case strings.HasSuffix(t, "+json"):
 		return "json"
-	case t == "application/protobuf", t == "application/x-protobuf", t == "application/vnd.google.protobuf":
-		return "nv"
-	case t == "application/x-f32", t == "application/x-f16", t == "application/x-bf16":
-		return t[len("application/x-"):]
 	case t == "application/octet-stream":
 		if d.format == "f16" || d.format == "bf16" {
 			return d.format
@@ -34,7 +32,7 @@ func (d *Decoder) form(value []byte) string {
 		if !d.envelope.within {
 			return "cloudevents"
 		}
-	case "auto":
+	case form.Auto:
 	default:
 		return d.format
 	}

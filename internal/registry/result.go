@@ -4,53 +4,109 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"time"
 
-	"github.com/twmb/avro"
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// ResultSchema is the Avro schema of results. attributes is JSON.
-const ResultSchema = `{"type":"record","name":"Result","namespace":"slkstream","fields":[
- {"name":"id","type":"string"},
- {"name":"itemId","type":["null","string"],"default":null},
- {"name":"stream","type":"string"},
- {"name":"episode","type":"long"},
- {"name":"label","type":"string"},
- {"name":"confidence","type":"double"},
- {"name":"calibrated","type":"boolean"},
- {"name":"unknown","type":"boolean"},
- {"name":"unknownScore","type":"double"},
- {"name":"alternatives","type":{"type":"array","items":{"type":"record","name":"Alternative","fields":[
-  {"name":"label","type":"string"},{"name":"confidence","type":"double"}]}}},
- {"name":"time","type":{"type":"long","logicalType":"timestamp-micros"}},
- {"name":"model","type":["null","string"],"default":null},
- {"name":"attributes","type":["null","string"],"default":null},
- {"name":"vector","type":["null",{"type":"array","items":"float"}],"default":null},
- {"name":"source","type":{"type":"record","name":"Source","fields":[
-  {"name":"topic","type":"string"},{"name":"partition","type":"int"},{"name":"offset","type":"long"}]}},
- {"name":"replayOf","type":["null","string"],"default":null},
- {"name":"sure","type":["null","boolean"],"default":null},
- {"name":"class","type":["null","string"],"default":null}]}`
+// ResultSchema is the Avro schema of results.
+var ResultSchema = avroRecord("Result", record.ResultFields, `"namespace":"slkstream",`)
 
-// result is a record.Result in the form of ResultSchema, which has its vector as numbers.
-type result struct {
-	record.Result `avro:",inline"`
-	Numbers       []float32 `avro:"vector,omitzero"`
+// avroRecord returns the schema of a struct's fields.
+func avroRecord(name string, fields []record.Field, also string) string {
+	var parts []string
+	for i := range fields {
+		if f := &fields[i]; !f.NoAvro {
+			parts = append(parts, fmt.Sprintf(`{"name":%q,"type":%s}`, f.Name, avroType(f)))
+		}
+	}
+	return fmt.Sprintf(`{"type":"record","name":%q,%s"fields":[%s]}`, name, also, strings.Join(parts, ",\n "))
+}
+
+// avroTypes are the types of kinds that have no fields.
+var avroTypes = map[record.Kind]string{
+	record.Text: `"string"`, record.JSON: `"string"`, record.Number: `"double"`, record.Whole: `"long"`, record.Truth: `"boolean"`,
+	record.Time: `{"type":"long","logicalType":"timestamp-micros"}`, record.Bytes: `{"type":"array","items":"float"}`,
+}
+
+func avroType(f *record.Field) string {
+	name := strings.ToUpper(f.Name[:1]) + f.Name[1:]
+	switch {
+	case f.Kind == record.Object:
+		return avroRecord(name, f.Fields, "")
+	case f.Kind == record.List:
+		return `{"type":"array","items":` + avroRecord(strings.TrimSuffix(name, "s"), f.Fields, "") + `}`
+	case nullable(f):
+		return `["null",` + avroTypes[f.Kind] + `],"default":null`
+	}
+	return avroTypes[f.Kind]
+}
+
+// nullable says whether an empty value is null: an optional number is 0, and a list has no elements.
+func nullable(f *record.Field) bool {
+	return f.Optional && f.Kind != record.Whole && f.Kind != record.Number && f.Kind != record.List
+}
+
+// appendAvro appends the Avro of an addressable struct by avroRecord's schema.
+func appendAvro(dst []byte, fields []record.Field, of reflect.Value) []byte {
+	for i := range fields {
+		f := &fields[i]
+		v := of.Field(f.Index)
+		switch {
+		case f.NoAvro:
+			continue
+		case nullable(f) && (v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0):
+			dst = binary.AppendVarint(dst, 0)
+			continue
+		case nullable(f):
+			dst = binary.AppendVarint(dst, 1)
+		}
+		switch f.Kind {
+		case record.Text:
+			dst = append(binary.AppendVarint(dst, int64(v.Len())), v.String()...)
+		case record.JSON:
+			dst = append(binary.AppendVarint(dst, int64(v.Len())), v.Bytes()...)
+		case record.Number:
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v.Float()))
+		case record.Whole:
+			dst = binary.AppendVarint(dst, v.Int())
+		case record.Truth:
+			dst = append(dst, 0)
+			if reflect.Indirect(v).Bool() {
+				dst[len(dst)-1] = 1
+			}
+		case record.Time:
+			dst = binary.AppendVarint(dst, v.Addr().Interface().(*time.Time).UnixMicro())
+		case record.Bytes: // an array of one block: its bytes are Avro's own
+			dst = append(binary.AppendVarint(dst, int64(v.Len()/4)), v.Bytes()...)
+			dst = append(dst, 0)
+		case record.Object:
+			dst = appendAvro(dst, f.Fields, v)
+		case record.List:
+			if v.Len() > 0 {
+				dst = binary.AppendVarint(dst, int64(v.Len()))
+			}
+			for i := range v.Len() {
+				dst = appendAvro(dst, f.Fields, v.Index(i))
+			}
+			dst = append(dst, 0)
+		}
+	}
+	return dst
 }
 
 // Results returns the form of results in Avro, with Confluent's framing. It registers ResultSchema as the
 // topic's value schema. It waits for an unreachable registry until ctx ends, and returns an error if the
 // registry refuses the schema.
 func (r *Registry) Results(ctx context.Context, topic string) (record.ResultForm, error) {
-	schema, err := avro.Parse(ResultSchema)
-	if err != nil {
-		return record.ResultForm{}, err
-	}
 	id, subject := 0, topic+"-value"
 	var refused error
-	err = r.patiently(ctx, "to register "+subject, func() error {
+	err := r.patiently(ctx, "to register "+subject, func() (err error) {
 		id, err = r.client.RegisterSchema(ctx, subject, sr.Schema{Schema: ResultSchema, Type: sr.TypeAvro}, -1, -1)
 		if incompatible(err) {
 			refused = fmt.Errorf("the schema registry refuses the schema of results as %s: %w", subject, err)
@@ -66,18 +122,6 @@ func (r *Registry) Results(ctx context.Context, topic string) (record.ResultForm
 	}
 	framing := binary.BigEndian.AppendUint32([]byte{0}, uint32(id))
 	return record.ResultForm{Append: func(dst []byte, answer *record.Result) []byte {
-		before := len(dst)
-		dst = append(dst, framing...)
-		value := result{Result: *answer}
-		if len(answer.Vector) > 0 {
-			value.Numbers = record.VectorOf(answer.Vector)
-		}
-		encoded, err := schema.AppendEncode(dst, &value)
-		if err != nil {
-			// The fields match the schema, so this is a bug here. Readers still get the answer, as JSON.
-			r.log.Error("a result cannot be written in Avro: written in JSON", "id", answer.ID, "error", err)
-			return record.AppendResult(dst[:before], answer)
-		}
-		return encoded
+		return appendAvro(append(dst, framing...), record.ResultFields, reflect.ValueOf(answer).Elem())
 	}}, nil
 }

@@ -4,52 +4,96 @@ import (
 	"archive/zip"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
-type linesEncoder struct{ to *json.Encoder }
+type linesEncoder struct {
+	to    io.Writer
+	names [][]byte // of the columns, as JSON
+	line  []byte
+}
 
-func (o *Output) beginLines() (encoder, error) { return linesEncoder{json.NewEncoder(o.buffer)}, nil }
+func beginLines(to io.Writer, columns []Column) (encoder, error) {
+	l := &linesEncoder{to: to}
+	for _, c := range columns {
+		name, err := json.Marshal(c.Name)
+		if err != nil {
+			return nil, err
+		}
+		l.names = append(l.names, name)
+	}
+	return l, nil
+}
 
-func (l linesEncoder) write(a *Answer) error { return l.to.Encode(a) }
-func (l linesEncoder) finish() error         { return nil }
+// write leaves out members without a value.
+func (l *linesEncoder) write(values []any) error {
+	l.line = l.line[:0]
+	opening := byte('{')
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		value, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		l.line = append(append(append(append(l.line, opening), l.names[i]...), ':'), value...)
+		opening = ','
+	}
+	_, err := l.to.Write(append(l.line, "}\n"...))
+	return err
+}
 
-// columnsEncoder keeps all labels until finish, which knows whether all of them are whole numbers. A row
+func (l *linesEncoder) finish() error { return nil }
+
+// labelsEncoder keeps all labels until finish, which knows whether all of them are whole numbers. A row
 // without a label is -1 among numbers and empty among texts.
-type columnsEncoder struct {
-	to     io.Writer
-	ids    []string // for .npz; nil: for .npy, which has labels only
-	scores []float32
-	number map[string]int32
-	names  []string
-	labels []int32 // indices in names
+type labelsEncoder struct {
+	to                    io.Writer
+	id, label, confidence int // columns
+	ids                   []string
+	scores                []float32
+	number                map[string]int32
+	names                 []string
+	labels                []int32 // indices in names
+	alone                 bool    // labels are all of the file: .npy
 }
 
-func (o *Output) beginNPY() (encoder, error) {
-	return &columnsEncoder{to: o.buffer, number: map[string]int32{}}, nil
+func beginNPZ(to io.Writer, columns []Column) (encoder, error) {
+	at := func(name string) int { return slices.IndexFunc(columns, func(c Column) bool { return c.Name == name }) }
+	return &labelsEncoder{
+		to: to, id: at("id"), label: at("label"), confidence: at("confidence"), number: map[string]int32{},
+	}, nil
 }
 
-func (o *Output) beginNPZ() (encoder, error) {
-	return &columnsEncoder{to: o.buffer, number: map[string]int32{}, ids: []string{}}, nil
+func beginNPY(to io.Writer, columns []Column) (encoder, error) {
+	l, err := beginNPZ(to, columns)
+	l.(*labelsEncoder).alone = true
+	return l, err
 }
 
-func (c *columnsEncoder) write(a *Answer) error {
-	at, known := c.number[a.Label]
+func (c *labelsEncoder) write(values []any) error {
+	label := values[c.label].(string)
+	at, known := c.number[label]
 	if !known {
 		at = int32(len(c.names))
-		c.number[a.Label], c.names = at, append(c.names, a.Label)
+		c.number[label], c.names = at, append(c.names, label)
 	}
 	c.labels = append(c.labels, at)
-	if c.ids != nil {
-		c.ids, c.scores = append(c.ids, a.ID), append(c.scores, float32(a.Confidence))
+	if !c.alone {
+		c.ids, c.scores = append(c.ids, values[c.id].(string)), append(c.scores, float32(values[c.confidence].(float64)))
 	}
 	return nil
 }
 
-func (c *columnsEncoder) writeLabels(to io.Writer) error {
+func (c *labelsEncoder) writeLabels(to io.Writer) error {
 	numbers := make([]int32, len(c.names))
 	for i, name := range c.names {
 		if name == "" {
@@ -69,8 +113,8 @@ func (c *columnsEncoder) writeLabels(to io.Writer) error {
 }
 
 // finish writes the labels, or for .npz the arrays label, id and confidence.
-func (c *columnsEncoder) finish() error {
-	if c.ids == nil {
+func (c *labelsEncoder) finish() error {
+	if c.alone {
 		return c.writeLabels(c.to)
 	}
 	out := zip.NewWriter(c.to)
@@ -97,17 +141,45 @@ func (c *columnsEncoder) finish() error {
 
 type csvEncoder struct{ to *csv.Writer }
 
-func (o *Output) beginCSV() (encoder, error) {
-	to := csv.NewWriter(o.buffer)
-	return csvEncoder{to}, to.Write([]string{"row", "id", "label", "confidence", "calibrated", "unknown", "unknownScore"})
+func beginCSV(to io.Writer, columns []Column) (encoder, error) {
+	w := csv.NewWriter(to)
+	var head []string
+	for _, c := range columns {
+		head = append(head, c.Name)
+	}
+	return csvEncoder{w}, w.Write(head)
 }
 
-func (c csvEncoder) write(a *Answer) error {
-	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	return c.to.Write([]string{
-		strconv.FormatInt(a.Row, 10), a.ID, a.Label, number(a.Confidence), strconv.FormatBool(a.Calibrated),
-		strconv.FormatBool(a.Unknown), number(a.UnknownScore),
-	})
+func (c csvEncoder) write(values []any) error {
+	var cells []string
+	for _, v := range values {
+		cells = append(cells, textOf(v))
+	}
+	return c.to.Write(cells)
 }
 
 func (c csvEncoder) finish() error { c.to.Flush(); return c.to.Error() }
+
+// textOf returns a value as text: a JSON string without its quotes, and bytes as JSON has them.
+func textOf(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case time.Time:
+		return string(record.AppendTime(nil, v))
+	case json.RawMessage:
+		var text string
+		if json.Unmarshal(v, &text) == nil {
+			return text
+		}
+		return string(v)
+	case []byte:
+		text, _ := json.Marshal(v) // bytes can be written
+		return string(text[1 : len(text)-1])
+	}
+	return fmt.Sprint(value)
+}

@@ -4,6 +4,7 @@ package table
 
 import (
 	"errors"
+	"io"
 	"os"
 )
 
@@ -15,5 +16,5 @@ var errLean = errors.New(
 func openParquet(*os.File, Columns) (*Source, error) { return nil, errLean }
 func openArrow(*os.File, Columns) (*Source, error)   { return nil, errLean }
 
-func (o *Output) beginParquet() (encoder, error) { return nil, errLean }
-func (o *Output) beginArrow() (encoder, error)   { return nil, errLean }
+func beginParquet(io.Writer, []Column) (encoder, error) { return nil, errLean }
+func beginArrow(io.Writer, []Column) (encoder, error)   { return nil, errLean }

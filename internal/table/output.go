@@ -2,7 +2,6 @@ package table
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,23 +10,12 @@ import (
 	"strings"
 )
 
-// Answer is one row of the output.
-type Answer struct {
-	Row          int64   `json:"row" parquet:"row"`
-	ID           string  `json:"id,omitempty" parquet:"id"`
-	Label        string  `json:"label" parquet:"label"`
-	Confidence   float64 `json:"confidence" parquet:"confidence"`
-	Calibrated   bool    `json:"calibrated" parquet:"calibrated"`
-	Unknown      bool    `json:"unknown" parquet:"unknown"`
-	UnknownScore float64 `json:"unknownScore" parquet:"unknownScore"`
-}
-
 // groupOfRows is how many answers are buffered and written together.
 const groupOfRows = 8192
 
-// encoder writes answers in one form.
+// encoder writes rows in one form: a value for each column, nil where there is none.
 type encoder interface {
-	write(*Answer) error
+	write(values []any) error
 	finish() error
 }
 
@@ -36,43 +24,50 @@ type Output struct {
 	path    string
 	file    *Part
 	buffer  *bufio.Writer
+	begin   func(to io.Writer, columns []Column) (encoder, error)
 	encoder encoder
+	values  []any
+}
+
+// encoders are the forms of answers, by the end of the file's name.
+var encoders = map[string]func(io.Writer, []Column) (encoder, error){
+	".jsonl": beginLines, ".ndjson": beginLines, ".npy": beginNPY, ".npz": beginNPZ, ".csv": beginCSV, ".parquet": beginParquet,
+	".arrow": beginArrow,
 }
 
 // Create begins a file of answers; the end of its name selects the form. An existing file is an error unless
-// force is set.
+// force is set. Begin follows.
 func Create(path string, force bool) (*Output, error) {
-	o := &Output{path: path}
-	begin := map[string]func() (encoder, error){
-		".jsonl": o.beginLines, ".ndjson": o.beginLines, ".npy": o.beginNPY, ".npz": o.beginNPZ,
-		".csv": o.beginCSV, ".parquet": o.beginParquet,
-		".arrow": o.beginArrow,
-	}[strings.ToLower(filepath.Ext(path))]
-	if begin == nil {
+	o := &Output{path: path, begin: encoders[strings.ToLower(filepath.Ext(path))]}
+	if o.begin == nil {
 		return nil, fmt.Errorf("%s: its name must end in one of .jsonl, .ndjson, .csv, .npy, .npz, .parquet, .arrow", path)
 	}
-	var err error
-	if o.file, err = CreateBeside(path, force); err != nil {
+	_, err := o.begin(io.Discard, answerColumns(nil)) // a lean build cannot
+	if err == nil {
+		o.file, err = CreateBeside(path, force)
+	}
+	if err != nil {
 		return nil, err
 	}
 	o.buffer = bufio.NewWriterSize(o.file, 1<<16)
-	if o.encoder, err = begin(); err != nil {
-		o.Discard()
-		return nil, err
-	}
 	return o, nil
 }
 
 // Print returns an Output that writes JSON Lines to a stream, where nothing is renamed.
 func Print(w io.Writer) *Output {
-	o := &Output{path: "output", buffer: bufio.NewWriterSize(w, 1<<16)}
-	o.encoder = linesEncoder{json.NewEncoder(o.buffer)}
-	return o
+	return &Output{path: "output", buffer: bufio.NewWriterSize(w, 1<<16), begin: beginLines}
+}
+
+// Begin says which columns of the input are kept, before the first Write: each answer has their values.
+func (o *Output) Begin(kept []Column) (err error) {
+	o.encoder, err = o.begin(o.buffer, answerColumns(kept))
+	return err
 }
 
 // Write adds an answer.
 func (o *Output) Write(a *Answer) error {
-	if err := o.encoder.write(a); err != nil {
+	o.values = a.values(o.values[:0])
+	if err := o.encoder.write(o.values); err != nil {
 		return fmt.Errorf("%s: row %d: %w", o.path, a.Row, err)
 	}
 	return nil

@@ -16,15 +16,16 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 func answers() []Answer {
 	all := make([]Answer, 20000)
 	for i := range all {
-		all[i] = Answer{
-			Row: int64(i), ID: fmt.Sprint("i", i), Label: fmt.Sprint(i % 7),
+		all[i] = Answer{Row: int64(i), Result: record.Result{
+			ID: fmt.Sprint("i", i), Label: fmt.Sprint(i % 7),
 			Confidence: float64(i%100) / 100, Calibrated: i%2 == 0, Unknown: i%11 == 0, UnknownScore: .25,
-		}
+		}}
 	}
 	return all
 }
@@ -33,6 +34,9 @@ func write(t *testing.T, path string, all []Answer) {
 	t.Helper()
 	out, err := Create(path, false)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Begin(nil); err != nil {
 		t.Fatal(err)
 	}
 	for i := range all {
@@ -54,8 +58,19 @@ func TestEveryFormOfAnswersReadsBack(t *testing.T) {
 	for _, end := range []string{".jsonl", ".npy", ".npz", ".csv", ".parquet", ".arrow"} {
 		write(t, path(end), all)
 	}
-	fromParquet, err := parquet.ReadFile[Answer](path(".parquet"))
-	if err != nil || !reflect.DeepEqual(fromParquet, all) {
+	type inParquet struct {
+		Row          int64   `parquet:"row"`
+		ID           string  `parquet:"id"`
+		Label        string  `parquet:"label"`
+		Confidence   float64 `parquet:"confidence"`
+		Calibrated   bool    `parquet:"calibrated"`
+		Unknown      bool    `parquet:"unknown"`
+		UnknownScore float64 `parquet:"unknownScore"`
+	}
+	fromParquet, err := parquet.ReadFile[inParquet](path(".parquet"))
+	if err != nil || !slices.EqualFunc(fromParquet, all, func(p inParquet, a Answer) bool {
+		return p == inParquet{a.Row, a.ID, a.Label, a.Confidence, a.Calibrated, a.Unknown, a.UnknownScore}
+	}) {
 		t.Errorf("parquet: %d rows: %v", len(fromParquet), err)
 	}
 	content, err := os.ReadFile(path(".jsonl"))
@@ -64,7 +79,7 @@ func TestEveryFormOfAnswersReadsBack(t *testing.T) {
 	}
 	for i, line := range strings.Split(strings.TrimSpace(string(content)), "\n") {
 		var a Answer
-		if err := json.Unmarshal([]byte(line), &a); err != nil || a != all[i] {
+		if err := json.Unmarshal([]byte(line), &a); err != nil || !reflect.DeepEqual(a, all[i]) {
 			t.Fatalf("line %d: %s: %v", i, line, err)
 		}
 	}
@@ -161,7 +176,7 @@ func TestLabelsOfNPY(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "y.npy")
 		var all []Answer
 		for i, label := range c.labels {
-			all = append(all, Answer{Row: int64(i), Label: label})
+			all = append(all, Answer{Row: int64(i), Result: record.Result{Label: label}})
 		}
 		write(t, path, all)
 		if got, err := array.ReadLabels(path); err != nil || !slices.Equal(got, c.want) {

@@ -214,33 +214,3 @@ func (c *column) append(to []float32, v parquet.Value) ([]float32, error) {
 	}
 	return append(to, v.Float()), nil
 }
-
-type parquetEncoder struct {
-	to   *parquet.GenericWriter[Answer]
-	rows []Answer
-}
-
-func (o *Output) beginParquet() (encoder, error) {
-	return &parquetEncoder{to: parquet.NewGenericWriter[Answer](o.buffer,
-		parquet.MaxRowsPerRowGroup(16*groupOfRows), parquet.Compression(&parquet.Zstd))}, nil
-}
-
-func (p *parquetEncoder) write(a *Answer) error {
-	if p.rows = append(p.rows, *a); len(p.rows) < groupOfRows {
-		return nil
-	}
-	return p.flush()
-}
-
-func (p *parquetEncoder) flush() error {
-	_, err := p.to.Write(p.rows)
-	p.rows = p.rows[:0]
-	return err
-}
-
-func (p *parquetEncoder) finish() error {
-	if err := p.flush(); err != nil {
-		return err
-	}
-	return p.to.Close()
-}
