@@ -5,6 +5,11 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/evaluate"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/file"
 )
 
 // Solver holds the settings of the objective and its descent. A nil field was not given: the
@@ -37,19 +42,23 @@ type Solver struct {
 	Seed           uint64
 }
 
-// The names of presets and methods. Rivals are for eval stream only, the others for the measurement
-// of their name.
+// The names of presets and methods, from the packages that know them. Rivals are for eval stream only, the
+// others for the measurement of their name.
 var (
-	presets     = []string{"default", "paper"}
-	methods     = []string{"slk-means", "slk-ms", "kmeans", "kmodes", "laplacianshot", "nearest"}
-	updates     = []string{"transclip", "stata", "paddle", "alpha-tim"}
-	rivals      = slices.Concat([]string{"1nn", "running-mean", "ridge", "logistic"}, updates)
-	fileMethods = []string{
-		"default", "episodes", "class-vectors", "poisson", "laplace", "zero-mean-laplace", "nearest", "1nn",
-	}
-	purposes       = []string{"stream", "tasks", "file"}
-	clusterMethods = []string{"slk-ms", "slk-means", "kmeans", "kmodes", "lk", "ncut", "kernel-kmeans"}
+	presets     = texts(solver.Presets)
+	methods     = texts(solver.Methods)
+	rivals      = slices.Concat(evaluate.Learners, evaluate.Updates)
+	fileMethods = slices.Concat([]string{"default", "episodes", "class-vectors"}, file.Baselines)
+	purposes    = []string{"stream", "tasks", "file"}
 )
+
+// texts returns names as plain texts.
+func texts[T ~string](names []T) (out []string) {
+	for _, name := range names {
+		out = append(out, string(name))
+	}
+	return out
+}
 
 // solverTakers are the commands that take a solver file.
 var solverTakers = with(stage, "audit", "label", "eval fewshot", "eval stream", "eval file")
@@ -71,14 +80,14 @@ func (s *Solver) settings() []definition {
 			when("eval fewshot", nil,
 				"how prototypes are fitted, the preset's if not given, or a rival's updates; several are measured on "+
 					"the same tasks",
-				eachOneOf(slices.Concat(methods, updates)...)).example("NAME,...").
+				eachOneOf(slices.Concat(methods, evaluate.Updates)...)).example("NAME,...").
 			when("eval stream", nil,
 				"the stage by one of the solver's methods, or a rival on the same labels; several answer the same streams",
 				eachOneOf(slices.Concat(methods, rivals)...)).example("NAME,...").
 			when("eval file", []string{"default"}, "how to label: default is label's way, episodes the stage's over the file; "+
 				"several see the same files", eachOneOf(fileMethods...)).example("NAME,...").
 			when("eval cluster", []string{"slk-means"}, "how to cluster; several see the same graph and starts",
-				eachOneOf(clusterMethods...)).example("NAME,..."),
+				eachOneOf(evaluate.ClusterMethods...)).example("NAME,..."),
 		define("lambda", &s.Lambda, solving, nil, "weight of the graph against the prototypes", atLeast(0.)),
 		define("rho", &s.Rho, solving, nil, "graph neighbours of each item", atLeast(0), atMost(1000)),
 		define("edge-decay", &s.EdgeDecay, solving, nil,
@@ -160,7 +169,7 @@ func (i *Index) settings() []definition {
 			[]string{SolverFile, "label", "eval index", "eval cluster"},
 			"auto",
 			"how neighbours are searched for; small episodes always exactly; hnsw not on Windows",
-			oneOf("auto", "exact", "hnsw", "descent"),
+			oneOf(index.Methods()...),
 		),
 		define("recall-floor", &i.RecallFloor, []string{SolverFile, "label", "eval index"}, .95,
 			"share of true neighbours an approximate search must find, else the search is exact", above(0.),

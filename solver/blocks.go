@@ -13,7 +13,7 @@ func (p *Problem) checkBlock(s *Settings) error {
 	switch {
 	case p.Block < 0:
 		return errors.New("block: fewer rows than 0")
-	case p.Block > 0 && (s.modes() || s.Paper != (PaperSettings{})):
+	case p.Block > 0 && (s.rules().modes || s.Paper != (PaperSettings{})):
 		return errors.New("block: needs means as prototypes, made of S")
 	}
 	return nil

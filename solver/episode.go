@@ -75,7 +75,7 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 	e.n, e.d, e.unlabelled, e.started = p.N, p.D, 0, false
 	e.weights = weights{lambda: s.lambda(), tau: s.Tau, kappa: s.Kappa}
 	e.pull, e.sigma2 = s.U, s.Sigma*s.Sigma
-	e.beta, e.cpi, e.ws, e.modes, e.still = s.Beta, s.CPI, s.WS, s.modes(), s.fixed()
+	e.beta, e.cpi, e.ws, e.modes, e.still = s.Beta, s.CPI, s.WS, s.rules().modes, s.rules().fixed
 	e.judged = p.Judge || s.Check
 	e.points, e.block = p.Points, p.Block
 	e.number = vector.Zeroed(e.number, p.K)

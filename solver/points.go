@@ -75,7 +75,7 @@ func (x *Points) check(p *Problem, s *Settings) error {
 			len(x.Values), len(x.Codes), p.N, p.D)
 	case p.anchors() > 0 || p.Prior != nil || p.Embedding != nil:
 		return errors.New("points: nothing is embedded beside them")
-	case p.Affinity == nil || s.modes() || s.Paper.BiasCorrection || p.Labels == nil && p.Start == nil:
+	case p.Affinity == nil || s.rules().modes || s.Paper.BiasCorrection || p.Labels == nil && p.Start == nil:
 		return errors.New("points: need a graph, a start, and means as prototypes")
 	}
 	if i := vector.NotFinite(x.Values); i >= 0 {

@@ -12,21 +12,6 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// Method selects how prototypes are fitted and whether the graph counts.
-type Method string
-
-const (
-	SLKMeans      Method = "slk-means"     // means, with the graph
-	SLKModes      Method = "slk-ms"        // modes of a kernel density, with the graph
-	KMeans        Method = "kmeans"        // means; lambda is 0
-	KModes        Method = "kmodes"        // modes; lambda is 0
-	LaplacianShot Method = "laplacianshot" // prototypes fixed by labelled items and prior; with the graph
-	Nearest       Method = "nearest"       // the same, and lambda is 0
-)
-
-// Methods lists every Method.
-var Methods = []Method{SLKMeans, SLKModes, KMeans, KModes, LaplacianShot, Nearest}
-
 // Preset names a set of measured Settings. "" is DefaultPreset.
 type Preset string
 
@@ -109,24 +94,16 @@ func (p Preset) Settings() (Settings, error) {
 	return s, nil
 }
 
-// list joins names for an error message.
-func list[T ~string](values []T) string {
-	names := make([]string, len(values))
-	for i, v := range values {
-		names[i] = string(v)
-	}
-	return strings.Join(names, ", ")
-}
-
 // Clustering returns measured settings for clustering a whole set without labels or prior: the default ones
 // with a heavier graph, as no labelled row holds a cluster in place.
 func Clustering(method Method) (Settings, error) {
-	if !slices.Contains(Methods, method) {
-		return Settings{}, fmt.Errorf("method %q: not one of %s", method, list(Methods))
+	rules, err := method.rules()
+	if err != nil {
+		return Settings{}, fmt.Errorf("method %w", err)
 	}
 	s := Defaults()
 	s.Method, s.Lambda = method, 4
-	if s.lambda() == 0 { // a row is of its nearest mean or mode alone, as in plain K-means
+	if !rules.graph { // a row is of its nearest mean or mode alone, as in plain K-means
 		s = Settings{
 			Method: method, Rho: s.Rho, Tau: 50, Kappa: 50, Sigma: .4, Outer: 100, Inner: 1, Tolerance: .01, Power: 1, WS: 1,
 		}
@@ -140,8 +117,8 @@ func (s Settings) Validate() error {
 	bad := func(setting, format string, args ...any) {
 		faults = append(faults, &SettingError{setting, fmt.Errorf(format, args...)})
 	}
-	if !slices.Contains(Methods, s.Method) {
-		bad("method", "%q: not one of %s", s.Method, list(Methods))
+	if _, err := s.Method.rules(); err != nil {
+		bad("method", "%w", err)
 	}
 	for _, v := range []struct {
 		name      string
@@ -181,19 +158,4 @@ func (s Settings) Validate() error {
 		bad("index", "%q: not one of %s", s.Index, strings.Join(index.Methods(), ", "))
 	}
 	return errors.Join(faults...)
-}
-
-// modes says whether prototypes are modes of a kernel density instead of means.
-func (s *Settings) modes() bool { return s.Method == SLKModes || s.Method == KModes }
-
-// fixed says whether prototypes stay as the labelled items and the prior define them.
-func (s *Settings) fixed() bool { return s.Method == LaplacianShot || s.Method == Nearest }
-
-// lambda returns the weight of the Laplacian, 0 for methods without the graph.
-func (s *Settings) lambda() float64 {
-	switch s.Method {
-	case KMeans, KModes, Nearest:
-		return 0
-	}
-	return s.Lambda
 }
