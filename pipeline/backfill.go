@@ -40,9 +40,8 @@ type Plan struct {
 	At       time.Time // when it was made
 	Since    string    // Backfill.From
 	Settings json.RawMessage
-	// Out is the topic that the job writes to; "" in plans of older versions. A job that went on in another
-	// topic would leave its answers in two.
-	Out string `json:",omitempty"`
+	// Out is the topic that the job writes to. A job that went on in another topic would leave its answers in two.
+	Out string
 }
 
 // Range is the part of a partition that a job answers: From <= offset < To.
@@ -191,7 +190,7 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 	if !bytes.Equal(plan.Settings, settings) {
 		other = differences("", plan.Settings, settings)
 	}
-	if out := s.writes(); plan.Out != "" && plan.Out != out {
+	if out := s.writes(); plan.Out != out {
 		other = append(other, fmt.Sprintf("the topic it writes to was %s and is %s", plan.Out, out))
 	}
 	if slices.Contains(other, otherVersion) {

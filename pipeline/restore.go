@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -114,6 +115,11 @@ func (s *Stage) restore(
 	restored := loaded.Restore()
 	if restored.Blocked != nil {
 		return nil, fmt.Errorf("state %s/%d: %w", o.State, a.Partition, restored.Blocked)
+	}
+	if restored.Old > 0 {
+		s.warned.Once("old state", func(int) {
+			log.Warn("state of an earlier format is left alone: streams start from their labels", "records", restored.Old)
+		})
 	}
 	for _, fault := range restored.Faults {
 		log.Error("state set aside: it stays for a version that can read it", "error", fault)
@@ -269,9 +275,7 @@ func (s *Stage) ensureState(ctx context.Context, a consumer.Assignment) error {
 // remember restores the memories of the streams.
 func (p *partition) remember(r *state.Restored) {
 	if r.Journal != nil {
-		for model, d := range r.Journal.Dimensions {
-			p.dimensions[record.DimensionKey(model)] = d // journals of older versions have the names
-		}
+		maps.Copy(p.dimensions, r.Journal.Dimensions)
 	}
 	held := int64(0)
 	for name, snapshot := range r.Snapshots {
@@ -381,7 +385,6 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	p.replay.from, p.replay.decided = from, j.Decided
 	p.rejected = j.Rejected
 	p.buffer.Resume(j.High, time.Now())
-	p.trustTimes()
 	for name, last := range r.Done {
 		p.buffer.Skip(name, last)
 	}
@@ -418,17 +421,6 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 func (p *partition) begin(start int64) int64 {
 	p.position, p.commits.last, p.rejected = record.Start(start), record.Start(start), start
 	return start
-}
-
-// trustTimes replaces an impossible time of a stream's last item, as older versions took from senders, by the
-// partition's own. Otherwise the stream would be evicted at once, or never.
-func (p *partition) trustTimes() {
-	ttl, high := p.stage.options.StateTTL, p.buffer.High()
-	for _, s := range p.streams {
-		if s.learnedTime.After(high) || ttl > 0 && high.Sub(s.learnedTime) >= ttl {
-			s.learnedTime = high
-		}
-	}
 }
 
 // within moves a start outside the log to its nearest end, and logs it.

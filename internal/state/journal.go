@@ -134,9 +134,7 @@ func decodeJournal(value []byte) (*Journal, error) {
 		a.Labels = labels
 		j.Episodes = append(j.Episodes, a)
 	}
-	if r.err == nil && len(r.Src) > 0 { // older versions end here
-		j.Input, j.Since = r.text(), r.integer()
-	}
+	j.Input, j.Since = r.text(), r.integer()
 	return j, r.end()
 }
 
@@ -169,7 +167,7 @@ func (r *reader) listed(n int64) (list []Earlier) {
 }
 
 // liveListed is the number of commits from which on their numbers are written as runs: with one commit of
-// very many episodes, a list of them could be larger than a record. Earlier versions read lists only.
+// very many episodes, a list of them could be larger than a record.
 const liveListed = 2 * mostJournals
 
 // appendLive is appendCommits, or, for many commits, writes the runs of an owner's successive ones: their

@@ -22,31 +22,27 @@ type Loader struct {
 	bytes   int64
 }
 
-// NewLoader returns a loader for a group and an input topic; "" means any group. Keys of older versions name
-// no group and match every group.
+// NewLoader returns a loader for a group and an input topic; "" means any group.
 func NewLoader(group, topic string) *Loader {
 	return &Loader{group: group, topic: topic, values: map[string][]byte{}, written: map[string]time.Time{}}
 }
 
-// Input returns the group and the input topic that a key belongs to. group is "" for a key of an older
-// version. ok is false for a key that does not hold state, such as a backfill's plan.
+// Input returns the group and the input topic that a key belongs to. ok is false for a key that does not hold
+// state, such as a backfill's plan.
 func Input(key []byte) (group, topic string, ok bool) {
 	head, rest, _ := bytes.Cut(key, []byte("/"))
-	if len(head) > 0 && head[0] == groupMark {
-		name, err := url.PathUnescape(string(head[1:]))
-		if err != nil {
-			return "", "", false
-		}
-		head, _, _ = bytes.Cut(rest, []byte("/"))
-		group = name
+	if len(head) == 0 || head[0] != groupMark {
+		return "", "", false
 	}
-	return group, string(head), len(head) > 0
+	group, err := url.PathUnescape(string(head[1:]))
+	input, _, _ := bytes.Cut(rest, []byte("/"))
+	return group, string(input), err == nil && len(input) > 0
 }
 
 // Concerns says whether a record under the key may be part of the group's state of the input topic.
 func Concerns(key []byte, group, topic string) bool {
 	of, input, ok := Input(key)
-	return ok && input == topic && (of == "" || group == "" || of == group)
+	return ok && input == topic && (group == "" || of == group)
 }
 
 // Add takes the next record. It copies the value, so that the rest of the fetched batch can be freed.
@@ -86,6 +82,8 @@ type Restored struct {
 	Faults []error
 	// Unreadable are the keys of those records, and of the other chunks of their snapshots.
 	Unreadable []string
+	// Old counts the records of earlier formats, which are left alone: streams start from their labels.
+	Old int
 	// Blocked is the reason why the partition cannot be restored: a journal that counts cannot be read. nil: it
 	// can be restored.
 	Blocked error
@@ -151,6 +149,10 @@ func (l *Loader) Restore() *Restored {
 		if p.owner.Compare(r.newest) > 0 {
 			r.newest = p.owner
 		}
+		if isOld(value) {
+			r.Old++
+			continue
+		}
 		if p.kind == hungKind {
 			r.hang(key, value)
 			continue
@@ -169,7 +171,7 @@ func (l *Loader) Restore() *Restored {
 			journals = append(journals, journalRecord{key, j})
 			continue
 		}
-		p.group, p.chunk = "", 0 // older versions' keys name no group
+		p.group, p.chunk = "", 0 // one snapshot's chunks, whatever their number
 		c, err := decodeChunk(value)
 		if err != nil {
 			r.leave(p.owner, fmt.Errorf("stream %q: %w", p.stream.Name, err), key)

@@ -58,7 +58,7 @@ const groupMark = '@'
 
 // stateKey is a decoded key: @GROUP/TOPIC/OWNER/journal/SLOT, @GROUP/TOPIC/OWNER/hung/SLOT or
 // @GROUP/TOPIC/OWNER/stream/SLOT/CHUNK/MODEL/STREAM. The group keeps apart groups that share a state topic by
-// mistake. Keys of older versions lack it.
+// mistake.
 type stateKey struct {
 	group  string
 	topic  string
@@ -80,17 +80,10 @@ func (p stateKey) String() string {
 
 func parseStateKey(key []byte) (stateKey, error) {
 	bad := func() (stateKey, error) { return stateKey{}, fmt.Errorf("%w: key %q", ErrUnreadable, key) }
-	text, group := string(key), ""
-	if len(text) > 0 && text[0] == groupMark {
-		head, rest, _ := strings.Cut(text[1:], "/")
-		name, err := url.PathUnescape(head)
-		if err != nil {
-			return bad()
-		}
-		text, group = rest, name
-	}
+	head, text, _ := strings.Cut(string(key), "/")
+	group, err := url.PathUnescape(strings.TrimPrefix(head, string(groupMark)))
 	parts := strings.SplitN(text, "/", 7)
-	if len(parts) < 4 {
+	if err != nil || len(head) == 0 || head[0] != groupMark || len(parts) < 4 {
 		return bad()
 	}
 	p := stateKey{group: group, topic: parts[0], kind: parts[2]}

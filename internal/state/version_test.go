@@ -2,8 +2,10 @@ package state
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -109,5 +111,39 @@ func TestAnotherVersionsJournalBlocks(t *testing.T) {
 	b.own(t, "new", &next, random, 3)
 	if r := b.load("new"); r.Blocked != nil || r.Journal == nil {
 		t.Fatalf("still blocked: %v", r.Blocked)
+	}
+}
+
+// State of an earlier format is left alone: it is counted, blocks nothing, and none of it is deleted. The next
+// owner starts without it and writes under other keys.
+func TestEarlierFormatIsLeftAlone(t *testing.T) {
+	b := &builds{apart: func(string) bool { return false }}
+	random, next := rand.New(rand.NewPCG(2, 3)), int64(0)
+	b.own(t, "old", &next, random, 9)
+	old := map[string]bool{}
+	for i := range b.log {
+		if value := b.log[i].Value; value != nil {
+			value = bytes.Clone(value)
+			value[len(mark)] = version - 1
+			binary.LittleEndian.PutUint32(value[head-4:head], crc32.Checksum(value[head:], castagnoli))
+			b.log[i].Value = value
+			old[string(b.log[i].Key)] = true
+		} else {
+			delete(old, string(b.log[i].Key))
+		}
+	}
+	r := b.load("new")
+	if r.Blocked != nil || r.Journal != nil || len(r.Snapshots) > 0 || len(r.Faults) > 0 || r.Old != len(old) {
+		t.Fatalf("%d of %d records: %+v", r.Old, len(old), r)
+	}
+	before := len(b.log)
+	b.own(t, "new", &next, random, 9)
+	for _, out := range b.log[before:] {
+		if old[string(out.Key)] {
+			t.Errorf("%s is written over", out.Key)
+		}
+	}
+	if r := b.load("new"); r.Journal == nil || r.Old != len(old) {
+		t.Errorf("%d of %d records are left", r.Old, len(old))
 	}
 }

@@ -10,17 +10,27 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// A value is: the mark, the format's version, the CRC-32C of the body, the body.
+// A value is: the mark, the format's version, the CRC-32C of version and body, the body.
 const (
 	mark    = "slks"
-	version = 1
+	version = 2
 	head    = len(mark) + 1 + 4
 )
+
+// isOld says whether a value is of the format before, whose checksum is of the body alone. It is left alone.
+func isOld(value []byte) bool {
+	return len(value) >= head && string(value[:len(mark)]) == mark && value[len(mark)] == version-1 &&
+		binary.LittleEndian.Uint32(value[head-4:head]) == crc32.Checksum(value[head:], castagnoli)
+}
+
+func checksum(value []byte) uint32 {
+	return crc32.Update(crc32.Checksum(value[len(mark):len(mark)+1], castagnoli), castagnoli, value[head:])
+}
 
 func begin() []byte { return append(append(make([]byte, 0, 256), mark...), version, 0, 0, 0, 0) }
 
 func seal(b []byte) []byte {
-	binary.LittleEndian.PutUint32(b[head-4:head], crc32.Checksum(b[head:], castagnoli))
+	binary.LittleEndian.PutUint32(b[head-4:head], checksum(b))
 	return b
 }
 
@@ -46,7 +56,7 @@ func open(b []byte) *reader {
 		return &reader{err: fmt.Errorf("%w: version %d, this build reads %d", ErrUnreadable, b[len(mark)], version)}
 	}
 	want := binary.LittleEndian.Uint32(b[head-4 : head])
-	if got := crc32.Checksum(b[head:], castagnoli); got != want {
+	if got := checksum(b); got != want {
 		return &reader{err: fmt.Errorf("%w: checksum %08x, not %08x", ErrUnreadable, got, want)}
 	}
 	return &reader{Reader: kbin.Reader{Src: b[head:]}}
