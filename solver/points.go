@@ -7,6 +7,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/communities"
 )
 
 // Points are rows that are already embedded, as float32 or as codes of one byte a dimension. A coded value is
@@ -34,6 +35,12 @@ func (x *Points) Rows(from, to int, scratch []float32) []float32 {
 		out[i] = float32(c) * x.Step
 	}
 	return out
+}
+
+// Each gives the rows one by one, to find communities with.
+func (x *Points) Each() communities.Rows {
+	scratch := x.Scratch(1)
+	return communities.Rows{D: x.D, At: func(p int) []float32 { return x.Rows(p, p+1, scratch) }}
 }
 
 // Scratch allocates what Rows needs to decode up to n rows; nil without codes.

@@ -3,31 +3,22 @@ package solver
 import (
 	"math/rand/v2"
 
-	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/communities"
 )
-
-// Communities divides a graph into at most k clusters, as a clustering does to start. With k 0 the modularity
-// decides how many; otherwise clusters that the graph does not tie are joined by their rows, or with rows nil
-// stay more than k. It returns the cluster of each point.
-func Communities(graph *index.Affinity, k int, rows *Points, seed uint64) []int32 {
-	cluster, _ := communities(graph, k, rows, rand.New(rand.NewPCG(seed, 0)))
-	return cluster
-}
 
 // start sets the first S of an episode without labels and prior: .98 for the cluster that the start chose and
 // .02 shared by all. given is Problem.Start. If the start found fewer than K clusters, the others are masked
 // like classes without examples.
 func (e *episode) start(given []int32) {
-	random := rand.New(rand.NewPCG(e.settings.Seed, 0))
 	k := len(e.number)
 	cluster, found := given, k
 	if given == nil {
 		if e.settings.Start != StartKMeans && e.lambda > 0 && len(e.graph.Columns) > 0 {
-			cluster, found = communities(e.graph.Affinity, k, PointsOf(e.u, e.d), random)
+			cluster, found = communities.Find(e.graph.Affinity, k, PointsOf(e.u, e.d).Each(), e.settings.Seed)
 		} else {
-			cluster, found = e.spread(k, random)
+			cluster, found = e.spread(k, rand.New(rand.NewPCG(e.settings.Seed, 0)))
 		}
 	}
 	e.resize(found)

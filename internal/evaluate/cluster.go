@@ -11,6 +11,7 @@ import (
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/communities"
 )
 
 // ClusterMethods are the methods of Cluster: those of the solver that need no labels, and
@@ -93,9 +94,8 @@ func (c *Cluster) Run(ctx context.Context, set *Set) ([]ClusterResult, error) {
 		return nil, err
 	}
 	if c.K == 0 {
-		cluster := solver.Communities(space.graph, 0, nil, c.Seed)
 		own := *c
-		own.K = int(slices.Max(cluster)) + 1
+		_, own.K = communities.Find(space.graph, 0, communities.Rows{}, c.Seed)
 		c = &own
 	}
 	var results []ClusterResult

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/communities"
 )
 
 // PaperSet is a data set of the paper: its folder, and why it may be missing.
@@ -230,7 +231,7 @@ func (p *Paper) EnergiesOf(ctx context.Context, set *Set, k int) ([]EnergyRow, e
 	if err != nil {
 		return nil, err
 	}
-	fromGraph := solver.Communities(space.graph, k, solver.PointsOf(space.rows, set.D), p.Seed)
+	fromGraph, _ := communities.Find(space.graph, k, solver.PointsOf(space.rows, set.D).Each(), p.Seed)
 	spread := newModel(space.rows, set.N, set.D, k, space.graph, settings).nearestSpread(randomFor(p.Seed,
 		set.Name, "k-means++"))
 	var rows []EnergyRow

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/index"
-	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/communities"
 )
 
 // candidate is a possible neighbour.
@@ -54,7 +54,7 @@ func similarities(lists *index.Neighbours, seed uint64) similarity {
 	for i := range asGiven {
 		asGiven[i] = int32(i)
 	}
-	position, levels := sideBySide(solver.Nested(similar(lists, asGiven, asGiven), seed))
+	position, levels := sideBySide(communities.Nested(similar(lists, asGiven, asGiven), seed))
 	order := make([]int32, lists.N)
 	for p, i := range position {
 		order[i] = int32(p)
@@ -63,7 +63,7 @@ func similarities(lists *index.Neighbours, seed uint64) similarity {
 }
 
 // sideBySide returns a position for each row such that every community of every level is a range of
-// positions. parts are as solver.Nested returns them.
+// positions. parts are as communities.Nested returns them.
 func sideBySide(parts [][]int32) (position []int32, levels []level) {
 	levels = make([]level, len(parts))
 	position = make([]int32, slices.Max(parts[len(parts)-1])+1) // of the communities of the last level

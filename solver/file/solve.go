@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/index"
-	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/communities"
 )
 
 // listed is the number of neighbours searched for each row, over which labels are spread: as many as Poisson
@@ -174,8 +174,8 @@ const agreeing = .9
 // class so does not take them, and its own rows, which hold no label, are not left to a third class. nil:
 // clusters are not the classes, as too few labelled rows are in the cluster of theirs.
 func (l *loaded) byClusters(similar similarity, answer []int32, seed uint64) []int32 {
-	clusters := solver.Communities(similar.graph, l.k, nil, seed)
-	if int(slices.Max(clusters)) >= l.k { // parts of the graph that nothing ties
+	clusters, count := communities.Find(similar.graph, l.k, communities.Rows{}, seed)
+	if count > l.k { // parts of the graph that nothing ties
 		return nil
 	}
 	rows := make([]int, l.k*l.k) // of each cluster in each class of the answer
@@ -220,12 +220,12 @@ func matching(values []int, k int) []int32 {
 // byCommunities returns the class of each row by the labels in its community, or its answer if the community
 // is tied to no label; nil if communities do not separate classes.
 func (l *loaded) byCommunities(similar similarity, answer []int32, seed uint64) []int32 {
-	communities := solver.LabelledCommunities(similar.graph, similar.in(l.class), l.k, seed)
-	if communities == nil {
+	found := communities.Labelled(similar.graph, similar.in(l.class), l.k, seed)
+	if found == nil {
 		return nil
 	}
 	out := slices.Clone(answer)
-	for i, y := range communities {
+	for i, y := range found {
 		if p := similar.order[i]; y >= 0 && l.class[p] < 0 {
 			out[p] = y
 		}
@@ -256,10 +256,9 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	}
 	graph := l.affinity(lists, l.class, settings.Rho, 0)
 	s.progress("communities")(0, 1)
-	answer := solver.Communities(graph, l.k, &l.points, s.Seed)
+	answer, count := communities.Find(graph, l.k, l.points.Each(), s.Seed)
 	if l.k == 0 {
-		l.k = int(slices.Max(answer)) + 1
-		r.K = l.k
+		l.k, r.K = count, count
 	}
 	solved, err := l.descend(ctx, s, graph, settings, [][]int32{answer}, r)
 	if err != nil {

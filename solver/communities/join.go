@@ -1,4 +1,4 @@
-package solver
+package communities
 
 import (
 	"cmp"
@@ -17,8 +17,7 @@ const mostJoined = 4096
 // mostJoined clusters, and more than k, only the largest are compared; each of the others joins the nearest
 // of these. member is the cluster of each row, one of count. join returns the new cluster of each old one,
 // and their number.
-func join(rows *Points, member []int32, count, k int) ([]int32, int) {
-	scratch := rows.Scratch(1)
+func join(rows Rows, member []int32, count, k int) ([]int32, int) {
 	size, example := make([]float64, count), make([]int, count)
 	for p, c := range member {
 		size[c]++
@@ -43,12 +42,12 @@ func join(rows *Points, member []int32, count, k int) ([]int32, int) {
 	}
 	for p, c := range member {
 		if i := position[c]; i >= 0 {
-			w.add(i, rows.Rows(p, p+1, scratch))
+			w.add(i, rows.At(p))
 		}
 	}
 	for c, i := range position {
 		if i < 0 {
-			position[c] = w.nearest(rows.Rows(example[c], example[c]+1, scratch))
+			position[c] = w.nearest(rows.At(example[c]))
 		}
 	}
 	part, left := w.join(k)

@@ -1,7 +1,6 @@
-package solver
+package communities
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,51 +9,9 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// Classes that consist of groups without edges between them are found: the graph finds the groups, and the
-// rows decide which of them are near.
-func TestGroupsThatNothingTies(t *testing.T) {
-	const classes, groups, size, d = 4, 6, 40, 16
-	random := rand.New(rand.NewPCG(1, 2))
-	normal := func(scale float64, row []float32) {
-		for i := range row {
-			row[i] += float32(scale * random.NormFloat64())
-		}
-	}
-	p := &Problem{N: classes * groups * size, D: d, K: classes}
-	truth := make([]int, 0, p.N)
-	for c := range classes {
-		class := make([]float32, d)
-		normal(1, class)
-		for range groups {
-			group := append([]float32(nil), class...)
-			normal(.5, group)
-			for range size {
-				row := append([]float32(nil), group...)
-				normal(.02, row)
-				p.Rows = append(p.Rows, row...)
-				truth = append(truth, c)
-			}
-		}
-	}
-	settings, err := Clustering("slk-means")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := s.Solve(context.Background(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster := map[int]int32{}
-	for i, c := range truth {
-		if first, known := cluster[c]; known && first != r.Labels[i] {
-			t.Fatalf("row %d of class %d is in cluster %d, its first row in %d", i, c, r.Labels[i], first)
-		}
-		cluster[c] = r.Labels[i]
-	}
+// matrix returns the rows of a matrix of d columns.
+func matrix(values []float32, d int) Rows {
+	return Rows{D: d, At: func(p int) []float32 { return values[p*d : p*d+d] }}
 }
 
 // However many pieces a graph has and however many clusters are wanted, near rows are in one cluster.
@@ -81,7 +38,7 @@ func TestManyPieces(t *testing.T) {
 				rows = append(rows, row...)
 			}
 		}
-		cluster := Communities(graph, c.k, PointsOf(rows, d), 1)
+		cluster, count := Find(graph, c.k, matrix(rows, d), 1)
 		group := map[int32]int{}
 		for i, to := range cluster {
 			if g, known := group[to]; known && g != i/2%3 {
@@ -91,8 +48,8 @@ func TestManyPieces(t *testing.T) {
 				t.Fatalf("%v: the tied rows %d and %d are in clusters %d and %d", c, i/2*2, i, cluster[i/2*2], to)
 			}
 		}
-		if len(group) != c.clusters {
-			t.Errorf("%v: %d clusters", c, len(group))
+		if len(group) != c.clusters || count != c.clusters {
+			t.Errorf("%v: %d clusters, said to be %d", c, len(group), count)
 		}
 	}
 }
@@ -113,7 +70,7 @@ func TestJoinsTheCheapestPair(t *testing.T) {
 		for i := range rows {
 			rows[i] = float32(random.NormFloat64())
 		}
-		got, left := join(PointsOf(rows, d), member, n, k)
+		got, left := join(matrix(rows, d), member, n, k)
 		want := slices.Clone(member)
 		for clusters := n; clusters > k; clusters-- {
 			a, b, least := int32(0), int32(0), math.Inf(1)

@@ -1,4 +1,4 @@
-package solver
+package communities
 
 import (
 	"math/rand/v2"
@@ -32,7 +32,7 @@ func groups(count int, ties map[[2]int]float32) *index.Affinity {
 
 // Communities without labels join the labelled ones to which they are tied most. Two classes are never
 // joined, however strong their tie, and points without ties have no class.
-func TestLabelledCommunities(t *testing.T) {
+func TestLabelled(t *testing.T) {
 	for name, c := range map[string]struct {
 		ties  map[[2]int]float32
 		class map[int]int32 // of the first point of a group
@@ -50,7 +50,7 @@ func TestLabelledCommunities(t *testing.T) {
 		for group, y := range c.class {
 			class[12*group] = y
 		}
-		for p, y := range LabelledCommunities(a, class, 2, 1) {
+		for p, y := range Labelled(a, class, 2, 1) {
 			if y != c.want[p/12] {
 				t.Errorf("%s: point %d of group %d has class %d, not %d", name, p, p/12, y, c.want[p/12])
 			}
@@ -59,17 +59,17 @@ func TestLabelledCommunities(t *testing.T) {
 }
 
 // If a class is in no community the most frequent one, the result is nil.
-func TestLabelledCommunitiesOfAClassInAnother(t *testing.T) {
+func TestLabelledOfAClassInAnother(t *testing.T) {
 	a := groups(40, nil) // more points than remaining communities
 	class := slices.Repeat([]int32{-1}, a.N())
 	class[0], class[1], class[2], class[12] = 0, 1, 0, 0
-	if got := LabelledCommunities(a, class, 2, 1); got != nil {
+	if got := Labelled(a, class, 2, 1); got != nil {
 		t.Errorf("%v, not nil", got)
 	}
 }
 
 // In any graph, a community with labelled points gets the class of most of them.
-func TestLabelledCommunitiesKeepMajorities(t *testing.T) {
+func TestLabelledKeepsMajorities(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		count, k := 2+random.IntN(50), 1+random.IntN(4)
@@ -92,7 +92,7 @@ func TestLabelledCommunitiesKeepMajorities(t *testing.T) {
 				class[12*group+p] = y
 			}
 		}
-		for p, y := range LabelledCommunities(a, class, k, seed) {
+		for p, y := range Labelled(a, class, k, seed) {
 			if of, labelled := want[p/12]; labelled && y != of {
 				t.Errorf("seed %d: point %d has class %d, its group's labels %d", seed, p, y, of)
 			}

@@ -1,4 +1,5 @@
-package solver
+// Package communities finds clusters of the points of a graph.
+package communities
 
 import (
 	"math/rand/v2"
@@ -7,17 +8,23 @@ import (
 	"github.com/slkstream/slkstream/index"
 )
 
-// communities divides a graph into k clusters. Local moving by modularity starts from single points and is
+// Rows gives the embedded rows of the points of a graph, by which clusters are joined that the graph does not tie.
+type Rows struct {
+	D  int                   // numbers in a row
+	At func(p int) []float32 // valid until the next call; nil: there are no rows
+}
+
+// Find divides a graph into at most k clusters. Local moving by modularity starts from single points and is
 // repeated on the aggregated graph while it leaves k communities. Then the pair with the largest B_ij /
 // (vol_i vol_j) is merged until k are left; with k 0 until no pair is tied more than by chance, B_ij <=
 // vol_i vol_j / total, where another merge would lower the modularity. If more than k clusters are left
-// without a tied pair, they are joined by the means of their rows. communities returns the cluster of each
-// point and the number of clusters.
-func communities(a *index.Affinity, k int, rows *Points, random *rand.Rand) ([]int32, int) {
-	net, member := coarse(a, k, random)
+// without a tied pair, they are joined by the means of their rows; without rows they stay more than k. Find
+// returns the cluster of each point and the number of clusters.
+func Find(a *index.Affinity, k int, rows Rows, seed uint64) ([]int32, int) {
+	net, member := coarse(a, k, rand.New(rand.NewPCG(seed, 0)))
 	part, count := net.merge(k, nil)
 	rename(member, part)
-	if k > 0 && count > k && rows != nil {
+	if k > 0 && count > k && rows.At != nil {
 		part, count = join(rows, member, count, k)
 		rename(member, part)
 	}
@@ -60,11 +67,11 @@ func (g *network) nested(least, sweeps int, random *rand.Rand) (*network, [][]in
 	return g, parts
 }
 
-// LabelledCommunities gives each point of a graph one of k classes. A community has the class of most of its
-// labelled points. Communities are merged as in Communities until each one that is tied to a labelled one is
+// Labelled gives each point of a graph one of k classes. A community has the class of most of its
+// labelled points. Communities are merged as by Find until each one that is tied to a labelled one is
 // part of a class; two of different classes are never merged. Points tied to no class get -1. The result is
 // nil if some class is in no community the most frequent one: then communities do not separate the classes.
-func LabelledCommunities(a *index.Affinity, class []int32, k int, seed uint64) []int32 {
+func Labelled(a *index.Affinity, class []int32, k int, seed uint64) []int32 {
 	net, member := coarse(a, 2*k, rand.New(rand.NewPCG(seed, 0)))
 	votes := make([]int32, net.n()*k)
 	for p, y := range class {
