@@ -18,6 +18,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 // openSocket listens at the configured address. If the default address is in use, as by another stage, it
@@ -134,8 +135,9 @@ func newPage(c *call, client *topic.Client, title, note string, kept *recent.Sto
 		Title: title, Note: note, Recent: kept, ImageURL: l.ImageURL(), ImageHosts: l.Images,
 		UserHeader: l.UserHeader, MaxWrong: c.Config.Memory.MaxWrong, Log: c.Log,
 	}
-	if labels := c.Config.Topics.Labels; labels != "" {
-		o.Say, o.LabelsTopic = client.Write, labels
+	if topics := c.Config.Topics.Labels; topics != "" {
+		o.LabelsTopic = topics
+		o.Say = func(ctx context.Context, records []record.Out) error { return labels.Write(ctx, client, records) }
 		o.ForgetName = func(ctx context.Context, n record.Name) ([]record.Receipt, error) {
 			return forgetName(ctx, c, client, n)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 var teachCommand = command{
@@ -118,18 +119,18 @@ func (c *call) forgetExamples(ctx context.Context, client *topic.Client, records
 // writeLabels writes to the labels topic. On the embedded broker it creates a missing one, and warns, as the
 // name may be a typing error.
 func (c *call) writeLabels(ctx context.Context, client *topic.Client, records ...record.Out) error {
-	labels := topic.Description{Name: c.Config.Topics.Labels, Partitions: 1, Settings: topic.StateSettings()}
-	_, err := client.Partitions(ctx, labels.Name)
+	wanted := topic.Description{Name: c.Config.Topics.Labels, Partitions: 1, Settings: topic.StateSettings()}
+	_, err := client.Partitions(ctx, wanted.Name)
 	isNew := topic.IsMissing(err)
-	if err := c.prepareTopic(ctx, client, labels); err != nil {
+	if err := c.prepareTopic(ctx, client, wanted); err != nil {
 		return err
 	}
 	if isNew {
 		c.Log.Warn("the labels topic did not exist and was made: only a stage with this --labels reads it",
-			"topic", labels.Name)
+			"topic", wanted.Name)
 	}
-	if err := client.Write(ctx, records); err != nil {
-		return fmt.Errorf("topic %s: %w", labels.Name, err)
+	if err := labels.Write(ctx, client, records); err != nil {
+		return fmt.Errorf("topic %s: %w", wanted.Name, err)
 	}
 	return nil
 }

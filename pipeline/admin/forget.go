@@ -58,7 +58,7 @@ func ForgetName(
 			"topic %s takes %d: raise its max.message.bytes, or forget some of these classes first, such as %q",
 			n.Name, len(f.classes)-1, f.records[0].Size(), labelsTopic, limit, f.classes[len(f.classes)-1].Class)
 	}
-	if err := client.Write(ctx, f.records); err != nil {
+	if err := labels.Write(ctx, client, f.records); err != nil {
 		return nil, fmt.Errorf("topic %s: %w", labelsTopic, err)
 	}
 	receipt = append(receipt, record.Receipt{
@@ -207,8 +207,8 @@ func forgottenBefore(entries []labels.Entry, name string) []record.CalledSo {
 		return nil
 	}
 	said := map[string]bool{}
-	for _, e := range entries[i+1:] {
-		if e.Holds {
+	for _, e := range entries {
+		if e.Holds && e.After(&entries[i]) {
 			said[e.Class()] = true
 		}
 	}

@@ -53,13 +53,16 @@ func (l *Topic) InForce(v *Version, id string) (Scoped, *Record) {
 func (l *Topic) Naming(to *Version, in, class string) *Record {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	latest := &Record{}
+	var latest *Record
 	for name := range to.naming.given.Chain(in, class) {
 		for _, of := range []string{in, ""} {
-			if r := l.records.holds(record.NameKey(name, of), to.Next); r != nil && latest.before(r) < 0 {
+			if r := l.records.holds(record.NameKey(name, of), to.Next); r != nil && r.after(latest) {
 				latest = r
 			}
 		}
+	}
+	if latest == nil {
+		return &Record{}
 	}
 	return latest
 }
@@ -72,7 +75,7 @@ func (v *Version) Name(stream, class string) string { return v.naming.names.Of(s
 func (v *Version) Forgot(since Position, in string, classes ...string) (latest *Record) {
 	for _, class := range classes {
 		for f := range v.naming.forgets(in, class) {
-			if !v.Knew(since, f) && (latest == nil || latest.before(f) < 0) {
+			if !v.Knew(since, f) && f.after(latest) {
 				latest = f
 			}
 		}

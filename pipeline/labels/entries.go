@@ -19,6 +19,9 @@ type Entry struct {
 	Called []string // the names of its class, from the given one to the one in use; nil: no other name
 }
 
+// After says whether the entry counts as later than another.
+func (e *Entry) After(x *Entry) bool { return e.after(x.Record) }
+
 // MostExamples bounds the examples of a labels topic that are in force.
 const MostExamples = 100_000
 

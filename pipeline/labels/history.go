@@ -20,6 +20,7 @@ type Record struct {
 	Written   time.Time       // the record's timestamp
 	example   *stream.Example // of Teach
 	told      bool            // reported as one that cannot be in force
+	knew      Position        // the records that its author's program had before it; nil: not said
 }
 
 // taught is the example that the record teaches, with the record's timestamp.
@@ -58,8 +59,25 @@ func (r *Record) Stream() string {
 	return ""
 }
 
-// before orders records by timestamp, then by partition and offset, so that the order does not depend on
-// which partition is read first.
+// after says whether the record counts as later than x; nil: nothing came before. In one partition offsets say
+// so. Across partitions a record is later than all that were there when it was written, whatever the clocks of
+// their authors. Only where neither was there do timestamps decide.
+func (r *Record) after(x *Record) bool {
+	switch {
+	case x == nil:
+		return true
+	case r.Partition == x.Partition:
+		return r.Offset > x.Offset
+	case r.knew.offset(x.Partition) > x.Offset:
+		return true
+	case x.knew.offset(r.Partition) > r.Offset:
+		return false
+	}
+	return r.before(x) > 0
+}
+
+// before orders records for lists, by timestamp, then by partition and offset, so that the order does not
+// depend on which partition is read first. What counts is decided by after.
 func (r *Record) before(x *Record) int {
 	return cmp.Or(r.Written.Compare(x.Written), cmp.Compare(r.Partition, x.Partition),
 		cmp.Compare(r.Offset, x.Offset))
@@ -97,6 +115,8 @@ type history struct {
 
 	replaced, room int // bytes of replaced records, and their bound
 	attributes     int // bytes of attributes of records that hold
+
+	mark Position // of the topic; see Position
 }
 
 // keyRecords holds the records of one key, partition by partition, by offset.
@@ -212,8 +232,8 @@ func (l *history) trim() {
 }
 
 // holds returns the record of a key in force at these offsets; nil: none. In a partition it is the last one;
-// of several partitions, the one with the latest timestamp, then of the highest partition. This depends on
-// the topic's contents only, and compaction does not change it.
+// of several partitions, the one that counts as the latest. This depends on the topic's contents only, and
+// compaction does not change it.
 func (l *history) holds(key string, next Position) (best *Record) {
 	for _, list := range l.keys[key] {
 		if list[0].Partition >= len(next) {
@@ -223,7 +243,7 @@ func (l *history) holds(key string, next Position) (best *Record) {
 		if i == 0 {
 			continue
 		}
-		if r := list[i-1]; best == nil || best.before(r) < 0 {
+		if r := list[i-1]; r.after(best) {
 			best = r
 		}
 	}

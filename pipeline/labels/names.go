@@ -114,21 +114,21 @@ func (n *naming) forgets(in, class string) iter.Seq[*Record] {
 			return
 		}
 		scopes := slices.Compact([]string{in, ""})
-		latest := &Record{} // of those that give the names on the way
+		var latest *Record // of those that give the names on the way
 		for name := range n.given.Chain(in, class) {
-			if f := n.forgotten[name]; f != nil && latest.before(f) < 0 && !yield(f) {
+			if f := n.forgotten[name]; f != nil && f.after(latest) && !yield(f) {
 				return
 			}
 			for _, of := range scopes {
 				for _, f := range n.wasCalled[record.CalledSo{Class: name, Stream: of}] {
-					if latest.before(f) < 0 && !yield(f) {
+					if f.after(latest) && !yield(f) {
 						return
 					}
 				}
 			}
 			for _, of := range scopes {
 				if r := n.givenBy[record.CalledSo{Class: name, Stream: of}]; r != nil {
-					if latest.before(r) < 0 {
+					if r.after(latest) {
 						latest = r
 					}
 					break
@@ -142,7 +142,7 @@ func (n *naming) forgets(in, class string) iter.Seq[*Record] {
 // record stands for the support, which is older than every record.
 func (n *naming) cut(in, class string, r *Record) bool {
 	for f := range n.forgets(in, class) {
-		if r == nil || r.before(f) < 0 {
+		if r == nil || f.after(r) {
 			return true
 		}
 	}

@@ -29,14 +29,19 @@ func (v *Version) Header() []record.Header {
 	if len(v.naming.forgotten) == 0 {
 		return nil
 	}
+	return []record.Header{v.Next.header()}
+}
+
+// header returns the header that says the position; see PositionOf.
+func (p Position) header() record.Header {
 	var value []byte
-	for i, n := range v.Next {
+	for i, n := range p {
 		if i > 0 {
 			value = append(value, ',')
 		}
 		value = strconv.AppendInt(value, n, 10)
 	}
-	return []record.Header{{Key: record.LabelsHeader, Value: value}}
+	return record.Header{Key: record.LabelsHeader, Value: value}
 }
 
 // PositionOf reads the position in a record's header; nil: it has none.

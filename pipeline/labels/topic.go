@@ -143,7 +143,7 @@ func (l *Topic) read(ctx context.Context, outage *topic.Outage, ready func()) er
 	if err != nil {
 		return err
 	}
-	records.next = append(records.next, markOf(id)...)
+	records.next = append(records.next, records.mark...)
 	l.writeLetters(ctx, l.show(records)...)
 	o.Log.Info("labels read", "topic", o.Topic, "examples", l.current.Load().Labels.Len())
 	ready()
@@ -229,6 +229,11 @@ func (l *Topic) load(ctx context.Context, spans []topic.Span, room int, lettered
 ) (records *history, err error) {
 	records = newHistory(len(spans), l.options.Support, l.options.Most)
 	records.room = room
+	id, err := l.options.Client.ID(ctx, l.options.Topic)
+	if err != nil {
+		return nil, err
+	}
+	records.mark = markOf(id)
 	if records.decoder, err = record.NewDecoder(l.options.Decode); err != nil {
 		return nil, err
 	}
@@ -299,6 +304,9 @@ func (l *Topic) take(
 		what.Key = cmp.Or(what.Key, string(r.Key))
 		l.mutex.Lock()
 		kept = records.add(int(r.Partition), r.Offset, r.Time, what)
+		if knew, mark := PositionOf(r).split(); slices.Equal(mark, records.mark) {
+			kept.knew = knew
+		}
 		l.mutex.Unlock()
 		letter, bad = l.misfit(kept)
 	}
