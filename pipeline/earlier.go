@@ -102,7 +102,7 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]e
 		class := cmp.Or(said.Class, said.Label)
 		asOf := labels.PositionOf(r)
 		it := earlierItem{said: asOf, called: asOf, Item: recent.Item{
-			ID: said.ID, Name: cmp.Or(said.ItemID, said.ID), Key: bytes.Clone(r.Key), Stream: said.Stream,
+			ID: said.ID, Name: record.ItemKey(said.ID), ItemID: said.ItemID, Key: bytes.Clone(r.Key), Stream: said.Stream,
 			Model: said.Model, Label: said.Label, Class: class, Confidence: said.Confidence, Said: class,
 			SaidConfidence: said.Confidence, Unknown: said.Unknown, Time: said.Time,
 		}}
@@ -259,7 +259,7 @@ func (p *partition) settle(to *labels.Version, it *earlierItem) (kind string, by
 	}
 	l := p.stage.labels
 	kind = "renamed"
-	for _, id := range []string{it.Name, it.Cause} {
+	for _, id := range []string{it.Name, it.ID, it.Cause} {
 		if id == "" {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/slkstream/slkstream/internal/recent"
+	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -17,7 +18,9 @@ func (j *job) keep(answers []stream.Answer) {
 	for i := range answers {
 		a, it := &answers[i], &j.episode.Items[i]
 		items[i] = recent.Item{
-			ID: j.ids[i], Name: cmp.Or(it.ItemID, j.ids[i]), Key: it.Key, Stream: it.Stream, Track: it.Track, Model: it.Model, Time: it.Time,
+			ID: record.ResultOf(
+				j.places[i],
+			), Name: cmp.Or(it.OwnName(), j.places[i]), ItemID: it.ItemID, Key: it.Key, Stream: it.Stream, Track: it.Track, Model: it.Model, Time: it.Time,
 			Label: a.Label, Class: a.Class, Confidence: a.Confidence, Unknown: a.Unknown, Taught: it.Label != "", Attributes: it.Attributes,
 		}
 	}

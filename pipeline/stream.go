@@ -1,12 +1,10 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,7 +59,7 @@ type job struct {
 	closed  time.Time         // when the episode closed, by the wall clock
 
 	// The outcome.
-	ids      []string // of its items' answers
+	places   []string // keys of its items' places
 	records  []record.Out
 	bytes    int64 // of records
 	labels   []int64
@@ -178,10 +176,10 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *labels.Versi
 	if d := s.memory.Dimension(); d != 0 && d != len(j.episode.Items[0].Vector) {
 		s.memory.Reset("") // what it learned has another dimension than the records have now
 	}
-	j.ids = idsOf(len(j.episode.Items), func(i int) *record.Item { return &j.episode.Items[i] })
+	j.places = placesOf(len(j.episode.Items), func(i int) *record.Item { return &j.episode.Items[i] })
 	items := make([]stream.Item, len(j.episode.Items))
 	for i := range items {
-		items[i] = streamItem(&j.episode.Items[i], j.ids[i])
+		items[i] = streamItem(&j.episode.Items[i], j.places[i])
 	}
 	answers, j.report, err = s.memory.Answer(ctx, engine, items, v.Labels)
 	if s.first.Load() != nil {
@@ -198,26 +196,26 @@ func (s *liveStream) passed(e *consumer.Episode) {
 	}
 }
 
-// idsOf returns the ids of n items' answers, which share memory.
-func idsOf(n int, item func(int) *record.Item) []string {
-	ids, ends := make([]string, n), make([]int, n)
-	buffer := make([]byte, 0, 32*n)
+// placesOf returns the keys of the places of n items, which share memory.
+func placesOf(n int, item func(int) *record.Item) []string {
+	places, ends := make([]string, n), make([]int, n)
+	buffer := make([]byte, 0, 40*n)
 	for i := range n {
-		buffer = item(i).Source.AppendID(buffer)
+		buffer = item(i).Source.AppendKey(buffer)
 		ends[i] = len(buffer)
 	}
 	text, from := string(buffer), 0
 	for i, to := range ends {
-		ids[i], from = text[from:to], to
+		places[i], from = text[from:to], to
 	}
-	return ids
+	return places
 }
 
-// streamItem converts a record's item, whose answer has this id, to the stream's form.
-func streamItem(it *record.Item, id string) stream.Item {
-	name := cmp.Or(it.ItemID, id)
-	if it.Label != "" {
-		name = strings.Clone(name) // the stream keeps it, but not the ids of all items
+// streamItem converts a record's item, whose place has this key, to the stream's form.
+func streamItem(it *record.Item, place string) stream.Item {
+	name := place
+	if it.Label != "" { // the stream keeps it, but not the keys of all items
+		name = it.Name()
 	}
 	return stream.Item{
 		ID: name, Vector: it.Vector, Label: it.Label, Model: it.Model,

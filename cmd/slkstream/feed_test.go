@@ -177,7 +177,7 @@ func TestTeachCorrectForget(t *testing.T) {
 			said = append(said, "forget "+l.Forget)
 		}
 	}
-	if got := strings.Join(said, ", "); got != "a=milk@, b=juice@cam-7, forget a" {
+	if got := strings.Join(said, ", "); got != "a=milk@, stream:cam-7/b=juice@cam-7, forget a" {
 		t.Error(got)
 	}
 }

@@ -141,7 +141,7 @@ func exportLabels(ctx context.Context, c *call, client *topic.Client) error {
 		switch {
 		case e.Teach != nil:
 			value = record.AppendExample(nil, &record.Example{
-				ID: e.Key, Stream: e.Teach.Stream, Label: e.Teach.Label, Model: e.Teach.Model, Vector: e.Teach.Vector,
+				ID: e.Key, ItemID: e.ItemID, Stream: e.Teach.Stream, Label: e.Teach.Label, Model: e.Teach.Model, Vector: e.Teach.Vector,
 				By: e.By, At: e.At,
 			})
 		case e.Not != nil:

@@ -17,7 +17,8 @@ var teachCommand = command{
 	short: "send labelled examples to the labels topic (add, correct, forget)",
 	long: "teach sends each row of a file, with its id and its label, to the labels topic. An id that was\n" +
 		"taught before is corrected. With --forget the rows need only ids, and their examples are forgotten; it says\n" +
-		"if the topic has none with some of the ids. A row with a stream is for that stream alone.",
+		"if the topic has none with some of the ids. A row with a stream is for that stream alone, and its id is\n" +
+		"another one in each stream: it names what the stream's own feed taught under it.",
 	example: "  slkstream teach corrections.jsonl --labels labels\n  slkstream teach mistakes.jsonl --labels labels --forget",
 	run:     teach,
 }
@@ -31,22 +32,25 @@ func teach(ctx context.Context, c *call) error {
 			if bad.ID == "" {
 				return fmt.Errorf("%w, and no id by which it could be forgotten", bad)
 			}
-			records = append(records, record.Forget(labels, bad.ID))
+			records = append(records, record.Forget(labels, record.StreamKey(bad.Stream, bad.ID)))
 			return nil
 		}
 	}
 	// A later row may be bad, so nothing is sent yet.
 	err := eachRow(path, columns(c.Config), func(row table.Row) error {
-		switch {
+		key := record.StreamKey(row.Stream, row.ID)
+		switch bad := record.CheckKey(key); {
 		case row.ID == "":
 			return fmt.Errorf("%s: %s has no id, by which it could be corrected or forgotten", path, row.Where())
+		case bad != nil:
+			return fmt.Errorf("%s: %s: %w", path, row.Where(), bad)
 		case change.Forget:
-			records = append(records, record.Forget(labels, row.ID))
+			records = append(records, record.Forget(labels, key))
 			return nil
 		case row.Label == "":
 			return fmt.Errorf("%s: %s has no label", path, row.Where())
 		}
-		e := record.Example{ID: row.ID, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector}
+		e := record.Example{ID: key, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector}
 		if e.By = change.By; e.By != "" {
 			e.At = at
 		}
@@ -109,8 +113,8 @@ func (c *call) forgetExamples(ctx context.Context, client *topic.Client, records
 		seen[string(records[i].Key)] = true
 	}
 	if others > 0 {
-		c.Log.Warn("the labels topic has no example or rejection with these ids: only examples of --support or "+
-			"of the feed that have them are forgotten", "ids", others, "first", first, "topic", c.Config.Topics.Labels)
+		c.Log.Warn("the labels topic has no example or rejection with these ids: only examples of --support that have "+
+			"them, and of the feed that have them in the row's stream, are forgotten", "ids", others, "first", first, "topic", c.Config.Topics.Labels)
 	}
 	c.Log.Info("forgotten", "examples", forgotten, "topic", c.Config.Topics.Labels)
 	return nil

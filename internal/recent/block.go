@@ -33,7 +33,7 @@ func NewBlock(items []Item, vector func(i int) []float32) *Block {
 	}
 	b := &Block{items: items, dimension: len(vector(0)), lengths: make([]float32, len(items))}
 	b.codes = make([]int8, len(items)*b.dimension)
-	const fixed = 8 * 35 // an Item and its share of the block's slices
+	const fixed = 8 * 37 // an Item and its share of the block's slices
 	b.bytes = 256
 	var text []byte // copies, because the originals would keep their whole batch in memory
 	own := func(part []byte) []byte {
@@ -51,7 +51,7 @@ func NewBlock(items []Item, vector func(i int) []float32) *Block {
 			it.Attributes = nil
 		}
 		it.Key, it.Attributes = own(it.Key), own(it.Attributes)
-		b.bytes += int64(fixed + len(it.ID) + len(it.Name) + len(it.Key) + len(it.Stream) + len(it.Track) +
+		b.bytes += int64(fixed + len(it.Name) + len(it.ItemID) + len(it.Key) + len(it.Stream) + len(it.Track) +
 			len(it.Model) + len(it.Label) + len(it.Attributes) + b.dimension)
 		if it.Class != it.Label { // else they may be the same bytes
 			b.bytes += int64(len(it.Class))

@@ -278,7 +278,7 @@ func (s *Store) lessons(changes []Change) (out []lesson) {
 		said := c.named(own.Stream, own.Said)
 		out = append(out, lesson{
 			Change: *c, unit: example, own: own.Item, row: make([]float32, len(example)),
-			found: known && own.Name == c.ID && (c.Stream == "" || c.Stream == own.Stream),
+			found: known && own.is(c.ID) && (c.Stream == "" || c.Stream == own.Stream),
 			said:  said, wrong: said != c.named(own.Stream, c.Label),
 		})
 	}
@@ -310,14 +310,14 @@ func (p *pupils) add(l *lesson, b *Block, i int, it *Item) *pupil {
 	x := pupil{lesson: l, block: b, at: i}
 	label, confidence, cause := l.Label, 1., l.ID
 	switch {
-	case l.Label == "" && (it.Cause == l.ID || it.Name == l.ID):
+	case l.Label == "" && (it.Cause == l.ID || it.is(l.ID)):
 		if label, confidence, cause = it.Said, it.SaidConfidence, ""; l.Gone {
 			label, confidence = "", 0
 		}
 	case l.Label == "":
 		return nil
-	case it.Name == l.ID, it.Cause == l.ID:
-	case it.Cause == it.Name: // a person has labelled it
+	case it.is(l.ID), it.Cause == l.ID:
+	case it.is(it.Cause): // a person has labelled it
 		return nil
 	case l.found && l.own.Track != "" && it.Track == l.own.Track && it.Stream == l.own.Stream:
 	default:

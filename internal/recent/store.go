@@ -13,7 +13,8 @@ import (
 // Item is an answered item. A store keeps its strings and copies its bytes.
 type Item struct {
 	ID         string // of its result
-	Name       string // id under which it is taught
+	Name       string // key under which it is taught
+	ItemID     string // the sender's id of it; "": none
 	Key        []byte // of its record
 	Stream     string
 	Track      string
@@ -31,6 +32,9 @@ type Item struct {
 
 	Cause string // id of the example that changed its class; "": none
 }
+
+// is says whether a label under a key is the item's own: the key may be the bare id of its result.
+func (it *Item) is(key string) bool { return it.Name == key || it.ID == key }
 
 // longestAttributes is in bytes, enough for a small picture in the attributes themselves.
 const longestAttributes = 4 << 10
@@ -237,8 +241,18 @@ type Found struct {
 	Vector []float32 // unit vector of its code, approximate; nil: not kept
 }
 
-// Find returns the latest item of each id, a result's or an item's name. It sees every kept item once,
-// however many ids there are.
+// Called returns the latest items, up to most, that their senders call by an id.
+func (s *Store) Called(itemID string, most int) (found []Found) {
+	for b, i := range s.each() {
+		if len(found) < most && itemID != "" && b.items[i].ItemID == itemID {
+			found = append(found, Found{b.items[i], b.unit(i)})
+		}
+	}
+	return found
+}
+
+// Find returns the item of each id, a result's or the key under which an item is taught. It sees every kept
+// item once, however many ids there are.
 func (s *Store) Find(ids ...string) map[string]Found {
 	wanted := make(map[string]bool, len(ids))
 	for _, id := range ids {

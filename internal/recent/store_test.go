@@ -37,7 +37,7 @@ func TestStoreIsBounded(t *testing.T) {
 				held += int64(cap(b.codes)) + int64(4*cap(b.lengths)) + int64(cap(b.items))*int64(unsafe.Sizeof(Item{}))
 				for i := range b.items {
 					it := &b.items[i]
-					held += int64(len(it.ID) + len(it.Name) + len(it.Attributes))
+					held += int64(len(it.Name) + len(it.ItemID) + len(it.Attributes))
 				}
 			}
 		}
@@ -62,8 +62,9 @@ func blockOf(random *rand.Rand, n, d int, id string) *Block {
 	items := make([]Item, n)
 	rows := make([][]float32, n)
 	for i := range items {
+		name := fmt.Sprint("item:", id, "-", i)
 		items[i] = Item{
-			ID: fmt.Sprint(id, "-", i), Time: time.Unix(int64(i), 0), Attributes: make([]byte, random.IntN(6<<10)),
+			ID: name[len("item:"):], Name: name, Time: time.Unix(int64(i), 0), Attributes: make([]byte, random.IntN(6<<10)),
 		}
 		rows[i] = make([]float32, d)
 		for j := range rows[i] {

@@ -123,7 +123,7 @@ func TestSilentFields(t *testing.T) {
 		item.Model != "m" || item.Attributes != nil {
 		t.Errorf("item %+v", item)
 	}
-	if item.Name() != "in/3/42" {
+	if item.Name() != "item:in/3/42" {
 		t.Errorf("name %s", item.Name())
 	}
 }

@@ -113,6 +113,7 @@ func appendText(dst []byte, s string) []byte {
 // Example is an input record as a sender writes it, or an example for the labels topic.
 type Example struct {
 	ID         string          `json:"id,omitempty"`
+	ItemID     string          `json:"itemId,omitempty"` // of an example: the sender's id of its item; "": none
 	Stream     string          `json:"stream,omitempty"`
 	Label      string          `json:"label,omitempty"`
 	Model      string          `json:"model,omitempty"`
@@ -171,7 +172,8 @@ func AppendEpisode(dst []byte, e *Episode) []byte {
 // Review asks a person for the label of an item. It has the format of an input record, so that it becomes an
 // example when a label is added. Guess is the stage's answer.
 type Review struct {
-	ID         string          `json:"id"`
+	ID         string          `json:"id"`               // to teach it under
+	ItemID     string          `json:"itemId,omitempty"` // the sender's
 	Stream     string          `json:"stream"`
 	Time       time.Time       `json:"time"`
 	Model      string          `json:"model,omitempty"`
@@ -196,7 +198,7 @@ type Guess struct {
 // NewReview returns the review record of an item whose answer is r.
 func NewReview(item *Item, r *Result) Review {
 	return Review{
-		ID: item.Name(), Stream: item.Stream, Time: item.Time, Model: item.Model, Vector: item.Vector,
+		ID: item.Name(), ItemID: item.ItemID, Stream: item.Stream, Time: item.Time, Model: item.Model, Vector: item.Vector,
 		Attributes: item.Attributes, Source: r.Source,
 		Guess: Guess{
 			r.ID, r.Episode, r.Label, r.Class, r.Confidence, r.Unknown, r.UnknownScore, r.Alternatives,

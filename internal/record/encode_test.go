@@ -123,7 +123,7 @@ func TestReviewTeaches(t *testing.T) {
 	edited["label"] = "juice"
 	b, _ := json.Marshal(edited)
 	taught := one(t, Options{}, rawRecord(string(b)))
-	if taught.Label != "juice" || taught.ItemID != "p1" || taught.Stream != "cam-7" ||
+	if taught.Label != "juice" || taught.ItemID != "item:in/3/42" || taught.Stream != "cam-7" ||
 		string(taught.Attributes) != `{"image":"x"}` {
 		t.Errorf("%+v", taught)
 	}

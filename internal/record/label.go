@@ -32,6 +32,7 @@ type Label struct {
 	With   string // of Forget: the name that is forgotten, and the example with it; "": the example alone
 	Reset  *Reset
 	Key    string // of the record, which replaces earlier records of that key
+	ItemID string // of an example or a rejection: the sender's id of its item; "": none
 	// Of an example, a rejection or a name, if the record has them:
 	By string    // who
 	At time.Time // when
@@ -78,6 +79,9 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 		label.By = clean(by)
 	}
 	label.At, _ = parseTime(textOf(x.at))
+	if id := textOf(x.itemID); len(id) <= longestName {
+		label.ItemID = clean(id)
+	}
 	var err error
 	switch {
 	case textOf(x.name) != nil && x.into != nil && x.vector == nil:
@@ -92,11 +96,6 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 	}
 	if err != nil {
 		return Label{}, err
-	}
-	if label.Name == nil { // the key of a name is not its id
-		if bad := tooLong("the key, as an id,", len(label.Key)); bad != nil {
-			return Label{}, bad
-		}
 	}
 	return label, nil
 }
@@ -118,6 +117,9 @@ func (d *Decoder) example(ctx context.Context, raw *Raw) (*Item, error) {
 	}
 	if item.ItemID == "" {
 		item.ItemID = item.Source.ID()
+	}
+	if err := CheckKey(item.ItemID); err != nil {
+		return nil, err
 	}
 	return item, nil
 }

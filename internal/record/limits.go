@@ -4,11 +4,12 @@ import "cmp"
 
 // Bounds of the memory for one record. A record beyond them is rejected before memory is allocated for it.
 const (
-	longestValue  = 16 << 20 // bytes, far above the brokers' default; see Options.LongestValue
-	longestInKey  = 64 << 10 // bytes of an input record's key
-	longestName   = 1024     // bytes of an id, label, stream, model, frame, track or trace context
-	mostObjects   = 10000    // of one record
-	mostDimension = 16384    // of a vector
+	longestValue    = 16 << 20 // bytes, far above the brokers' default; see Options.LongestValue
+	longestInKey    = 64 << 10 // bytes of an input record's key
+	longestName     = 1024     // bytes of an id, label, stream, model, frame, track or trace context
+	longestLabelKey = 8 * 1024 // bytes of a key that is made of an id and a place or a stream
+	mostObjects     = 10000    // of one record
+	mostDimension   = 16384    // of a vector
 )
 
 // check rejects a record that is empty or too large.

@@ -12,6 +12,7 @@ import (
 // same ID replaces it.
 type NotThis struct {
 	ID     string    `json:"id,omitempty"`
+	ItemID string    `json:"itemId,omitempty"` // the sender's id of the item; "": none
 	Not    []string  `json:"not"`              // the rejected classes, in order, each once
 	Stream string    `json:"stream,omitempty"` // the only stream that it is for; "": all
 	Model  string    `json:"model,omitempty"`
@@ -49,9 +50,6 @@ type Receipt struct {
 // ErrNoName is returned when a name is to be forgotten that does not exist.
 var ErrNoName = errors.New("nothing is called so")
 
-// namePrefix begins the keys of names.
-const namePrefix = "name:"
-
 // NameKey returns the record key for the name of a class in a stream; stream "": in all.
 func NameKey(name, stream string) string {
 	if stream == "" {
@@ -65,7 +63,7 @@ const mostRejected = 100
 
 // statement holds the members, as JSON, that distinguish rejections and names from examples. They are read
 // before the vector is decoded; nil: no such member.
-type statement struct{ by, at, name, into, called, stream, label, not, vector []byte }
+type statement struct{ by, at, itemID, name, into, called, stream, label, not, vector []byte }
 
 // read reads them. A value that is no JSON object has none.
 func (x *statement) read(value []byte) *Rejection {
@@ -74,7 +72,7 @@ func (x *statement) read(value []byte) *Rejection {
 	}
 	s := scanner{b: value}
 	s.pick(map[string]*[]byte{
-		"by": &x.by, "at": &x.at, "name": &x.name, "into": &x.into, "called": &x.called, "stream": &x.stream,
+		"by": &x.by, "at": &x.at, "itemId": &x.itemID, "name": &x.name, "into": &x.into, "called": &x.called, "stream": &x.stream,
 		"sensorId": &x.stream, "label": &x.label, "not": &x.not, "vector": &x.vector, "embedding": &x.vector,
 	})
 	return s.bad
@@ -157,7 +155,7 @@ func (d *Decoder) notThis(ctx context.Context, label *Label, raw *Raw, x *statem
 		return nil, err
 	}
 	return &NotThis{
-		ID: item.ItemID, Not: not, Stream: item.Stream, Model: item.Model, Track: item.Track, Vector: item.Vector,
+		ID: item.ItemID, ItemID: label.ItemID, Not: not, Stream: item.Stream, Model: item.Model, Track: item.Track, Vector: item.Vector,
 		By: label.By, At: label.At,
 	}, nil
 }

@@ -112,14 +112,6 @@ func (i *Item) ID() string { return i.Source.ID() }
 // First returns the id of the item that this one repeats, or its own.
 func (i *Item) First() string { return cmp.Or(i.ReplayOf, i.ID()) }
 
-// Name returns the sender's id of the item, else the id of its answer.
-func (i *Item) Name() string {
-	if i.ItemID != "" {
-		return i.ItemID
-	}
-	return i.ID()
-}
-
 // Size is approximately the item's size in memory.
 func (i *Item) Size() int {
 	const fixed = 256 // the struct, and allocation overhead

@@ -64,9 +64,9 @@ func (l *lines) next() (Row, error) {
 		items, err := l.decoder.Decode(context.Background(), &record.Raw{Value: line}, l.items[:0])
 		l.items = items
 		if err != nil {
-			var named struct{ ID string }
+			var named struct{ ID, Stream string }
 			_ = json.Unmarshal(line, &named) // a row without a vector may have an id
-			return Row{ID: named.ID}, &BadRow{Err: &lineError{l.number, err}}
+			return Row{ID: named.ID, Stream: named.Stream}, &BadRow{Err: &lineError{l.number, err}}
 		}
 		if len(items) != 1 {
 			return Row{}, &BadRow{Err: &lineError{l.number, fmt.Errorf("%d embeddings, want one", len(items))}}

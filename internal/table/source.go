@@ -42,10 +42,12 @@ func (r *Row) Where() string {
 
 // BadRow is the error of a row without a usable vector. Later rows can still be read.
 type BadRow struct {
-	Row  int64
-	ID   string // "" if the row has none that can be read
-	Path string
-	Err  error
+	Row int64
+	ID  string // "" if the row has none that can be read
+	// Stream is that of the row; "" if it has none that can be read.
+	Stream string
+	Path   string
+	Err    error
 }
 
 func (b *BadRow) Error() string {
@@ -145,7 +147,7 @@ func (s *Source) Next() (row Row, err error) {
 		return row, nil
 	case errors.As(err, &bad):
 		s.row++
-		bad.Row, bad.ID, bad.Path = at, row.ID, s.path
+		bad.Row, bad.ID, bad.Stream, bad.Path = at, row.ID, row.Stream, s.path
 		return Row{}, bad
 	case errors.As(err, &line):
 		return Row{}, fmt.Errorf("%s: %w", s.path, err)

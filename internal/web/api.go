@@ -174,9 +174,9 @@ type reviewView struct {
 
 func (p *Page) reviewView(r *record.Review) reviewView {
 	v := reviewView{Attributes: r.Attributes, Alternatives: shownOf(r.Guess.Alternatives), RecentView: RecentView{
-		ID: r.ID, Result: r.Guess.Result, Stream: r.Stream, Time: r.Time, Label: r.Guess.Label,
+		ID: r.ID, ItemID: r.ItemID, Result: r.Guess.Result, Stream: r.Stream, Time: r.Time, Label: r.Guess.Label,
 		Confidence: zeroIfNot(r.Guess.Confidence), Unknown: r.Guess.Unknown, Model: r.Model,
-		Vector: vectorText(r.Vector), Image: p.image(r.ID, r.Attributes),
+		Vector: vectorText(r.Vector), Image: p.image(r.ItemID, r.ID, r.Attributes),
 	}}
 	switch {
 	case r.Guess.Unknown:
@@ -222,7 +222,7 @@ func (p *Page) apiSkip(_ *http.Request, body *struct {
 }
 
 // apiTeach teaches an item that the stage asked about or showed, by its id alone, or any vector under an id
-// that the caller chooses.
+// that the caller chooses, which is another one in each stream.
 func (p *Page) apiTeach(r *http.Request, body *struct {
 	ID     string          `json:"id"`
 	Label  string          `json:"label"`
@@ -238,11 +238,14 @@ func (p *Page) apiTeach(r *http.Request, body *struct {
 		return nil, err
 	}
 	example := &record.Example{
-		ID: body.ID, Label: body.Label, Stream: body.Stream, Model: body.Model,
+		ID: p.chosenKey(body.ID, body.Stream), Label: body.Label, Stream: body.Stream, Model: body.Model,
 		Time: time.Now(), At: time.Now(), By: p.user(r),
 	}
 	guess := ""
 	if len(body.Vector) > 0 {
+		if err := record.CheckKey(example.ID); err != nil {
+			return nil, wrong("id: %v", err)
+		}
 		var err error
 		if example.Vector, err = record.ParseVector(body.Vector); err != nil {
 			return nil, wrong("vector: %v", err)
@@ -252,12 +255,11 @@ func (p *Page) apiTeach(r *http.Request, body *struct {
 				body.Model, d)
 		}
 	} else {
-		f, ok := p.find(body.ID)
-		if !ok {
-			return nil, refuse(http.StatusNotFound,
-				"that item is not among the recent ones of this process: send its vector with it")
+		f, err := p.find(body.ID)
+		if err != nil {
+			return nil, err
 		}
-		example.ID, example.Model, example.Vector, example.Attributes = f.ID, f.Model, f.Vector, f.Attributes
+		example.ID, example.ItemID, example.Model, example.Vector, example.Attributes = f.ID, f.ItemID, f.Model, f.Vector, f.Attributes
 		guess = f.Label
 	}
 	if err := p.say(r, record.Teach(p.options.LabelsTopic, example)); err != nil {
@@ -277,19 +279,40 @@ func (p *Page) user(r *http.Request) string {
 	return string(name[:min(len(name), longestLabel)])
 }
 
+// chosenKey returns the key of an example under an id that its author chose for a stream; "": for all. One that
+// is in force for this stream under the id itself keeps it.
+func (p *Page) chosenKey(id, stream string) string {
+	if e, known := p.stage.Example(id); known && e.Stream == stream {
+		return id
+	}
+	return record.StreamKey(stream, id)
+}
+
 // apiForget deletes an example.
 func (p *Page) apiForget(r *http.Request, body *struct {
-	ID string `json:"id"`
+	ID     string `json:"id"`
+	Stream string `json:"stream"` // for which it was taught; empty: for all
 },
 ) (any, error) {
 	if body.ID == "" {
 		return nil, wrong("id is needed: that of the example")
 	}
-	p.keepTakenBack(body.ID)
-	if err := p.say(r, record.Forget(p.options.LabelsTopic, body.ID)); err != nil {
+	key := p.keyOf(p.chosenKey(body.ID, body.Stream))
+	if err := record.CheckKey(key); err != nil {
+		return nil, wrong("id: %v", err)
+	}
+	if _, inForce := p.stage.Example(key); !inForce {
+		f, err := p.find(body.ID) // by the sender's id
+		if r := (refusal{}); errors.As(err, &r) && r.status == http.StatusConflict {
+			return nil, err
+		}
+		key = cmp.Or(f.ID, key)
+	}
+	p.keepTakenBack(key)
+	if err := p.say(r, record.Forget(p.options.LabelsTopic, key)); err != nil {
 		return nil, err
 	}
-	p.questions.forgotten(body.ID)
+	p.questions.forgotten(key)
 	return nil, nil
 }
 

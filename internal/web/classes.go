@@ -71,6 +71,7 @@ func (p *Page) classes() []classView {
 // exampleView is an example or a rejection as the API shows it.
 type exampleView struct {
 	ID     string    `json:"id"`
+	ItemID string    `json:"itemId,omitempty"` // the sender's
 	Label  string    `json:"label,omitempty"`
 	Not    []string  `json:"not,omitempty"`
 	Stream string    `json:"stream,omitempty"` // left out: all streams
@@ -97,7 +98,7 @@ func (p *Page) apiExamples(r *http.Request) (any, error) {
 	}
 	for _, n := range p.stage.Rejections() {
 		if slices.Contains(n.Not, class) {
-			rejections = append(rejections, exampleView{ID: n.ID, Not: n.Not, Stream: n.Stream, By: n.By, At: n.At})
+			rejections = append(rejections, exampleView{ID: n.ID, ItemID: n.ItemID, Not: n.Not, Stream: n.Stream, By: n.By, At: n.At})
 		}
 	}
 	all := len(examples)
@@ -138,7 +139,7 @@ func (p *Page) illustrate(of map[string]json.RawMessage, lists ...[]exampleView)
 	for _, list := range lists {
 		for i := range list {
 			e := &list[i]
-			e.Image, e.Moved = p.image(e.ID, of[e.ID]), moved[e.ID]
+			e.Image, e.Moved = p.image(e.ItemID, e.ID, of[e.ID]), moved[e.ID]
 		}
 	}
 }

@@ -107,11 +107,11 @@ func TestTakenBackIsAtHand(t *testing.T) {
 	p.keepTakenBack("e")
 	inForce = false
 	p.keepTakenBack("none")
-	if f, ok := p.find("e"); !ok || f.Label != "anna" || f.Stream != "door" || f.seen != "door" ||
+	if f, err := p.find("e"); err != nil || f.Label != "anna" || f.Stream != "door" || f.seen != "door" ||
 		len(p.takenBack) != mostExamples {
 		t.Errorf("%+v, %d are kept", f, len(p.takenBack))
 	}
-	if _, ok := p.find("none"); ok {
+	if _, err := p.find("none"); err == nil {
 		t.Error("nothing was found")
 	}
 }
@@ -143,7 +143,7 @@ func TestANameForgottenLongAgo(t *testing.T) {
 	stage := &fakeStage{names: []record.Name{{Name: "cat", At: now.Add(-time.Hour)}}}
 	p := New(Options{})
 	p.stage = stage
-	waits := func() bool { _, ok := p.find("q"); return ok }
+	waits := func() bool { _, err := p.find("q"); return err == nil }
 	after := func(d time.Duration) { p.forgetElsewhere(now.Add(d)) }
 	p.questions.Ask(review("q"))
 	after(0)
@@ -202,8 +202,8 @@ func testForgetting(t *testing.T, forget func(*testing.T, *Page, *fakeStage)) {
 		"e1": false, "e2": true, "e3": false, "in/0/a": false, "in/0/b": true, "in/0/c": false,
 		"qa": false, "qb": true, "qc": false, "in/0/d": false, "qd": false,
 	} {
-		if _, ok := p.find(id); ok != kept {
-			t.Errorf("%s is at hand: %v", id, ok)
+		if _, err := p.find(id); (err == nil) != kept {
+			t.Errorf("%s is at hand: %v", id, err)
 		}
 	}
 	for _, id := range []string{"in/0/b", "qb"} {

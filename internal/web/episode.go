@@ -12,7 +12,7 @@ import (
 // item is an answered embedding.
 type item struct {
 	Result  record.Result
-	Example string // the id under which it is taught
+	Example string // the key under which it is taught
 	Vector  []float32
 	Taught  bool     // it carried its label
 	was     *wasView // the first answer, if its episode changed it

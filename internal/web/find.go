@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 )
 
@@ -14,28 +15,30 @@ type found struct {
 	other          string // label of the runner-up; "": not known
 }
 
-// find looks up the id of an item, result, example or rejection: among the examples in force, the items that
-// people are asked about, those that were shown, examples deleted or rejected on this page, the rejections,
-// and the recent items, whose vectors are approximate. It returns false if the id is no longer known.
-func (p *Page) find(id string) (found, bool) {
-	f, ok := p.findAll(id)[id]
-	return f, ok
-}
-
-// findAsked is find for the id of a request.
-func (p *Page) findAsked(id string) (found, error) {
+// find looks up an item, example or rejection, by its key, the id of its result, or an id that its sender gave
+// to no other: among the examples in force, the items that people are asked about, those that were shown,
+// examples deleted or rejected on this page, the rejections, and the recent items, whose vectors are
+// approximate.
+func (p *Page) find(id string) (found, error) {
 	if id == "" {
 		return found{}, wrong("id is needed: that of the item")
 	}
-	f, ok := p.find(id)
+	all, err := p.findAll(id)
+	if err != nil {
+		return found{}, err
+	}
+	f, ok := all[id]
 	if !ok {
-		return found{}, refuse(http.StatusNotFound, "that item is not among the recent ones of this process")
+		return found{}, refuse(
+			http.StatusNotFound,
+			"that item is not among the recent ones of this process (to teach it, send its vector with it)",
+		)
 	}
 	return f, nil
 }
 
-// findAll is find for many ids.
-func (p *Page) findAll(ids ...string) map[string]found {
+// findAll is find for many ids, those that are known.
+func (p *Page) findAll(ids ...string) (map[string]found, error) {
 	all := map[string]found{}
 	var rest []string // looked up among the recent items in one pass
 	for _, id := range ids {
@@ -45,14 +48,20 @@ func (p *Page) findAll(ids ...string) map[string]found {
 			rest = append(rest, id)
 		}
 	}
-	if len(rest) > 0 && p.options.Recent != nil {
-		for id, it := range p.options.Recent.Find(rest...) {
-			e := record.Example{
-				ID: it.Name, Label: it.Label, Model: it.Model, Vector: it.Vector, Attributes: it.Attributes,
-			}
-			if it.Vector != nil {
-				all[id] = found{Example: e, seen: it.Stream}
-			}
+	recent, err := p.findRecent(rest...)
+	if err != nil {
+		return nil, err
+	}
+	for id, it := range recent {
+		if f, ok := p.lookUp(it.Name); ok { // found by the sender's id
+			all[id] = f
+			continue
+		}
+		e := record.Example{
+			ID: it.Name, ItemID: it.ItemID, Label: it.Label, Model: it.Model, Vector: it.Vector, Attributes: it.Attributes,
+		}
+		if it.Vector != nil {
+			all[id] = found{Example: e, seen: it.Stream}
 		}
 	}
 	for id, f := range all {
@@ -61,17 +70,51 @@ func (p *Page) findAll(ids ...string) map[string]found {
 			all[id] = f
 		}
 	}
-	return all
+	return all, nil
+}
+
+// findRecent finds recent items by their results' ids, their keys, or ids that their senders gave to no other.
+// What looks like a result's id or a key is never taken for a sender's.
+func (p *Page) findRecent(ids ...string) (map[string]recent.Found, error) {
+	store := p.options.Recent
+	if store == nil || len(ids) == 0 {
+		return nil, nil
+	}
+	all := store.Find(ids...)
+	for _, id := range ids {
+		_, isResult := record.ParseID(id)
+		if _, known := all[id]; known || isResult || record.IsItemKey(id) {
+			continue
+		}
+		switch called := store.Called(id, 2); len(called) {
+		case 1:
+			all[id] = called[0]
+		case 2:
+			return nil, refuse(http.StatusConflict, "several items are called %q by their senders, such as %s and %s: "+
+				"use the id of the result", id, called[0].ID, called[1].ID)
+		}
+	}
+	return all, nil
+}
+
+// keyOf returns the key of the example or the item with an id, which may be a key or a result's id.
+func (p *Page) keyOf(id string) string {
+	if _, isExample := p.stage.Example(id); !isExample {
+		if _, isResult := record.ParseID(id); isResult {
+			return record.ItemKey(id)
+		}
+	}
+	return id
 }
 
 // lookUp finds what is not a recent item.
 func (p *Page) lookUp(id string) (found, bool) {
-	if e, ok := p.stage.Example(id); ok {
+	if e, ok := p.stage.Example(p.keyOf(id)); ok {
 		return found{Example: e, seen: e.Stream}, true
 	}
 	if q, ok := p.questions.find(id); ok {
 		e := record.Example{
-			ID: id, Label: q.Guess.Label, Model: q.Model, Vector: q.Vector,
+			ID: q.ID, ItemID: q.ItemID, Label: q.Guess.Label, Model: q.Model, Vector: q.Vector,
 			Attributes: q.Attributes,
 		}
 		return found{e, q.Stream, first(q.Guess.Alternatives)}, true
@@ -81,18 +124,19 @@ func (p *Page) lookUp(id string) (found, bool) {
 	if of := p.shown.find(id); of != nil {
 		r := &of.Result
 		e := record.Example{
-			ID: of.Example, Label: r.Label, Model: r.Model, Vector: of.Vector, Attributes: r.Attributes,
+			ID: of.Example, ItemID: r.ItemID, Label: r.Label, Model: r.Model, Vector: of.Vector, Attributes: r.Attributes,
 		}
 		return found{e, r.Stream, first(r.Alternatives)}, true
 	}
+	key := p.keyOf(id)
 	for _, e := range slices.Backward(p.takenBack) {
-		if e.ID == id {
+		if e.ID == key {
 			return found{Example: e, seen: e.Stream}, true
 		}
 	}
 	for _, n := range p.stage.Rejections() {
-		if n.ID == id {
-			e := record.Example{ID: id, Stream: n.Stream, Model: n.Model, Vector: n.Vector}
+		if n.ID == key {
+			e := record.Example{ID: key, ItemID: n.ItemID, Stream: n.Stream, Model: n.Model, Vector: n.Vector}
 			return found{Example: e, seen: n.Stream}, true
 		}
 	}

@@ -345,7 +345,7 @@ func TestGuard(t *testing.T) {
 func TestImages(t *testing.T) {
 	p := New(Options{ImageURL: "http://store/{id}.png"})
 	elsewhere := json.RawMessage(`{"image":"http://elsewhere/x"}`)
-	if got := p.image("a b/c", elsewhere); got != "http://store/a%20b%2Fc.png" {
+	if got := p.image("a b/c", "item:in/0/1", elsewhere); got != "http://store/a%20b%2Fc.png" {
 		t.Errorf("%s", got)
 	}
 	if policy := p.policy(); !strings.Contains(policy, "img-src 'self' data: http://store;") {
@@ -380,7 +380,7 @@ func TestImages(t *testing.T) {
 			want := slices.Contains(c.shown, attribute) || attribute == "data:image/png;base64,AA" ||
 				slices.Equal(c.hosts, []string{"*"}) && attribute == "http://x@192.168.0.1/"
 			of, _ := json.Marshal(demo.Attributes{Image: attribute})
-			if got := p.image("a", of) == attribute; got != want {
+			if got := p.image("", "item:in/0/1", of) == attribute; got != want {
 				t.Errorf("%v: %q shown: %v", c.hosts, attribute, got)
 			}
 		}

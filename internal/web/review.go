@@ -128,10 +128,10 @@ func (q *questions) Skip(holder, id string) bool {
 	return true
 }
 
-// of returns the question about an id; nil: it is not waiting.
+// of returns the question about an item, by its key or its result's id; nil: it is not waiting.
 func (q *questions) of(id string) *question {
 	for _, w := range q.waiting {
-		if w.review.ID == id {
+		if w.review.ID == id || w.review.Guess.Result == id {
 			return w
 		}
 	}

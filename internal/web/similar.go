@@ -13,7 +13,8 @@ import (
 
 // RecentView is an item as the API shows it: a recent one, or one that waits for a label.
 type RecentView struct {
-	ID         string    `json:"id"` // to teach it under
+	ID         string    `json:"id"`               // to teach it under
+	ItemID     string    `json:"itemId,omitempty"` // the sender's
 	Result     string    `json:"result"`
 	Stream     string    `json:"stream"`
 	Track      string    `json:"track,omitempty"`
@@ -31,9 +32,9 @@ type RecentView struct {
 
 func (p *Page) recentView(it *recent.Item) RecentView {
 	return RecentView{
-		ID: it.Name, Result: it.ID, Stream: it.Stream, Track: it.Track, Time: it.Time, Label: it.Label,
+		ID: it.Name, ItemID: it.ItemID, Result: it.ID, Stream: it.Stream, Track: it.Track, Time: it.Time, Label: it.Label,
 		Confidence: zeroIfNot(it.Confidence), Unknown: it.Unknown, Taught: it.Taught, Model: it.Model,
-		Image: p.image(it.Name, it.Attributes),
+		Image: p.image(it.ItemID, it.Name, it.Attributes),
 	}
 }
 
@@ -72,7 +73,11 @@ func (p *Page) apiSimilar(_ *http.Request, body *struct {
 	case (body.ID == "") == (len(body.Vector) == 0):
 		return nil, wrong("either id or vector is needed")
 	case body.ID != "":
-		item := store.Find(body.ID)[body.ID]
+		all, err := p.findRecent(body.ID)
+		if err != nil {
+			return nil, err
+		}
+		item := all[body.ID]
 		if item.Vector == nil {
 			return nil, refuse(http.StatusNotFound,
 				"that item is not among the recent ones of this process (--recent): send its vector instead of its id")

@@ -155,7 +155,11 @@ func (p *Page) examples(r *http.Request, body *lessons) ([]record.Example, error
 	if len(body.IDs) == 0 || len(body.IDs) > mostSplit {
 		return nil, wrong("ids has 1 to %d ids", mostSplit)
 	}
-	at, by, all := time.Now(), p.user(r), p.findAll(body.IDs...)
+	all, err := p.findAll(body.IDs...)
+	if err != nil {
+		return nil, err
+	}
+	at, by := time.Now(), p.user(r)
 	examples := make([]record.Example, len(body.IDs))
 	for i, id := range body.IDs {
 		f, ok := all[id]

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"net/url"
@@ -75,9 +76,9 @@ func (p *Page) view(e *episode, points []complex128) *episodeView {
 func (p *Page) itemView(of *item) itemView {
 	r := &of.Result
 	return itemView{
-		ID: r.ID, Name: of.Example, Label: r.Label, Confidence: zeroIfNot(r.Confidence),
+		ID: r.ID, Name: shownName(r.ItemID, of.Example), Label: r.Label, Confidence: zeroIfNot(r.Confidence),
 		Calibrated: r.Calibrated, Unknown: r.Unknown, Sure: r.Sure, SureFrom: zeroIfNot(r.SureFrom),
-		Score: zeroIfNot(r.UnknownScore), Taught: of.Taught, Image: p.image(of.Example, r.Attributes),
+		Score: zeroIfNot(r.UnknownScore), Taught: of.Taught, Image: p.image(r.ItemID, of.Example, r.Attributes),
 		Alternatives: shownOf(r.Alternatives), Truth: demo.About(r.Attributes).Truth,
 		Time: r.Time, Settled: of.settled(), Was: of.was,
 	}
@@ -92,13 +93,16 @@ func shownOf(list []record.Alternative) []record.Alternative {
 	return list
 }
 
-// image returns the address of the picture of an item with that id and those attributes; "": none.
+// shownName is what people and addresses of pictures call an item: the sender's id, or else its result's.
+func shownName(itemID, key string) string { return cmp.Or(itemID, record.ResultOf(key), key) }
+
+// image returns the address of the picture of an item with that sender's id, key and attributes; "": none.
 // An attribute may hold the picture itself, as a data URL, or point at hosts that the operator
 // allows. Other hosts are refused, because a browser reaches its whole network and a request can do
 // more than load a picture.
-func (p *Page) image(id string, of json.RawMessage) string {
+func (p *Page) image(itemID, key string, of json.RawMessage) string {
 	if p.options.ImageURL != "" {
-		return strings.ReplaceAll(p.options.ImageURL, "{id}", url.PathEscape(id))
+		return strings.ReplaceAll(p.options.ImageURL, "{id}", url.PathEscape(shownName(itemID, key)))
 	}
 	attribute := demo.About(of).Image
 	switch u, err := url.Parse(attribute); {

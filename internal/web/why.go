@@ -28,7 +28,7 @@ type nearerExample struct {
 
 // apiWhy returns the taught examples nearest to an item: those of its answer, and those of the runner-up.
 func (p *Page) apiWhy(r *http.Request) (any, error) {
-	f, err := p.findAsked(r.URL.Query().Get("id"))
+	f, err := p.find(r.URL.Query().Get("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (p *Page) reasons(f *found) []reasonView {
 	for _, label := range []string{f.Label, other} {
 		if list := of[label]; len(list) > 0 {
 			for i := range list {
-				list[i].Image = p.image(list[i].ID, list[i].attributes)
+				list[i].Image = p.image(list[i].ItemID, list[i].ID, list[i].attributes)
 			}
 			out = append(out, reasonView{label, list})
 		}
@@ -77,5 +77,5 @@ func (p *Page) reasons(f *found) []reasonView {
 }
 
 func exampleOf(e *record.Example) exampleView {
-	return exampleView{ID: e.ID, Label: e.Label, Stream: e.Stream, By: e.By, At: e.At}
+	return exampleView{ID: e.ID, ItemID: e.ItemID, Label: e.Label, Stream: e.Stream, By: e.By, At: e.At}
 }

@@ -26,7 +26,7 @@ type Record struct {
 // taught is the example that the record teaches, with the record's timestamp.
 func (r *Record) taught() record.Example {
 	return record.Example{
-		ID: r.Key, Stream: r.Teach.Stream, Label: r.Teach.Label, Model: r.Teach.Model, Vector: r.Teach.Vector,
+		ID: r.Key, ItemID: r.ItemID, Stream: r.Teach.Stream, Label: r.Teach.Label, Model: r.Teach.Model, Vector: r.Teach.Vector,
 		Attributes: r.Teach.Attributes, By: r.By, At: r.Written,
 	}
 }
@@ -197,7 +197,7 @@ func (r *Record) attributes() int {
 
 // size is the record's approximate size in memory.
 func (r *Record) size() int {
-	n := 256 + len(r.Key) + r.attributes()
+	n := 256 + len(r.Key) + len(r.ItemID) + r.attributes()
 	if r.Teach != nil {
 		n += 320 + 4*len(r.Teach.Vector)
 	}
