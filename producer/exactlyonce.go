@@ -129,26 +129,23 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 	if err != nil {
 		return err
 	}
-	// The records and the offset go to different brokers and become visible together, so that neither must
-	// wait for the other.
-	offsets := make(chan error, 1)
-	putting, stop := context.WithCancel(ctx)
+	// The group need not wait for the records to be registered. Its offset does: whatever ends the transaction
+	// before, no offset is committed for records that are not.
+	registered := make(chan error, 1)
+	registering, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() {
-		err := e.addOffsets(putting)
-		if err == nil {
-			err = e.putOffset(putting, c.Offset)
-		}
-		offsets <- err
-	}()
+	go func() { registered <- e.addOffsets(registering) }()
 	if err := e.sender.Send(ctx, queue); err != nil {
 		stop()
-		if put := <-offsets; put != nil && !errors.Is(put, context.Canceled) {
-			return fmt.Errorf("%w, and %w", put, err)
+		if refused := <-registered; refused != nil && !errors.Is(refused, context.Canceled) {
+			return fmt.Errorf("%w, and %w", refused, err)
 		}
 		return err
 	}
-	if err := <-offsets; err != nil {
+	if err := <-registered; err != nil {
+		return err
+	}
+	if err := e.putOffset(ctx, c.Offset); err != nil {
 		return err
 	}
 	if err := e.end(ctx, true); err != nil {
