@@ -12,27 +12,20 @@ import (
 func Advertised(
 	ctx context.Context, client *topic.Client, group string, at topic.TopicPartition,
 ) (string, error) {
-	members, err := client.Members(ctx, group)
-	if err != nil {
-		return "", err
+	described, err := client.Group(ctx, group)
+	if owner := described.Owner(at); owner != nil {
+		return readUserData(owner.UserData).Advertise, nil
 	}
-	for i := range members {
-		for _, t := range members[i].MemberAssignments.Topics {
-			if t.Topic == at.Topic && slices.Contains(t.Partitions, int(at.Partition)) {
-				return readUserData(members[i].MemberMetadata.UserData).Advertise, nil
-			}
-		}
-	}
-	return "", nil
+	return "", err
 }
 
-// OtherOuts returns the topics that members of the group write to (GroupSettings.Out), except out. Of members
-// of older versions, and while the group is rebalancing, nothing is known.
+// OtherOuts returns the topics that members of the group write to (GroupSettings.Out), except out. Nothing is
+// known while the group is rebalancing.
 func OtherOuts(ctx context.Context, client *topic.Client, group, out string) ([]string, error) {
-	members, err := client.Members(ctx, group)
+	described, err := client.Group(ctx, group)
 	var others []string
-	for i := range members {
-		other := readUserData(members[i].MemberMetadata.UserData).Out
+	for _, m := range described.Members {
+		other := readUserData(m.UserData).Out
 		if other != "" && other != out && !slices.Contains(others, other) {
 			others = append(others, other)
 		}

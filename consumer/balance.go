@@ -22,16 +22,6 @@ type watched struct {
 	incomplete *atomic.Bool
 }
 
-// balancers returns ours and those that kafka-go offers by default, all watched. A group uses the first that
-// all its members support, and members of an older version support only kafka-go's.
-func balancers(incomplete *atomic.Bool, ours steady) []kafka.GroupBalancer {
-	return []kafka.GroupBalancer{
-		watched{ours, incomplete},
-		watched{kafka.RangeGroupBalancer{}, incomplete},
-		watched{kafka.RoundRobinGroupBalancer{}, incomplete},
-	}
-}
-
 // owned holds what the group last assigned to this member.
 type owned struct {
 	mutex      sync.Mutex
@@ -50,13 +40,14 @@ func (o *owned) set(generation int32, assigned []topic.TopicPartition) {
 
 // userData is what a member tells the others when it joins.
 type userData struct {
-	Advertise  string           `json:"advertise,omitempty"` // see GroupSettings
-	Out        string           `json:"out,omitempty"`       // see GroupSettings
-	Generation int32            `json:"generation"`
-	Owned      map[string][]int `json:"owned,omitempty"` // in that generation
+	Advertise  string            `json:"advertise,omitempty"` // see GroupSettings
+	Out        string            `json:"out,omitempty"`       // see GroupSettings
+	Agree      map[string]string `json:"agree,omitempty"`     // see GroupSettings
+	Generation int32             `json:"generation"`
+	Owned      map[string][]int  `json:"owned,omitempty"` // in that generation
 }
 
-// readUserData returns what a member has told. Nothing can be read of members of other programs.
+// readUserData returns what a member has told; nothing while the group is rebalancing.
 func readUserData(b []byte) (u userData) {
 	if json.Unmarshal(b, &u) != nil {
 		return userData{}
@@ -67,21 +58,28 @@ func readUserData(b []byte) (u userData) {
 // steady gives members equal numbers of partitions over all topics together, and leaves to each as many as it
 // can of those that it had: it has their state in memory, and others would have to read it. Range gives equal
 // numbers for each topic. So the same few members get the partitions of every small topic, and most
-// partitions move when a member comes or goes. Members that had none get runs of one topic's partitions.
+// partitions move when a member comes or goes. Members that had none get runs of one topic's partitions. Members
+// that do not agree with those that have partitions get none; see agreeing.
 type steady struct {
 	advertise string
 	out       string
+	agree     map[string]string
 	owned     *owned
 }
 
+// protocol is the only one that members offer. A group refuses a member that does not offer it: a program that
+// reads the same input under the same group by mistake would get partitions, whose records would then have no
+// answer.
+const protocol = "slkstream-steady"
+
 // ProtocolName implements kafka.GroupBalancer.
-func (steady) ProtocolName() string { return "slkstream-steady" }
+func (steady) ProtocolName() string { return protocol }
 
 // UserData implements kafka.GroupBalancer.
 func (s steady) UserData() ([]byte, error) {
 	s.owned.mutex.Lock()
 	defer s.owned.mutex.Unlock()
-	return json.Marshal(userData{s.advertise, s.out, s.owned.generation, s.owned.partitions})
+	return json.Marshal(userData{s.advertise, s.out, s.agree, s.owned.generation, s.owned.partitions})
 }
 
 // AssignGroups implements kafka.GroupBalancer. Each set of topics that the same members want is divided by
@@ -92,8 +90,10 @@ func (steady) AssignGroups(members []kafka.GroupMember,
 	assigned := kafka.GroupMemberAssignments{}
 	wanting := map[string][]string{} // member IDs by the topic they want
 	had := map[topic.TopicPartition]claim{}
-	for _, m := range slices.SortedFunc(slices.Values(members), byID) {
-		assigned[m.ID] = map[string][]int{}
+	for i := range members {
+		assigned[members[i].ID] = map[string][]int{}
+	}
+	for _, m := range slices.SortedFunc(slices.Values(agreeing(members)), byID) {
 		for _, name := range m.Topics {
 			if !slices.Contains(wanting[name], m.ID) {
 				wanting[name] = append(wanting[name], m.ID)

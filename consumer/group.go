@@ -41,11 +41,14 @@ type GroupSettings struct {
 	Advertise string
 	// Out is the topic that this member writes to, for OtherOuts.
 	Out string
+	// Agree holds the settings, by name, in which members must agree because answers depend on them. A member that
+	// differs from those at work gets no partitions.
+	Agree map[string]string
 	// Rebalanced is called with each generation and its partitions, before any of them has an
 	// owner; nil: not called.
 	Rebalanced func(generation int32, assigned []topic.TopicPartition)
 	// Left is called with nil when a generation of this process has ended, and with the cause each time it fails
-	// to join; nil: not called.
+	// to join or gets no partitions because of the other members (topic.GroupConflict); nil: not called.
 	Left func(error)
 	// Missing is called with the missing input topics after each check that the brokers answer; nil: not called.
 	Missing func([]string)
@@ -128,6 +131,24 @@ type membership struct {
 	owned    owned
 	missing  []string // topics last reported as missing
 	unknown  error    // why the last check of the topics failed; nil: it did not
+	told     string   // the conflict that was logged last; "": there is none
+}
+
+// group describes the group; nothing is known of it if the brokers do not answer.
+func (g *membership) group(ctx context.Context) *topic.Group {
+	described, err := g.client.Group(ctx, g.settings.ID)
+	if err != nil {
+		g.log.Debug("the members of the group are not known", "group", g.settings.ID, "error", err)
+	}
+	return &described
+}
+
+// tell logs a conflict once.
+func (g *membership) tell(conflict error) {
+	if why := conflict.Error(); why != g.told {
+		g.told = why
+		g.log.Error("no partitions of the group for this process", "group", g.settings.ID, "error", conflict)
+	}
 }
 
 // counts returns the number of partitions of each topic that exists; nil if the brokers do not answer.
@@ -204,7 +225,9 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 		// the session is over.
 		Timeout:          2 * s.Session,
 		JoinGroupBackoff: 250 * time.Millisecond, StartOffset: kafka.FirstOffset,
-		GroupBalancers: balancers(&incomplete, steady{s.Advertise, s.Out, &g.owned}),
+		GroupBalancers: []kafka.GroupBalancer{
+			watched{steady{s.Advertise, s.Out, s.Agree, &g.owned}, &incomplete},
+		},
 	})
 	if err != nil {
 		return fmt.Errorf("group %s: %w", s.ID, err)
@@ -235,6 +258,10 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 			if errors.Is(err, kafka.RebalanceInProgress) {
 				continue // another member joined or left meanwhile
 			}
+			if with := g.foreign("", g.group(ctx)); with != nil { // brokers differ in what they answer then
+				err = with
+				g.tell(err)
+			}
 			s.Left(err)
 			if outage.Wait(ctx, err) != nil {
 				return nil
@@ -260,8 +287,25 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 			}
 		}
 		g.log.Info("partitions assigned", "group", s.ID, "generation", generation.ID, "partitions", len(assigned))
+		described := g.group(ctx)
+		if with := g.foreign(generation.MemberID, described); with != nil { // the brokers divide the input among all
+			g.tell(with)
+			s.Left(with)
+			g.pause(ctx)
+			return nil
+		}
+		with, others := g.differing(generation.MemberID, described)
+		for _, other := range others {
+			g.log.Error("another process of the group gets no partitions: it has other settings", "group", s.ID, "process", other)
+		}
 		g.owned.set(generation.ID, assigned)
 		s.Rebalanced(generation.ID, assigned)
+		if with != nil {
+			g.tell(with)
+			s.Left(with)
+		} else {
+			g.told = ""
+		}
 		generation.Start(func(revoked context.Context) {
 			<-revoked.Done()
 			s.Left(nil)

@@ -373,14 +373,12 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		}
 		return p.begin(start), nil
 	}
+	// Every offset is committed with a journal that covers it, so one beyond it was committed by others: by a consumer
+	// that has the group by mistake, or by a crashed broker for a topic that was deleted.
 	from := j.From
-	switch {
-	case committed > end: // a crashed broker may give the offset of a topic that was deleted
-		p.log.Warn("the group's offset is past the end of the log: reading starts at the state's offset",
-			"offset", committed, "end", end)
-	case committed > from.Offset:
-		p.log.Warn("the group's offset was moved forward: what lies between is not answered", "was", from.Offset, "offset", committed)
-		from = record.Start(committed)
+	if committed > from.Offset {
+		p.log.Error("the group's offset was moved forward by others: reading starts where this group has answered to, "+
+			"so that nothing is left without an answer", "from", from.Offset, "offset", committed)
 	}
 	p.replay.from, p.replay.decided = from, j.Decided
 	p.rejected = j.Rejected

@@ -77,6 +77,8 @@ type Options struct {
 
 	Session, Rebalance, Watch time.Duration // see consumer.GroupSettings
 	Advertise                 string        // address to which others redirect requests for streams owned here
+	// Agree holds the settings in which the processes of the group must agree; see consumer.GroupSettings.
+	Agree map[string]string
 
 	// Bounded marks an input that ends, as a backfill's does: silence closes no episode, the end closes the open
 	// ones.
@@ -136,7 +138,7 @@ func (o *Options) fill() {
 func (o *Options) group() consumer.GroupSettings {
 	return consumer.GroupSettings{
 		ID: o.Group, Topics: o.In, Session: o.Session, Rebalance: o.Rebalance, Watch: o.Watch,
-		Advertise: o.Advertise, Out: o.Out,
+		Advertise: o.Advertise, Out: o.Out, Agree: o.Agree,
 	}
 }
 

@@ -134,6 +134,9 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	if o.Support, err = readSupport(c.Config); err != nil {
 		return o, err
 	}
+	if o.Agree, err = agreed(c.Config, o.Support); err != nil {
+		return o, err
+	}
 	compression := func(name string) topic.Compression {
 		if name == o.State { // vectors as numbers do not compress
 			return ""

@@ -80,10 +80,13 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 }
 
 // served returns the requests that are advertised: all but those for client telemetry, which is not used here
-// and whose answers make librdkafka complain.
+// and whose answers make librdkafka complain, and those for groups whose partitions the broker assigns (KIP-848): it
+// lets members of both kinds into one group, and gives both kinds all partitions. Clients fall back to the others.
 func served() *kversion.Versions {
 	v := kversion.Stable()
-	for _, key := range []kmsg.Key{kmsg.GetTelemetrySubscriptions, kmsg.PushTelemetry} {
+	for _, key := range []kmsg.Key{
+		kmsg.GetTelemetrySubscriptions, kmsg.PushTelemetry, kmsg.ConsumerGroupHeartbeat, kmsg.ConsumerGroupDescribe,
+	} {
 		v.SetMaxKeyVersion(key.Int16(), -1)
 	}
 	return v

@@ -179,14 +179,20 @@ func (c *Client) fresh(ctx context.Context, name string) (*kmsg.MetadataResponse
 
 // oldMetadata says whether the brokers report that they support no metadata version with ids.
 func (c *Client) oldMetadata(ctx context.Context) bool {
+	newest := c.newest(ctx, int16(protocol.Metadata))
+	return newest >= 0 && newest < idVersion
+}
+
+// newest returns the newest version of a kind of request that the brokers support; -1: none, or it is not known.
+func (c *Client) newest(ctx context.Context, key int16) int16 {
 	answer, err := send(ctx, c.kafka.ApiVersions, kafka.ApiVersionsRequest{})
 	if err != nil || answer.Error != nil {
-		return false
+		return -1
 	}
 	for _, k := range answer.ApiKeys {
-		if protocol.ApiKey(k.ApiKey) == protocol.Metadata {
-			return k.MaxVersion < idVersion
+		if k.ApiKey == int(key) {
+			return int16(k.MaxVersion)
 		}
 	}
-	return false
+	return -1
 }

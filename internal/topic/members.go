@@ -4,24 +4,113 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Members returns the members of a consumer group; none if nobody knows the group.
-func (c *Client) Members(ctx context.Context, group string) ([]kafka.DescribeGroupsResponseMember, error) {
-	answer, err := send(ctx, c.kafka.DescribeGroups, kafka.DescribeGroupsRequest{GroupIDs: []string{group}})
-	if err == nil && len(answer.Groups) != 1 {
-		err = fmt.Errorf("the answer is about %d groups", len(answer.Groups))
-	}
-	if err == nil {
-		err = answer.Groups[0].Error
-	}
-	if errors.Is(err, kafka.GroupIdNotFound) {
-		return nil, nil
-	}
+// Group is a consumer group as its coordinator describes it.
+type Group struct {
+	// Protocol is that of the members' assignments; "" while the group is rebalancing, or if the brokers assign
+	// partitions themselves (KIP-848).
+	Protocol string
+	Brokers  bool // the brokers assign the partitions
+	Members  []Member
+}
+
+// Member is a member of a group.
+type Member struct {
+	ID       string
+	ClientID string
+	Host     string
+	UserData []byte // what it tells the others when it joins; nil while the group is rebalancing
+	Assigned []TopicPartition
+}
+
+// String returns what a person can find the member by.
+func (m Member) String() string { return fmt.Sprintf("%q at %s", m.ClientID, m.Host) }
+
+// GroupConflict is the reason why a process does not take part in a group although it can reach it.
+type GroupConflict struct {
+	Why string
+	Do  string // what a person can do
+}
+
+func (e *GroupConflict) Error() string { return e.Why }
+
+// Group describes a group; it has no members if nobody knows it.
+func (c *Client) Group(ctx context.Context, name string) (Group, error) {
+	request := kmsg.NewPtrDescribeGroupsRequest()
+	request.Groups = []string{name}
+	answer, err := c.Ask(ctx, request, 0, name)
 	if err != nil {
-		return nil, fmt.Errorf("members of group %s: %w", group, err)
+		return Group{}, fmt.Errorf("members of group %s: %w", name, err)
 	}
-	return answer.Groups[0].Members, nil
+	groups := answer.(*kmsg.DescribeGroupsResponse).Groups
+	if len(groups) != 1 {
+		return Group{}, fmt.Errorf("%w: members of group %s: the answer is about %d groups", ErrCorrupt, name, len(groups))
+	}
+	described := &groups[0]
+	if err := refusal(described.ErrorCode); err != nil && !errors.Is(err, kafka.GroupIdNotFound) {
+		return Group{}, fmt.Errorf("members of group %s: %w", name, err)
+	}
+	if len(described.Members) == 0 {
+		return c.brokersGroup(ctx, name)
+	}
+	group := Group{Protocol: described.Protocol}
+	for _, m := range described.Members {
+		member := Member{ID: m.MemberID, ClientID: m.ClientID, Host: m.ClientHost}
+		// kafka-go claims version 1 and leaves out what that has after the user data, which is an error at its end.
+		var told kmsg.ConsumerMemberMetadata
+		_ = told.ReadFrom(m.ProtocolMetadata)
+		member.UserData = told.UserData
+		var assigned kmsg.ConsumerMemberAssignment
+		if assigned.ReadFrom(m.MemberAssignment) == nil {
+			for _, t := range assigned.Topics {
+				for _, p := range t.Partitions {
+					member.Assigned = append(member.Assigned, TopicPartition{t.Topic, p})
+				}
+			}
+		}
+		group.Members = append(group.Members, member)
+	}
+	return group, nil
+}
+
+// brokersGroup describes a group whose partitions the brokers assign; it has no members if the brokers know no
+// such group, or no such groups at all.
+func (c *Client) brokersGroup(ctx context.Context, name string) (Group, error) {
+	request := kmsg.NewPtrConsumerGroupDescribeRequest()
+	if c.newest(ctx, request.Key()) < 0 {
+		return Group{}, nil
+	}
+	request.Groups = []string{name}
+	answer, err := c.Ask(ctx, request, 0, name)
+	if err != nil {
+		return Group{}, fmt.Errorf("members of group %s: %w", name, err)
+	}
+	group := Group{Brokers: true}
+	for _, g := range answer.(*kmsg.ConsumerGroupDescribeResponse).Groups {
+		for _, m := range g.Members {
+			member := Member{ID: m.MemberID, ClientID: m.ClientID, Host: m.ClientHost}
+			for _, t := range m.Assignment.TopicPartitions {
+				for _, p := range t.Partitions {
+					member.Assigned = append(member.Assigned, TopicPartition{t.Topic, p})
+				}
+			}
+			group.Members = append(group.Members, member)
+		}
+	}
+	return group, nil
+}
+
+// Owner returns the member that has a partition; nil: none has.
+func (g *Group) Owner(at TopicPartition) *Member {
+	for i := range g.Members {
+		if slices.Contains(g.Members[i].Assigned, at) {
+			return &g.Members[i]
+		}
+	}
+	return nil
 }

@@ -16,8 +16,8 @@ func TestAnswersThatSayNothing(t *testing.T) {
 	server := brokertest.Embedded(t)
 	client := brokertest.Connect(t, []string{server.Address})
 	ctx := within(t, 30*time.Second)
-	if members, err := client.Members(ctx, "nobody"); err != nil || len(members) > 0 {
-		t.Errorf("a group that nobody knows: %v, %v", members, err)
+	if group, err := client.Group(ctx, "nobody"); err != nil || len(group.Members) > 0 {
+		t.Errorf("a group that nobody knows: %v, %v", group, err)
 	}
 	if offset, err := client.Committed(ctx, "nobody", "in", 0); err != nil || offset != -1 {
 		t.Errorf("a group that nobody knows: %d, %v", offset, err)
@@ -30,7 +30,7 @@ func TestAnswersThatSayNothing(t *testing.T) {
 		answer.Groups = append(answer.Groups, group)
 		return answer, nil, true
 	})
-	if _, err := client.Members(ctx, "g"); err == nil {
+	if _, err := client.Group(ctx, "g"); err == nil {
 		t.Error("a group without a coordinator has no members, and no error")
 	}
 	server.Cluster.ControlKey(int16(kmsg.OffsetFetch), func(r kmsg.Request) (kmsg.Response, error, bool) {

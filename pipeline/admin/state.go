@@ -171,9 +171,9 @@ func last(r *state.Restored, key record.Stream) []int64 {
 
 // idle returns ErrRunning if a group has members.
 func idle(ctx context.Context, client *topic.Client, group string) error {
-	members, err := client.Members(ctx, group)
-	if err == nil && len(members) > 0 {
-		err = fmt.Errorf("group %s, %d members: %w", group, len(members), ErrRunning)
+	described, err := client.Group(ctx, group)
+	if n := len(described.Members); err == nil && n > 0 {
+		err = fmt.Errorf("group %s, %d members: %w", group, n, ErrRunning)
 	}
 	return err
 }

@@ -80,6 +80,10 @@ func Remedy(err error) string {
 		return "go back to the version that wrote it, or delete what cannot be read: slkstream state discard; " +
 			"what was answered since the last journal that can be read may be answered again"
 	}
+	var conflict *topic.GroupConflict
+	if errors.As(err, &conflict) {
+		return conflict.Do
+	}
 	var schema *record.SchemaAway
 	if errors.As(err, &schema) {
 		return "see that the schema registry runs, can be reached and lets this client ask: --schema-registry and its " +

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// answering are the sections of settings that answers depend on.
+var answering = []string{"Topics", "Records in", "Episodes", "Schema registry", "Answers and memory", "Solver", "Neighbours"}
+
+// ofProcess are the settings of those sections that a process may have to itself.
+var ofProcess = []string{
+	"in", "group", "support", "support-labels", "solver", "memory", "recent", "recovery-target", "schema-registry",
+}
+
+// agreed returns the settings in which the processes of a group must agree, by name: those that differ from their
+// defaults. Files are compared by what they hold.
+func agreed(c *config.Config, support []stream.Example) (map[string]string, error) {
+	byDefault := map[string]string{}
+	for _, s := range config.Default(c.Command()).Settings() {
+		byDefault[s.Name] = s.Value()
+	}
+	agreed := map[string]string{}
+	for _, s := range c.Settings() {
+		if slices.Contains(answering, s.Section) && !slices.Contains(ofProcess, s.Name) && s.Value() != byDefault[s.Name] {
+			agreed[s.Name] = s.Value()
+		}
+	}
+	if len(support) > 0 {
+		agreed["support"] = digest(support)
+	}
+	if c.Solver.File != "" {
+		numbers, err := os.ReadFile(c.Solver.File)
+		if err != nil {
+			return nil, fmt.Errorf("solver: %w", err)
+		}
+		agreed["solver"] = fmt.Sprintf("%x", sha256.Sum256(numbers))[:16]
+	}
+	return agreed, nil
+}
+
+// digest names labelled examples by what they hold.
+func digest(examples []stream.Example) string {
+	sum := sha256.New()
+	var number [4]byte
+	for i := range examples {
+		e := &examples[i]
+		fmt.Fprintf(sum, "%q %q %d ", e.Label, e.Model, len(e.Vector))
+		for _, v := range e.Vector {
+			binary.LittleEndian.PutUint32(number[:], math.Float32bits(v))
+			sum.Write(number[:])
+		}
+	}
+	return fmt.Sprintf("%d examples, %x", len(examples), sum.Sum(nil)[:8])
+}
