@@ -60,6 +60,7 @@ type Client struct {
 	stop       context.CancelFunc
 
 	failures failures
+	clock    clock
 
 	mutex  sync.Mutex
 	limits map[string]limit // by topic

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
@@ -42,6 +43,17 @@ func (e *Undecided) Error() string {
 		e.Offset)
 }
 
+// Throttled is reported while the brokers keep a reader waiting, because this client has read more than its quota.
+type Throttled struct {
+	Topic     string
+	Partition int32
+	For       time.Duration // how long the reader has to wait
+}
+
+func (e *Throttled) Error() string {
+	return fmt.Sprintf("%s/%d: the brokers throttle this client's reading to its quota", e.Topic, e.Partition)
+}
+
 // Refused is the error of one partition in an otherwise successful answer.
 type Refused struct {
 	What      string // the operation, such as "write"
@@ -70,7 +82,8 @@ func Temporary(err error) bool {
 		case kafka.BrokerNotAvailable, kafka.ReplicaNotAvailable, kafka.ConcurrentTransactions,
 			kafka.UnstableOffsetCommit,
 			// Unknown is the error of a part of a split request without an answer.
-			kafka.ThrottlingQuotaExceeded, kafka.Unknown:
+			kafka.ThrottlingQuotaExceeded, kafka.Unknown,
+			kafka.InvalidTimestamp: // a clock is set sooner or later
 			return true
 		case kafka.InvalidReplicationFactor: // too few brokers are up; those with the input's replicas will come
 			return true
@@ -90,9 +103,9 @@ type Cause int
 const (
 	// Away: brokers, leaders or coordinators are unavailable; waiting cures it.
 	Away Cause = iota
-	// Rejected: the record will never be accepted: it is too large, or its time or format is not allowed.
+	// Rejected: the record will never be accepted: it is too large, or its format is not allowed.
 	Rejected
-	// Denied: an administrator must change something first: rights, a policy, a topic that does not exist.
+	// Denied: an administrator must change something first: rights, a policy, a topic that does not exist, a clock.
 	Denied
 	// Broken: anything else.
 	Broken
@@ -105,13 +118,13 @@ func (c Cause) String() string { return [...]string{"away", "rejected", "denied"
 func CauseOf(err error) Cause {
 	var code kafka.Error
 	switch errors.As(err, &code); code {
-	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge, kafka.InvalidTimestamp, kafka.InvalidRecord,
+	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge, kafka.InvalidRecord,
 		kafka.UnsupportedForMessageFormat:
 		return Rejected
 	case kafka.TopicAuthorizationFailed, kafka.GroupAuthorizationFailed, kafka.ClusterAuthorizationFailed,
 		kafka.TransactionalIDAuthorizationFailed,
 		kafka.PolicyViolation, kafka.InvalidTopic, kafka.SASLAuthenticationFailed, kafka.SecurityDisabled,
-		kafka.InvalidRequiredAcks:
+		kafka.InvalidRequiredAcks, kafka.InvalidTimestamp:
 		return Denied
 	}
 	if Temporary(err) {

@@ -30,7 +30,7 @@ type fetched struct {
 const fetchSlack = 8 * time.Second
 
 // fetch fetches batches from position on, into buffer if that is large enough. wait is how long the broker
-// may hold the request while there are no records. A refusal of the partition is an error.
+// may hold the request while there are no records. A refusal of the partition is an error, and so is *Throttled.
 func (c *Client) fetch(ctx context.Context, at TopicPartition, position int64, maxBytes int,
 	wait time.Duration, committed bool, buffer []byte,
 ) (*fetched, error) {
@@ -54,6 +54,9 @@ func (c *Client) fetch(ctx context.Context, at TopicPartition, position int64, m
 	answer := a.Response.(*kmsg.FetchResponse)
 	if err := refusal(answer.ErrorCode); err != nil {
 		return nil, &Refused{"read", at.Topic, at.Partition, err}
+	}
+	if wait := time.Duration(answer.ThrottleMillis) * time.Millisecond; wait > 0 && len(answer.Topics) == 0 {
+		return nil, &Throttled{at.Topic, at.Partition, wait}
 	}
 	if len(answer.Topics) != 1 || answer.Topics[0].Topic != at.Topic || len(answer.Topics[0].Partitions) != 1 ||
 		answer.Topics[0].Partitions[0].Partition != at.Partition {

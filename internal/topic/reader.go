@@ -64,7 +64,8 @@ type Reader struct {
 	outage   *Outage
 	spare    []byte
 	records  []record.Raw
-	answer   *fetched // that holds the decoder's open batch; nil: none is open
+	answer   *fetched  // that holds the decoder's open batch; nil: none is open
+	told     time.Time // when throttling was last logged
 }
 
 // NewReader returns a reader at s.Offset, without contacting brokers.
@@ -99,10 +100,11 @@ func (r *Reader) Recycle(b *Batch) {
 }
 
 // Read returns the next records. At the end of the log it waits up to MaxWait, then returns an empty batch
-// and no error. While brokers are away or a leader moves, it retries until ctx ends, and logs that once.
+// and no error. While brokers are away, a leader moves or they throttle it, it retries until ctx ends, and logs that.
 // Other errors are final for this position: *OutOfRange, missing rights, ErrCorrupt, and a topic that is
 // missing for half a minute.
 func (r *Reader) Read(ctx context.Context) (*Batch, error) {
+	var throttled *Throttled
 	for {
 		b, err := r.read(ctx)
 		if err == nil && b.Next >= b.HighWatermark && b.HighWatermark < r.settings.End && len(b.Records) == 0 {
@@ -118,6 +120,11 @@ func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 			return b, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
+		case errors.As(err, &throttled):
+			if err := r.throttled(ctx, throttled); err != nil {
+				return nil, err
+			}
+			continue
 		case errors.Is(err, kafka.OffsetOutOfRange):
 			if err = r.outside(ctx, r.position); !Temporary(err) {
 				return nil, err
@@ -129,6 +136,22 @@ func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 			return nil, err
 		}
 	}
+}
+
+// throttled waits for as long as the brokers ask, and logs it at most once a minute. They keep the connection
+// waiting for as long.
+func (r *Reader) throttled(ctx context.Context, t *Throttled) error {
+	if time.Since(r.told) > time.Minute {
+		r.told = time.Now()
+		r.client.log.Warn("reading waits: the brokers throttle this client to its quota", "topic", t.Topic, "partition",
+			t.Partition, "wait", t.For)
+	}
+	const moment = 2 * time.Second // after which what fails would count as given up
+	for left := t.For; left > 0 && ctx.Err() == nil; left -= moment {
+		r.outage.Note(t)
+		_ = Pause(ctx, min(left, moment))
+	}
+	return ctx.Err()
 }
 
 func (r *Reader) read(ctx context.Context) (*Batch, error) {

@@ -52,6 +52,8 @@ type piece struct {
 	broken  int           // connections that broke while it was sent
 	fitting int           // rejections for its size although it is within the topic's limit
 	again   bool          // send it again, whatever the error
+	retimed int           // refusals for the records' times
+	stale   bool          // the batch must be encoded again
 }
 
 // Partitions returns the partitions that q has records for.
@@ -142,6 +144,9 @@ func (s *Sender) outcome(ctx context.Context, q Queue, p *piece) error {
 	if p.tooMuch() {
 		b.Err = &Refused{"write", b.Topic, b.Partition, kafka.MessageSizeTooLarge}
 	}
+	if errors.Is(b.Err, kafka.InvalidTimestamp) {
+		s.retime(ctx, p)
+	}
 	if CauseOf(b.Err) == Rejected {
 		if replaced, err := s.replace(ctx, q, p); replaced || err != nil {
 			return err
@@ -156,10 +161,10 @@ func (s *Sender) next(ctx context.Context, q Queue) ([]*EncodedBatch, error) {
 	batches := make([]*EncodedBatch, 0, len(q))
 	for _, tp := range q.Partitions() {
 		// q[tp] may become empty. Records that move to another topic are sent in the next round.
-		for len(q[tp]) > 0 && q[tp][0].batch == nil {
+		for len(q[tp]) > 0 && (q[tp][0].batch == nil || q[tp][0].stale) {
 			p := q[tp][0]
 			b := s.encode(tp, p.records)
-			p.batch = b
+			p.batch, p.stale = b, false
 			if b.Data == nil || s.tooLarge(ctx, b, p.records) {
 				b.Err = &Refused{"write", tp.Topic, tp.Partition, kafka.MessageSizeTooLarge}
 				replaced, err := s.replace(ctx, q, p)
@@ -194,7 +199,7 @@ func (s *Sender) encode(tp TopicPartition, records []record.Out) *EncodedBatch {
 	if s.Compression != nil {
 		how = s.Compression(tp.Topic)
 	}
-	return Encode(tp, records, stamp, how)
+	return encode(tp, records, stamp, how, s.Client.clock.now())
 }
 
 // tooLarge says whether a large record with a fallback exceeds the known limit of its topic. Sending it
@@ -207,6 +212,22 @@ func (s *Sender) tooLarge(ctx context.Context, b *EncodedBatch, records []record
 	limit := s.Client.messageLimit(ctx, b.Topic, time.Minute)
 	return limit >= leastLimit && size > limit
 }
+
+// retime has a piece that was refused for the times of its records encoded anew, with the time at which it is sent
+// again. The times say nothing that the records do not hold themselves, so no record is rejected for them.
+func (s *Sender) retime(ctx context.Context, p *piece) {
+	s.Client.readClock(ctx, p.batch.Topic, p.batch.reason)
+	p.records = slices.Clone(p.records) // of the caller
+	for i := range p.records {
+		p.records[i].Time = time.Time{}
+	}
+	p.retimed++
+	p.again = p.retimed <= retimedTries
+	p.stale = true
+}
+
+// retimedTries is how often a piece is sent again at once with new times; then it waits as in an outage.
+const retimedTries = 2
 
 // brokenTries is how often the connection may break on a large batch before the batch counts as rejected: a
 // broker closes the connection without an error if a request exceeds socket.request.max.bytes.
@@ -241,11 +262,6 @@ func (s *Sender) replace(ctx context.Context, q Queue, p *piece) (bool, error) {
 		return true, nil
 	}
 	rejected := p.records[0]
-	if errors.Is(b.Err, kafka.InvalidTimestamp) && !rejected.Time.IsZero() {
-		rejected.Time = time.Time{} // the time of writing, which every topic accepts
-		q[b.TopicPartition][0] = &piece{records: []record.Out{rejected}}
-		return true, nil
-	}
 	if rejected.Fallback == nil {
 		if forSize(b.Err) {
 			s.Client.refuse(b.Topic, sizeAtMost(&rejected))

@@ -328,7 +328,7 @@ func TestOnlyTheRecordAtFaultGivesWay(t *testing.T) {
 	for i := range 20 {
 		item := &record.Item{Key: []byte("k")}
 		sent = append(sent, result(out, dead, item, func(r *record.Result) {
-			r.Episode = int64(i)
+			r.Episode = int64(i + 1)
 			if r.Label = "fine"; i == 13 {
 				r.Label = "forbidden"
 			}
@@ -340,7 +340,7 @@ func TestOnlyTheRecordAtFaultGivesWay(t *testing.T) {
 	}
 	got := readTo(t, client.NewReader(topic.ReaderSettings{Topic: out}), 19)
 	for i, r := range got {
-		want := i
+		want := i + 1
 		if i >= 13 {
 			want++
 		}
@@ -371,7 +371,7 @@ func TestOnlyTheRecordAtFaultGivesWay(t *testing.T) {
 func TestCauses(t *testing.T) {
 	for err, want := range map[error]topic.Cause{
 		kafka.MessageSizeTooLarge: topic.Rejected, kafka.RecordListTooLarge: topic.Rejected,
-		kafka.InvalidTimestamp: topic.Rejected, kafka.InvalidRecord: topic.Rejected,
+		kafka.InvalidTimestamp: topic.Denied, kafka.InvalidRecord: topic.Rejected,
 		kafka.TopicAuthorizationFailed: topic.Denied, kafka.PolicyViolation: topic.Denied,
 		kafka.NotLeaderForPartition: topic.Away, context.DeadlineExceeded: topic.Away, net.ErrClosed: topic.Away,
 		kafka.OutOfOrderSequenceNumber: topic.Broken, errors.New("?"): topic.Broken,

@@ -41,10 +41,16 @@ type EncodedBatch struct {
 	Data []byte // the length in four bytes, then the batch in AppendBatch's format, maybe compressed
 	Err  error  // after Send; nil: acknowledged
 	Base int64  // after Send: the offset of its first record
+
+	reason string // the brokers' words for Err, if they give any
 }
 
-// Encode encodes records, at least one, as a batch for Send.
+// Encode encodes records, at least one, as a batch for Send. A record without a time gets this machine's.
 func Encode(tp TopicPartition, records []record.Out, stamp Stamp, how Compression) *EncodedBatch {
+	return encode(tp, records, stamp, how, time.Now())
+}
+
+func encode(tp TopicPartition, records []record.Out, stamp Stamp, how Compression, now time.Time) *EncodedBatch {
 	size := 4 + batchHead
 	for i := range records {
 		size += sizeAtMost(&records[i])
@@ -53,7 +59,7 @@ func Encode(tp TopicPartition, records []record.Out, stamp Stamp, how Compressio
 	if used, ok := batchMemory.Get().(*[]byte); ok {
 		data = (*used)[:0]
 	}
-	data = AppendBatch(append(slices.Grow(data, size), 0, 0, 0, 0), records, stamp, time.Now())
+	data = AppendBatch(append(slices.Grow(data, size), 0, 0, 0, 0), records, stamp, now)
 	if packed := compressed(data[4:], how); len(packed) < len(data)-4 {
 		data = append(data[:4], packed...)
 	}
@@ -312,6 +318,10 @@ func (s *sending) Merge(messages []protocol.Message, results []interface{}) (pro
 				b.Err, b.Base = nil, p.BaseOffset
 				if p.ErrorCode != 0 {
 					b.Err = &Refused{"write", t.Topic, p.Partition, kafka.Error(p.ErrorCode)}
+					b.reason = p.ErrorMessage
+					for _, one := range p.RecordErrors {
+						b.reason += " " + one.BatchIndexErrorMessage
+					}
 				}
 			}
 		}

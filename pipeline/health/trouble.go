@@ -95,6 +95,13 @@ func Remedy(err error) string {
 			"kafka-transactions.sh abort --topic %s --partition %d --start-offset %d",
 			open.Topic, open.Partition, open.Offset)
 	}
+	var throttled *topic.Throttled
+	if errors.As(err, &throttled) {
+		return "raise the consumer_byte_rate or request_percentage quota of this client or user; it goes on by itself"
+	}
+	if errors.Is(err, kafka.InvalidTimestamp) {
+		return "set the clock of this machine or the brokers', or raise the topic's message.timestamp limits; it goes on by itself"
+	}
 	if errors.Is(err, kafka.KafkaStorageError) {
 		return "make room on the brokers' disks, or replace them; it goes on by itself"
 	}
@@ -104,7 +111,7 @@ func Remedy(err error) string {
 	case topic.Denied:
 		return "give the rights that slkstream check names, or make the topic; it goes on by itself"
 	case topic.Rejected:
-		return "raise max.message.bytes or message.timestamp limits of the topic; it goes on by itself"
+		return "raise max.message.bytes of the topic; it goes on by itself"
 	}
 	return "report it with this line"
 }
