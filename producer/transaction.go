@@ -133,7 +133,7 @@ func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.
 		err := step(ctx)
 		if err != nil {
 			e.coordinators.Forget()
-			if !answered(err) {
+			if !hasAnswer(err) {
 				e.unanswered.Store(true)
 			}
 		}
@@ -145,8 +145,8 @@ func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.
 	return err
 }
 
-// answered says whether an error is a broker's answer to a request, by which nothing of it is on its way any more.
-func answered(err error) bool {
+// hasAnswer says whether an error is a broker's answer to a request, by which nothing of it is on its way any more.
+func hasAnswer(err error) bool {
 	var code kafka.Error
 	return errors.As(err, &code) && code != kafka.Unknown
 }
