@@ -98,7 +98,12 @@ func eventually(t *testing.T, what string, holds func() bool) {
 
 // stranger is a consumer of another program with the stage's group. It reports the error of its group, if it is
 // refused, and the partitions that it is given.
-func stranger(t *testing.T, client *topic.Client, group, in string, brokersAssign bool) (refused chan error, given chan int, stop func()) {
+func stranger(
+	t *testing.T,
+	client *topic.Client,
+	group, in string,
+	brokersAssign bool,
+) (refused chan error, given chan int, stop func()) {
 	t.Helper()
 	refused, given = make(chan error, 100), make(chan int, 100)
 	ctx, cancel := context.WithCancel(context.Background())
