@@ -10,7 +10,7 @@ import (
 
 // ablationSection switches off each mechanism that has a setting, alone, and shows its gain: the paired
 // difference from all mechanisms, with its standard error over seeds.
-var ablationSection = section{"ablation", "What each mechanism gains", benchAblation}
+var ablationSection = section{name: "ablation", title: "What each mechanism gains", run: benchAblation}
 
 // mechanism is one that can be switched off; the first switches off none.
 type mechanism struct {

@@ -21,31 +21,50 @@ func (b *bench) Sets(names ...string) (folders []string, forget func(), err erro
 	if len(folders) > 0 {
 		return folders, func() {}, nil
 	}
-	root, err := os.MkdirTemp("", "slkstream-bench-*")
+	root, forget, err := sampleRoot()
 	if err != nil {
 		return nil, nil, err
 	}
+	folders, err = evaluate.FindSets(root)
+	return folders, forget, err
+}
+
+// Root returns --data, or without it a temporary folder with the tree's sample data, which forget removes.
+func (b *bench) Root() (root string, forget func(), err error) {
+	if b.Data != "" {
+		return b.Data, func() {}, nil
+	}
+	return sampleRoot()
+}
+
+// sampleRoot writes the tree's sample data to a temporary folder, which forget removes.
+func sampleRoot() (root string, forget func(), err error) {
+	if root, err = os.MkdirTemp("", "slkstream-bench-*"); err != nil {
+		return "", nil, err
+	}
 	forget = func() { os.RemoveAll(root) }
+	defer func() {
+		if err != nil {
+			forget()
+		}
+	}()
 	for name, set := range map[string]*sample.Set{
 		"sample-digits":  sample.Digits(),
 		"sample-fashion": sample.Fashion(),
 	} {
 		folder := filepath.Join(root, name)
 		if err := os.Mkdir(folder, 0o755); err != nil {
-			forget()
-			return nil, nil, err
+			return "", nil, err
 		}
 		rows := set.Rows()
 		if err := array.WriteNPYFile(filepath.Join(folder, "X.npy"), rows, set.N(), len(rows)/set.N()); err != nil {
-			forget()
-			return nil, nil, err
+			return "", nil, err
 		}
 		if err := array.WriteNPYFile(filepath.Join(folder, "y.npy"), set.Labels, set.N()); err != nil {
-			forget()
-			return nil, nil, err
+			return "", nil, err
 		}
 	}
-	return []string{filepath.Join(root, "sample-digits"), filepath.Join(root, "sample-fashion")}, forget, nil
+	return root, forget, nil
 }
 
 // some returns a set, or its first rows in a quick run.

@@ -1,7 +1,7 @@
 // Command bench compares slkstream with its peers, on the same data, in the same run, with as many threads,
 // and writes bench/RESULTS.md:
 //
-//	go run ./bench [--quick] [--data ROOT] [--only NAME,...] [--output FILE] [--profile FOLDER]
+//	go run ./bench [--quick] [--data ROOT] [--only NAME,...] [--output FILE] [--profile FOLDER] [--rows FILE] [--against FILE]
 //
 // ROOT holds folders of X.npy and y.npy; without it the tree's sample data are used. Peers run in a virtual
 // environment in bench/.venv with the versions of requirements.txt. Without Python their columns are missing,
@@ -23,7 +23,7 @@ import (
 
 // sections are the parts of RESULTS.md, in order.
 var sections = []section{
-	fewShotSection, batchesSection, filesSection, learningSection, ablationSection, correctionsSection,
+	batterySection, fewShotSection, batchesSection, filesSection, learningSection, ablationSection, correctionsSection,
 	streamSection, nowSection, relabelSection,
 	streamsSection, pipelinesSection, solverSection,
 	solverLargeSection, solverImagesSection, solverGrowthSection, labelsSection,
@@ -51,6 +51,8 @@ func run(ctx context.Context, args []string) error {
 		"",
 		"folder: section stream writes CPU profiles there, logs what records cost, and leaves the results alone",
 	)
+	rows := flags.String("rows", "", "file to which section battery writes a JSON line for each cell and seed")
+	against := flags.String("against", "", "such a file of another build: section battery compares, cell by cell")
 	output := flags.String("output", "", "file to write (default bench/RESULTS.md)")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -81,11 +83,13 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b := &bench{Quick: *quick, Data: *data, Profile: *profile, folder: folder}
-	b.peers = newPeers(ctx, folder)
+	b := &bench{Quick: *quick, Data: *data, Profile: *profile, Rows: *rows, Against: *against, folder: folder}
 	for _, s := range sections {
 		if !slices.Contains(chosen, s.name) {
 			continue
+		}
+		if b.peers == nil && !s.alone {
+			b.peers = newPeers(ctx, folder)
 		}
 		slog.Info("section", "name", s.name)
 		b.begin(s)

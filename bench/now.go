@@ -24,7 +24,7 @@ import (
 
 // nowSection measures answers given before the episode closes: on the topic of --now, and
 // by POST /api/answer.
-var nowSection = section{"now", "First answers: 512-d float32, ten classes, at half load", benchNow}
+var nowSection = section{name: "now", title: "First answers: 512-d float32, ten classes, at half load", run: benchNow}
 
 func benchNow(ctx context.Context, b *bench) error {
 	k, stop, err := startKafka()

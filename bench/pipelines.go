@@ -22,7 +22,7 @@ import (
 
 // pipelinesSection compares slkstream run with programs that a user might write: same broker, same
 // input, same labels.
-var pipelinesSection = section{"pipelines", "What a user would write instead", benchPipelines}
+var pipelinesSection = section{name: "pipelines", title: "What a user would write instead", run: benchPipelines}
 
 const (
 	pipelineStreams = 16

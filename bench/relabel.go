@@ -14,9 +14,7 @@ import (
 )
 
 // relabelSection measures a running stage whose labels change.
-var relabelSection = section{
-	"relabel", "Recent items of a running stage corrected", benchRelabel,
-}
+var relabelSection = section{name: "relabel", title: "Recent items of a running stage corrected", run: benchRelabel}
 
 func benchRelabel(ctx context.Context, b *bench) error {
 	k, stop, err := startKafka()

@@ -45,14 +45,15 @@ func writeResults(path string, results map[string]string) error {
 }
 
 var (
-	figureRow = regexp.MustCompile(`(?m)^\| ([a-z0-9.-]+) \| ([^|]*) \|$`)
-	quoted    = regexp.MustCompile(`(?s)<!-- figure ([a-z0-9.-]+) -->(.*?)<!-- /figure -->`)
+	figureHead = regexp.MustCompile(`(?m)^\| figure \| .*\n`)
+	figureRow  = regexp.MustCompile(`(?m)^\| ([a-z0-9.-]+) \| ([^|]*) \|`)
+	quoted     = regexp.MustCompile(`(?s)<!-- figure ([a-z0-9.-]+) -->(.*?)<!-- /figure -->`)
 )
 
-// figuresOf reads the figure tables of a results file.
+// figuresOf reads the tables of a results file whose first column is called figure: the second one has the values.
 func figuresOf(results string) map[string]string {
 	figures := map[string]string{}
-	for _, part := range strings.Split(results, "| figure | value |\n")[1:] {
+	for _, part := range figureHead.Split(results, -1)[1:] {
 		table, _, _ := strings.Cut(part, "\n\n")
 		for _, row := range figureRow.FindAllStringSubmatch(table, -1) {
 			figures[row[1]] = row[2]

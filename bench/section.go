@@ -17,6 +17,7 @@ type section struct {
 	name  string // as in --only
 	title string
 	run   func(context.Context, *bench) error
+	alone bool // measures no Python peer
 }
 
 // bench holds a section's options and collects its output.
@@ -24,6 +25,8 @@ type bench struct {
 	Quick   bool   // small data, one round
 	Data    string // folder of the sets; "": the tree's sample data
 	Profile string // folder for CPU profiles of the stage, which is then not measured; "": none
+	Rows    string // file to which section battery writes its rows as JSON lines; "": none
+	Against string // file of such rows of another build, which section battery compares with; "": none
 
 	folder  string // folder of this program's source
 	peers   *peers
@@ -42,8 +45,11 @@ func (b *bench) begin(s section) {
 	if b.Quick {
 		mode = "quick run: small, one round, not to be quoted"
 	}
-	fmt.Fprintf(&b.text, "## %s\n\n%s; %s; %s; %s.\n\n", s.title, time.Now().UTC().Format("2006-01-02"), mode,
-		machine(), b.peers.versions())
+	on := machine()
+	if !s.alone {
+		on += "; " + b.peers.versions()
+	}
+	fmt.Fprintf(&b.text, "## %s\n\n%s; %s; %s.\n\n", s.title, time.Now().UTC().Format("2006-01-02"), mode, on)
 }
 
 func (b *bench) end() string {

@@ -33,8 +33,9 @@ const (
 
 // streamSection compares the whole stage with passing records through unchanged.
 var streamSection = section{
-	"stream", "The whole stage: 512-d float32, episodes of 100, ten classes",
-	benchStream,
+	name:  "stream",
+	title: "The whole stage: 512-d float32, episodes of 100, ten classes",
+	run:   benchStream,
 }
 
 func benchStream(ctx context.Context, b *bench) error {

@@ -13,7 +13,7 @@ import (
 )
 
 // streamsSection measures a stage with much state and little work.
-var streamsSection = section{"streams", "Ten thousand streams of a record a second, and none", benchStreams}
+var streamsSection = section{name: "streams", title: "Ten thousand streams of a record a second, and none", run: benchStreams}
 
 // benchStreams measures memory and CPU of many quiet streams, with the broker and the feed in
 // the same process.

@@ -9,7 +9,6 @@ import (
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver"
-	"github.com/slkstream/slkstream/solver/file"
 )
 
 // Solver holds the settings of the objective and its descent. A nil field was not given: the
@@ -47,8 +46,8 @@ type Solver struct {
 var (
 	presets     = texts(solver.Presets)
 	methods     = texts(solver.Methods)
-	rivals      = slices.Concat(evaluate.Learners, evaluate.Updates)
-	fileMethods = slices.Concat([]string{"default", "episodes", "class-vectors"}, file.Baselines)
+	rivals      = evaluate.Rivals
+	fileMethods = evaluate.FileMethods
 	purposes    = []string{"stream", "tasks", "file"}
 )
 

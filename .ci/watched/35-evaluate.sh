@@ -4,9 +4,10 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
-go run ./bench --quick --only fewshot,learning --output "$results"
+go run ./bench --quick --only battery,fewshot,learning --output "$results"
 grep -q '| fewshot.default.core |' "$results"
 grep -q 'Discovery' "$results"
+grep -q "| battery.streams.lead |" "$results"
 
 data=../shared/data
 [ -d "$data/clip-dtd" ] || { echo "no evaluation data: accuracy is not checked"; exit 0; }

@@ -15,9 +15,13 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
+// fileRivals are methods that a file's answers are compared with: known ones on the graph with which label begins,
+// and those of streams, which learn from all labels first.
+var fileRivals = slices.Concat(file.Baselines, []string{"ridge", "logistic", LabelSpreading})
+
 // FileMethods are the methods of File that label a whole file: default is label's, episodes runs the stage
 // over the file as a stream, and class-vectors names the nearest class vector.
-var FileMethods = append([]string{"default", "episodes", "class-vectors"}, file.Baselines...)
+var FileMethods = slices.Concat([]string{"default", "episodes", "class-vectors"}, fileRivals)
 
 // File labels a drawn stream as one file.
 type File struct {
@@ -72,6 +76,8 @@ func (f *File) Run(ctx context.Context, set *Set, seed uint64) (FileResult, erro
 		}
 	case "episodes":
 		labels, err = f.episodes(ctx, trial)
+	case "ridge", "logistic", LabelSpreading:
+		labels, err = trial.atOnce(ctx, f.Method)
 	case "class-vectors":
 		labels, err = trial.nearestVector(problem)
 	default:
@@ -83,7 +89,7 @@ func (f *File) Run(ctx context.Context, set *Set, seed uint64) (FileResult, erro
 	}
 	right, known := 0., 0.
 	for i, item := range trial.Items {
-		if item.Known {
+		if item.Known && !item.Taught {
 			known++
 			if labels[i] == truth[i] {
 				right++
@@ -105,7 +111,11 @@ func (t *Trial) file() (*file.Problem, []int32) {
 		N: len(t.Items), D: t.D, K: len(classes), Support: vector.New(len(t.Supports), t.D),
 		Read: func(use func([]float32, int32) error) error {
 			for i := range t.Items {
-				if err := use(t.Items[i].Vector, -1); err != nil {
+				class := int32(-1)
+				if t.Items[i].Taught {
+					class = truth[i]
+				}
+				if err := use(t.Items[i].Vector, class); err != nil {
 					return err
 				}
 			}
@@ -160,6 +170,9 @@ func (t *Trial) scoreDoubts(r *file.Result, truth []int32, out *FileResult) {
 	var confidence, scores []float64
 	var called [2]float64
 	for i, item := range t.Items {
+		if item.Taught {
+			continue
+		}
 		scores, unknown = append(scores, float64(r.UnknownScore[i])), append(unknown, !item.Known)
 		side := 1
 		if item.Known {
@@ -184,17 +197,29 @@ func (t *Trial) scoreDoubts(r *file.Result, truth []int32, out *FileResult) {
 func (f *File) episodes(ctx context.Context, trial *Trial) ([]int32, error) {
 	s := Stream{Protocol: f.Protocol, Settings: f.Episodes}
 	answers, err := s.remember(ctx, trial, &StreamResult{})
-	if err != nil {
-		return nil, err
+	return trial.numbers(answers), err
+}
+
+// atOnce answers the file as one episode of a stream, by one of Rivals.
+func (t *Trial) atOnce(ctx context.Context, method string) ([]int32, error) {
+	whole := *t
+	whole.Episodes = [][]int{slices.Concat(t.Episodes...)}
+	answers, err := whole.rival(ctx, method)
+	return t.numbers(answers), err
+}
+
+// numbers returns the labelled classes of the answers, -1 for another.
+func (t *Trial) numbers(answers []stream.Answer) []int32 {
+	number, labels := map[string]int32{}, make([]int32, len(answers))
+	for c, y := range t.labelled() {
+		number[className(y)] = int32(c)
 	}
-	labels := make([]int32, len(answers))
 	for i, a := range answers {
-		labels[i] = -1
-		for c, y := range trial.labelled() {
-			if a.Label == className(y) {
-				labels[i] = int32(c)
-			}
+		c, ok := number[a.Label]
+		if !ok {
+			c = -1
 		}
+		labels[i] = c
 	}
-	return labels, nil
+	return labels
 }

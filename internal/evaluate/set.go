@@ -4,6 +4,7 @@ package evaluate
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -19,8 +20,12 @@ type Set struct {
 	Rows   []float32
 	N, D   int
 	Labels []int32
-	Novel  []int32 // the set's own novel classes; nil: none
-	Frames []int32 // the frame of each row; nil: no frames
+	Novel  []int32     // the set's own novel classes; nil: none
+	Frames []int32     // the frame of each row; nil: no frames
+	Tracks []int32     // the track of each row; nil: no tracks
+	Groups []int32     // the group of each row, for support-by group; nil: no groups
+	Order  []int32     // rows in the order in which they were recorded; nil: unknown, or as they are with Frames
+	Names  [][]float32 // a vector of the name of each class, by class; nil: none
 }
 
 // ReadSets reads every folder before any work starts, so that a fault in the last is reported at once.
@@ -36,7 +41,8 @@ func ReadSets(folders []string) ([]*Set, error) {
 	return sets, nil
 }
 
-// ReadSet reads a folder of X.npy and y.npy, and of novel.npy and frame.npy if they exist.
+// ReadSet reads a folder of X.npy and y.npy, and of novel.npy, frame.npy, track.npy, group.npy, order.npy and
+// names.npy if they exist.
 func ReadSet(folder string) (*Set, error) {
 	rows, n, d, err := array.ReadMatrix(filepath.Join(folder, "X.npy"))
 	if err != nil {
@@ -52,18 +58,42 @@ func ReadSet(folder string) (*Set, error) {
 	if err := s.validate(); err != nil {
 		return nil, fmt.Errorf("data %s: %w", folder, err)
 	}
-	for name, to := range map[string]*[]int32{"novel.npy": &s.Novel, "frame.npy": &s.Frames} {
+	return s, s.readMore(folder)
+}
+
+// readMore reads those files of a folder that a set need not have.
+func (s *Set) readMore(folder string) error {
+	perRow := map[string]*[]int32{
+		"frame.npy": &s.Frames, "track.npy": &s.Tracks, "group.npy": &s.Groups, "order.npy": &s.Order,
+	}
+	all := maps.Clone(perRow)
+	all["novel.npy"] = &s.Novel
+	for name, to := range all {
 		numbers, err := array.ReadIntegers(filepath.Join(folder, name))
-		if err == nil {
-			*to = numbers
-		} else if !os.IsNotExist(err) {
-			return nil, fmt.Errorf("data %s: %w", folder, err)
+		switch {
+		case os.IsNotExist(err):
+			continue
+		case err != nil:
+			return fmt.Errorf("data %s: %w", folder, err)
+		case perRow[name] != nil && len(numbers) != s.N:
+			return fmt.Errorf("data %s: %s: %d numbers for %d rows", folder, name, len(numbers), s.N)
 		}
+		*to = numbers
 	}
-	if s.Frames != nil && len(s.Frames) != s.N {
-		return nil, fmt.Errorf("data %s: frame.npy: %d frames for %d rows", folder, len(s.Frames), s.N)
+	values, n, d, err := array.ReadMatrix(filepath.Join(folder, "names.npy"))
+	switch {
+	case os.IsNotExist(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("data %s: %w", folder, err)
+	case d != s.D || n <= int(slices.Max(s.Labels)):
+		return fmt.Errorf("data %s: names.npy: %d vectors of %d numbers, for classes to %d and rows of %d",
+			folder, n, d, slices.Max(s.Labels), s.D)
 	}
-	return s, nil
+	for i := range n {
+		s.Names = append(s.Names, values[i*d:(i+1)*d])
+	}
+	return nil
 }
 
 func (s *Set) validate() error {

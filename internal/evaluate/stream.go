@@ -75,10 +75,10 @@ type Stream struct {
 }
 
 // Learners are simple online methods, which learn from the same labels.
-var Learners = []string{"1nn", "running-mean", "ridge", "logistic"}
+var Learners = []string{"1nn", "centred-mean", "running-mean", "ridge", "logistic"}
 
 // Rivals are the methods of Stream that are not the stage.
-var Rivals = slices.Concat(Learners, Updates)
+var Rivals = slices.Concat(Learners, []string{LabelSpreading}, Updates)
 
 // Run draws the stream of a seed and answers it.
 func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, error) {

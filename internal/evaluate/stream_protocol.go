@@ -22,6 +22,7 @@ type StreamProtocol struct {
 	Episode    int     // items per episode
 	Shots      int     // labelled items per class before the start; 0: none, clusters are scored
 	VectorRows int     // rows of each class that make its class vector before the start
+	ByName     bool    // each class has the vector of its name that comes with the set
 	SupportBy  string  // class, first, group
 	Groups     []int32 // the group of each row, for support-by group
 	Frames     []int32 // the frame of each row; below 0: none; nil: no frames
@@ -153,6 +154,9 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
+	if p.ByName && set.Names == nil {
+		return nil, fmt.Errorf("data %s: no vectors of class names", set.Name)
+	}
 	for name, numbers := range map[string][]int32{"frame": p.Frames, "track": p.Tracks} {
 		if numbers != nil && len(numbers) != set.N {
 			return nil, fmt.Errorf("data %s: %s: %d numbers for %d rows", set.Name, name, len(numbers), set.N)
@@ -186,7 +190,7 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 	held := choose(source(2), ids, min(len(ids), late+int(math.Round(p.UnlabelledClasses*float64(len(ids))))))
 	late = min(late, len(held))
 	for _, id := range ids {
-		labelled[id] = p.Shots+p.VectorRows > 0 && !slices.Contains(held, id)
+		labelled[id] = (p.ByName || p.Shots+p.VectorRows > 0) && !slices.Contains(held, id)
 	}
 	out := p.supports(set, t, order, labelled, source(3))
 	p.wrong(t, source(4))
@@ -362,10 +366,15 @@ func (p *StreamProtocol) supports(set *Set, t *Trial, order []int32, labelled ma
 	random *rand.Rand,
 ) map[int32]bool {
 	out := map[int32]bool{}
+	t.ClassVectors = map[int32][]float32{}
+	for _, id := range t.Classes {
+		if p.ByName && labelled[id] {
+			t.ClassVectors[id] = set.Names[id]
+		}
+	}
 	if p.Shots+p.VectorRows == 0 {
 		return out
 	}
-	t.ClassVectors = map[int32][]float32{}
 	rows := map[int32][]int32{}
 	for _, row := range order {
 		rows[set.Labels[row]] = append(rows[set.Labels[row]], row)

@@ -17,8 +17,11 @@ import (
 // rival answers the stream with one of Rivals. It sees unit rows, the labels of the supports from the start,
 // and those of an episode's taught items before it answers any item of the episode, as the stage does.
 func (t *Trial) rival(ctx context.Context, method string) ([]stream.Answer, error) {
-	if slices.Contains(Updates, method) {
+	switch {
+	case slices.Contains(Updates, method):
 		return t.updates(ctx, method)
+	case method == LabelSpreading:
+		return t.spreading(ctx)
 	}
 	number := map[int32]int{}
 	var classes []int32
@@ -43,6 +46,8 @@ func (t *Trial) rival(ctx context.Context, method string) ([]stream.Answer, erro
 	switch method {
 	case "1nn":
 		learner = &nearestLabelled{}
+	case "centred-mean":
+		learner = &centredMean{}
 	case "running-mean":
 		learner = &runningMean{}
 	case "ridge":
@@ -175,6 +180,45 @@ func (m *runningMean) answer(row []float32) int {
 	return at
 }
 
+// centredMean answers with the class whose mean has the smallest angle to the row, both less the mean of the
+// class means.
+type centredMean struct {
+	runningMean
+	means [][]float32 // centred, of length 1; nil: not computed yet
+	mean  []float32
+}
+
+func (m *centredMean) learn(row []float32, class int) {
+	m.runningMean.learn(row, class)
+	m.means = nil
+}
+
+func (m *centredMean) answer(row []float32) int {
+	if m.means == nil {
+		m.mean = make([]float32, len(row))
+		classes := float32(0)
+		for c, n := range m.count {
+			if n > 0 {
+				classes++
+				kernel.Axpy(1/n, m.sum[c], m.mean)
+			}
+		}
+		kernel.Scale(1/classes, m.mean)
+		for c, n := range m.count {
+			centred := slices.Clone(m.sum[c])
+			kernel.Axpy(-n, m.mean, centred)
+			m.means = append(m.means, unitRow(centred))
+		}
+	}
+	best, at := float32(math.Inf(-1)), 0
+	for c, mean := range m.means {
+		if v := kernel.Dot(row, mean) - kernel.Dot(m.mean, mean); m.count[c] > 0 && v > best {
+			best, at = v, c
+		}
+	}
+	return at
+}
+
 // ridge is least squares on one-hot targets, updated exactly: (X'X + penalty I)^-1 by rank-one updates.
 type ridge struct {
 	d       int
@@ -243,14 +287,15 @@ func (r *ridge) answer(row []float32) int {
 	return at
 }
 
-// logistic is multinomial logistic regression by stochastic gradient descent: a few passes over all labelled
-// rows seen, whenever there are new ones. The order is random, because in order of arrival the last class
-// would be learned best.
+// logistic is multinomial logistic regression by stochastic gradient descent: ten passes over the first labelled
+// rows, and two over all of them whenever there are new ones. The order is random, because in order of arrival the
+// last class would be learned best.
 type logistic struct {
 	rows    [][]float32 // the intercept's constant last
 	class   []int
 	weights [][]float32
 	stale   bool
+	fitted  bool
 }
 
 func (l *logistic) learn(row []float32, class int) {
@@ -269,7 +314,11 @@ func (l *logistic) scores(x []float32) []float64 {
 }
 
 func (l *logistic) fit() {
-	const passes, rate = 10, 3
+	const first, later, rate = 10, 2, 3
+	passes := later
+	if !l.fitted {
+		passes, l.fitted = first, true
+	}
 	random := rand.New(rand.NewPCG(1, uint64(len(l.rows))))
 	for range passes {
 		for _, i := range random.Perm(len(l.rows)) {
