@@ -113,6 +113,10 @@ func (s *Scatter) PointResiduals(z, soft []float32, k int) ([]float32, float64) 
 	return s.rows, freedom
 }
 
+// leastMass is the mass below which a class has no mean: no point depends on it, and the inverse of a smaller
+// one may overflow float32.
+const leastMass = 1e-30
+
 // weigh fills in the S-weighted mean and the mass of each class of an episode.
 func (s *Scatter) weigh(z, soft []float32, k int) {
 	d := s.Dimension
@@ -123,7 +127,7 @@ func (s *Scatter) weigh(z, soft []float32, k int) {
 		kernel.Axpy(1, soft[p*k:p*k+k], s.mass)
 	}
 	for c, m := range s.mass {
-		if m > 0 {
+		if m > leastMass {
 			kernel.Scale(1/m, s.mean[c*d:c*d+d])
 		}
 	}

@@ -245,3 +245,12 @@ func TestMeansAreBounded(t *testing.T) {
 		t.Errorf("%d means, %d values, %g points", len(b.Weight), len(b.Rows), b.Points)
 	}
 }
+
+// A class with next to no mass leaves the residuals of an episode's points finite.
+func TestResidualsBesideAClassWithHardlyAnyMass(t *testing.T) {
+	scatter := NewScatter(2)
+	rows, _ := scatter.PointResiduals([]float32{1, 0, 0, 1}, []float32{1, 1e-40, 1, 1e-42}, 2)
+	if i := vector.NotFinite(rows); i >= 0 {
+		t.Errorf("value %d is %g", i, rows[i])
+	}
+}
