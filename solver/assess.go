@@ -10,9 +10,8 @@ import (
 
 // assessment is the workspace of Result.Assess.
 type assessment struct {
-	near     []float32 // n x k: products with prototypes
-	known    []bool    // k: classes with a labelled item
-	supports []int32   // labelled rows of the episode
+	near  []float32 // n x k: products with prototypes
+	known []bool    // k: classes with a labelled item
 }
 
 // Assess fills Confidence, Agreement and the distances to labelled items: the last step of a solve, for those
@@ -37,17 +36,12 @@ func (r *Result) Assess() error {
 	}
 	e.space.labelledDots(e.assessment.near)
 	r.Agreement = e.sure(vector.Resize(r.Agreement, e.n), r.Labels, nil, e.assessment.known)
-	e.assessment.supports = e.assessment.supports[:0]
-	for p, y := range e.label[:e.n] {
-		if y >= 0 {
-			e.assessment.supports = append(e.assessment.supports, int32(p))
-		}
-	}
+	e.listLabelled()
 	e.assessDistances(r)
 	return nil
 }
 
-// sure fills out with z_p: row p of A = softmax(-tau d2(u, C)), smoothed over neighbours, at the answered
+// sure fills out with z_p: row p of A = softmax(-tau d2(u, C) + w n), smoothed over neighbours, at the answered
 // label. e.assessment.near holds the products with C and is overwritten. lengths are |C|^2; nil: 1. Classes
 // not in known are masked (nil: none is), and a row whose answer is masked gets 0.
 func (e *episode) sure(out []float32, answers []int32, lengths []float64, known []bool) []float32 {
@@ -72,6 +66,9 @@ func (e *episode) sure(out []float32, answers []int32, lengths []float64, known 
 				row[c] = float32(math.Inf(-1))
 			}
 		}
+	}
+	if known == nil { // the confidence; agreement is with labelled prototypes alone
+		e.likeness.add(e.assessment.near, k, 0, e.n, nil)
 	}
 	kernel.SoftmaxRows(e.assessment.near, e.n, k)
 	return e.smoothed(out, &assignments{n: e.n, k: k, values: e.assessment.near}, answers)

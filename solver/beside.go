@@ -20,6 +20,7 @@ type besides struct {
 	nearest []float32 // n: squared distance to the nearest of them in u-space
 	limits  []float32 // n: the last of an item's listed distances; -Inf for a labelled item
 	plain   []float32 // n x K: squared distance to the nearest of each class in z-space
+	moved   []float32 // n x K: the same in u-space
 	lowered []float32 // n x K: the same, with labelled items
 	toward  []float32 // n x K: sum of the products with the rows of each class in u-space
 	signed  []float32 // n x directions: signed products with them, see compare
@@ -147,7 +148,7 @@ func (e *episode) assessDistances(r *Result) {
 		b.plain = vector.Resize(b.plain, e.n*k)
 		infinite(b.plain)
 	}
-	if r.plain = b.plain; len(e.assessment.supports) > 0 {
+	if r.plain = b.plain; len(e.likeness.labelled) > 0 {
 		b.lowered = append(b.lowered[:0], b.plain...)
 		r.plain = b.lowered
 	}
@@ -156,7 +157,7 @@ func (e *episode) assessDistances(r *Result) {
 			continue
 		}
 		nearest := max(0, b.nearest[p])
-		for _, q := range e.assessment.supports {
+		for _, q := range e.likeness.labelled {
 			nearest = min(nearest, e.space.squaredDistance(p, int(q)))
 			at := p*k + int(e.class[e.label[q]])
 			z, d := e.z, e.d

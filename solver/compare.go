@@ -11,19 +11,21 @@ import (
 const anchorTile = 256
 
 // compare compares the items with all labelled rows in force. It finds the nearest one, the nearest of each
-// class in z-space, and the sum of the products with each class in u-space, and adds those that are nearer
+// class in z-space and in u-space, and the sum of the products with each class in u-space, and adds those that are nearer
 // than the last of an item's list to that list; lists may be nil. An inner product in u-space is the inner
 // product by (z - centre), plus the signed product of both rows' products with the metric's directions after
 // scaleAlong.
 func (e *episode) compare(p *Problem, lists *nearLists) {
 	b, l, n, d := &e.beside, e.beside.prepared, e.n, e.d
-	b.nearest, b.plain = vector.Resize(b.nearest, n), b.plain[:0]
+	b.nearest, b.plain, b.moved = vector.Resize(b.nearest, n), b.plain[:0], b.moved[:0]
 	infinite(b.nearest)
 	if len(l.label) == 0 {
 		return
 	}
 	b.plain, b.toward = vector.Resize(b.plain, n*p.K), vector.Zeroed(b.toward, n*p.K)
+	b.moved = vector.Resize(b.moved, n*p.K)
 	infinite(b.plain)
+	infinite(b.moved)
 	b.limits = vector.Resize(b.limits, n)
 	for i, y := range e.label[:n] {
 		if b.limits[i] = float32(math.Inf(-1)); y < 0 && lists != nil {
@@ -71,6 +73,11 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 	e.pool.run((len(b.asked)+tile-1)/tile, func(w *worker, block int) {
 		e.compareItems(w, b.asked[block*tile:min((block+1)*tile, len(b.asked))])
 	})
+	for i := range b.nearest {
+		for _, v := range b.moved[i*p.K : (i+1)*p.K] {
+			lower(&b.nearest[i], v)
+		}
+	}
 	if b.now < n {
 		e.remember()
 	}
@@ -196,16 +203,16 @@ func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, 
 		centre, delta, back, square := b.centre[item], b.delta[s*n+int(item)], b.back[item], e.square[item]
 		turnedCentre, turnedDelta := b.turnedCentre[item], b.turnedDelta[s*n+int(item)]
 		row := int(item) * l.k
-		nearest, toward := b.plain[row:row+l.k], b.toward[row:row+l.k]
-		least, own := b.nearest[item], b.lengths[item]
+		nearest, closest, toward := b.plain[row:row+l.k], b.moved[row:row+l.k], b.toward[row:row+l.k]
+		own := b.lengths[item]
 		for j := range anchors {
 			a := &anchors[j]
 			lower(&nearest[a.class], square+a.square-back*((plain[j]-delta)*a.inverse-centre))
 			dots[j] = ((dots[j]-turnedDelta)*a.inverse - turnedCentre) * a.by
 			toward[a.class] += dots[j]
-			lower(&least, own+ones[j]-2*dots[j])
+			lower(&closest[a.class], own+ones[j]-2*dots[j])
 		}
-		if b.nearest[item] = least; b.near == nil {
+		if b.near == nil {
 			continue
 		}
 		list, row, number := b.near, int(item), n

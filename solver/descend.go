@@ -90,7 +90,8 @@ func (e *episode) anneal(step, annealed int) {
 	if step < annealed {
 		scale = e.settings.Anneal + (1-e.settings.Anneal)*float64(step)/float64(annealed)
 	}
-	e.lambda, e.tau, e.kappa = scale*e.settings.lambda(), scale*e.settings.Tau, scale*e.settings.Kappa
+	e.lambda = scale * e.settings.lambda()
+	e.tau, e.kappa = scale*e.sharpness*e.settings.Tau, scale*e.sharpness*e.settings.Kappa
 }
 
 // begin sets the final weights and records R. From here on R must not rise.
@@ -121,7 +122,7 @@ func (e *episode) note(r *Result) {
 // rounding bounds the rise of R in a half-step that float32 S and prototypes may cause: a few of the last
 // bits of each row's terms.
 func (e *episode) rounding() float64 {
-	mass, scale := float64(e.unlabelled), 1+e.lambda
+	mass, scale := float64(e.unlabelled), 1+e.lambda+e.likeness.weight
 	for _, held := range e.held {
 		mass += held
 	}
@@ -218,7 +219,7 @@ func (e *episode) prefetch(points []int32) {
 	}
 }
 
-// scores returns -a + beta log pi for a tile, without the terms that all classes of a row share.
+// scores returns -a + w n + beta log pi for a tile, without the terms that all classes of a row share.
 func (e *episode) scores(w *worker, lo, n int, listed []int32) []float32 {
 	k := e.k
 	dots := e.space.dots(w, lo, n, listed)
@@ -232,6 +233,7 @@ func (e *episode) scores(w *worker, lo, n int, listed []int32) []float32 {
 	} else {
 		kernel.Axpy(float32(2*e.tau), dots, scores)
 	}
+	e.likeness.add(scores, k, lo, n, listed)
 	return scores
 }
 

@@ -26,6 +26,7 @@ func withTerms(seed uint64) *Problem {
 	for i := range p.Evidence {
 		p.Evidence[i] = float32(random.Float64())
 	}
+	p.Weights = &Weights{Prototypes: .2 + random.Float64(), Nearest: max(0, 6*random.Float64()-1)}
 	return p
 }
 

@@ -37,6 +37,9 @@ type episode struct {
 	points           *Points   // instead of z, v and u
 	block            int       // rows that share proportions of their own; 0: none
 	beside           besides
+	likeness         likeness
+	sharpness        float64 // Weights.Prototypes in force
+	earlier          int     // the last rows come before the first
 
 	s, hard assignments
 	started bool      // S is filled; before that only labelled rows and the prior count
@@ -77,7 +80,8 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 	e.pull, e.sigma2 = s.U, s.Sigma*s.Sigma
 	e.beta, e.cpi, e.ws, e.modes, e.still = s.Beta, s.CPI, s.WS, s.rules().modes, s.rules().fixed
 	e.judged = p.Judge || s.Check
-	e.points, e.block = p.Points, p.Block
+	e.points, e.block, e.earlier = p.Points, p.Block, p.Earlier
+	e.sharpness, e.likeness.weight = 1, 0
 	e.number = vector.Zeroed(e.number, p.K)
 	for _, l := range p.Labels {
 		if l >= 0 {

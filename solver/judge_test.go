@@ -23,6 +23,8 @@ type judge struct {
 	lambda   float64
 	scale    float64 // of lambda, tau and kappa: below 1 in the annealed start
 	evidence []float32
+	weights  Weights
+	like     [][]float64 // rows x K
 	sigma2   float64
 }
 
@@ -69,6 +71,10 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 		sigma2:   s.Sigma * s.Sigma,
 		masked:   make([]bool, p.K),
 		evidence: p.Evidence,
+		weights:  Weights{Prototypes: 1},
+	}
+	if p.Weights != nil {
+		j.weights = *p.Weights
 	}
 	if s.Method == "kmeans" || s.Method == "kmodes" || s.Method == "nearest" {
 		j.lambda = 0
@@ -141,6 +147,7 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 	for _, x := range raised {
 		j.u = append(j.u, toU(unitOf(plus(x, -1, mu))))
 	}
+	j.findLikeness(p.Earlier)
 	if p.Prior != nil {
 		for c, pw := range p.Prior.Weights {
 			if pw > 0 {
@@ -169,6 +176,28 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 	return j
 }
 
+// findLikeness fills the likeness of each row to the most alike labelled row of each class.
+func (j *judge) findLikeness(earlier int) {
+	for p := range j.n {
+		row := make([]float64, j.k)
+		for c := range row {
+			row[c] = -.2
+		}
+		for q, y := range j.label {
+			if y < 0 {
+				continue
+			}
+			like := inner(j.u[p], j.u[q])
+			if q < j.n {
+				apart := (p+earlier)%j.n - (q+earlier)%j.n
+				like += .2 * math.Exp(-math.Abs(float64(apart))/300)
+			}
+			row[y] = max(row[y], like)
+		}
+		j.like = append(j.like, row)
+	}
+}
+
 // masses returns the sums of S over the unlabelled rows, and their number.
 func (j *judge) masses() (mass []float64, n float64) {
 	mass = make([]float64, j.k)
@@ -184,14 +213,14 @@ func (j *judge) cost(p, c int) float64 {
 	s := &j.settings
 	difference := plus(j.u[p], -1, j.c[c])
 	if j.modes() {
-		return -s.Kappa * math.Exp(-inner(difference, difference)/(2*j.sigma2))
+		return -j.weights.Prototypes * s.Kappa * math.Exp(-inner(difference, difference)/(2*j.sigma2))
 	}
 	r := math.Sqrt(inner(j.c[c], j.c[c]))
 	psi := 0.
 	if s.U < 1 {
 		psi = 2 * (1 - s.U) / (2 - s.U) * math.Pow(r, (2-s.U)/(1-s.U))
 	}
-	return s.Tau * (inner(j.u[p], j.u[p]) - 2*inner(j.u[p], j.c[c]) + psi)
+	return j.weights.Prototypes * s.Tau * (inner(j.u[p], j.u[p]) - 2*inner(j.u[p], j.c[c]) + psi)
 }
 
 // objective returns R, term by term.
@@ -204,7 +233,7 @@ func (j *judge) objective() float64 {
 		}
 		for c := range j.k {
 			if v := j.s[p][c]; v > 0 {
-				r += v*j.cost(p, c) + v*math.Log(v)
+				r += v*(j.cost(p, c)-j.weights.Nearest*j.like[p][c]) + v*math.Log(v)
 				if s.Beta > 0 {
 					r -= s.Beta * v * math.Log(j.pi[c])
 				}
@@ -277,7 +306,7 @@ func (j *judge) shift(soft bool) {
 			sum, density := make([]float64, len(j.u[0])), 0.
 			for p := range j.u {
 				if weight := j.share(p, c, soft); weight > 0 {
-					weight *= j.cost(p, c) / -j.settings.Kappa
+					weight *= j.cost(p, c) / (-j.settings.Kappa * j.weights.Prototypes)
 					sum, density = plus(sum, weight, j.u[p]), density+weight
 				}
 			}
@@ -333,7 +362,7 @@ func (j *judge) sweepFrom(from [][]float64, graph bool) float64 {
 			if j.masked[c] {
 				continue
 			}
-			score[c] = -j.scale * j.cost(p, c)
+			score[c] = -j.scale*j.cost(p, c) + j.weights.Nearest*j.like[p][c]
 			if j.settings.Beta > 0 {
 				score[c] += j.settings.Beta * math.Log(j.pi[c])
 			}

@@ -10,7 +10,7 @@ import (
 
 // objective returns R, summed in float64 from the formula. Tests and Settings.Check hold the descent to it.
 //
-//	R = sum_p s_p . a_p - (lambda/2) sum_pq w_pq s_p . s_q - lambda sum_p s_p . b_p + sum_p s_p . log s_p
+//	R = sum_p s_p . (a_p - w n_p) - (lambda/2) sum_pq w_pq s_p . s_q - lambda sum_p s_p . b_p + sum_p s_p . log s_p
 //	    + sum_labelled ws a + sum_k pw_k a(m'_k, C_k) - beta [ sum_p s_p . log pi + cpi sum_k pi0_k log pi_k ]
 //
 // A row of S is read as s / sum s, so that the float32 rounding of its sum does not count as a rise or a
@@ -144,7 +144,7 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (sum float64) {
 				sum -= w * e.s.product(int(q), row) * scale * e.terms.states[q].scale
 			}
 		}
-		sum += e.evidenceTerm(p, row, scale)
+		sum += e.evidenceTerm(p, row, scale) + e.likeness.term(p, row, scale)
 	}
 	return sum
 }

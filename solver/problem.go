@@ -76,6 +76,9 @@ type Problem struct {
 	Edges    []Edge    // added to W in both directions; repeated pairs add up
 	Evidence []float32 // N x K, added to b, the sum of the labels of a row's labelled neighbours; nil: none
 
+	// Weights of the prototypes and of the likeness to labelled rows; nil: 1 and 0. See Weights.
+	Weights *Weights
+
 	// Start is the class that each row has at first with most of its weight: one with a labelled row or a
 	// prior; in clustering, a cluster 0 to K-1. nil: rows start by their distance to prototypes; in clustering,
 	// as Settings.Start says.

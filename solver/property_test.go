@@ -75,6 +75,12 @@ func drawnTerms(t *rapid.T, p *Problem) {
 			p.Edges = append(p.Edges, Edge{int32(a), int32(b), []float32{.5, 2, -4}[random.IntN(3)]})
 		}
 	}
+	if rapid.Bool().Draw(t, "weights") {
+		p.Weights = &Weights{
+			Prototypes: rapid.SampledFrom([]float64{.05, .5, 1, 3}).Draw(t, "prototypes"),
+			Nearest:    rapid.SampledFrom([]float64{0, .5, 6, 40}).Draw(t, "nearest"),
+		}
+	}
 	if rapid.Bool().Draw(t, "evidence") {
 		p.Evidence = make([]float32, p.N*p.K)
 		for i := range p.Evidence {

@@ -64,6 +64,9 @@ func TestRememberedDistances(t *testing.T) {
 			for _, row := range past[len(past)-q.Earlier:] {
 				q.Each, q.Labels = append(q.Each, row), append(q.Labels, -1)
 			}
+			if random.IntN(3) == 0 {
+				q.Weights = &Weights{Prototypes: .5, Nearest: 4}
+			}
 			q.N, past = len(q.Each), append(past, q.Each[:now]...)
 			var told [2]string
 			for i, prepared := range []*Prepared{{}, kept} {
@@ -85,7 +88,7 @@ func TestRememberedDistances(t *testing.T) {
 				t.Errorf("seed %d, step %d: %d of %d are remembered", seed, step, got, q.Earlier)
 			}
 			if step == 29 { // and they are not computed again
-				clear(kept.remembered.least)
+				clear(kept.remembered.moved)
 				r, err := assessed(solvers[1].Solve(context.Background(), &q))
 				if err != nil {
 					t.Fatal(err)

@@ -203,6 +203,7 @@ func (x *Space) Graph(ctx context.Context) (*index.Affinity, error) {
 	e.estimateSigma()
 	e.addEdges(p.Edges)
 	e.graph.evidence = p.Evidence
+	e.takeWeights(p)
 	e.order.plan(e)
 	x.linked = true
 	return e.graph.Affinity, nil

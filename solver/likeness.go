@@ -1,0 +1,159 @@
+package solver
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// Weights say how much two sources of evidence count in R: the costs a of prototypes are multiplied by
+// Prototypes, and R has the further term - Nearest sum_p s_p . n_p over the unlabelled rows, where n_pk is the
+// likeness of row p to the most alike labelled row of class k, the episode's own among them. Both are fixed in
+// a solve, so that R falls as without them.
+type Weights struct {
+	Prototypes float64 // f, above 0
+	Nearest    float64 // w, not below 0
+}
+
+// Likeness is the cosine in u-space. A labelled row of the episode counts as more alike, by recencyBonus if it
+// comes right before or after the other and less with each position between them: what is near in time is
+// often the same thing. A class without a labelled row, or with none more alike, has LeastLikeness.
+const (
+	LeastLikeness = -.2
+	recencyBonus  = .2
+	recencyReach  = 300 // positions
+)
+
+// mostWeight bounds both weights.
+const mostWeight = 1e6
+
+func (w *Weights) check(p *Problem) error {
+	switch {
+	case w == nil:
+	case !(w.Prototypes > 0 && w.Prototypes <= mostWeight && w.Nearest >= 0 && w.Nearest <= mostWeight):
+		return fmt.Errorf("weights: prototypes %g and nearest %g: not above 0, and from 0, to %g",
+			w.Prototypes, w.Nearest, float64(mostWeight))
+	case p.Points != nil:
+		return errors.New("weights: points have no likeness to labelled rows")
+	}
+	return nil
+}
+
+// likeness is the likeness of an episode's rows to labelled rows, times its weight.
+type likeness struct {
+	weight   float64   // 0: there are no values
+	values   []float32 // n x k: of active classes
+	labelled []int32   // rows of the episode
+	row      []float32 // k
+}
+
+// takeWeights takes the problem's weights, once its labels are in force and its rows compared.
+func (e *episode) takeWeights(p *Problem) {
+	l := &e.likeness
+	e.sharpness, l.weight = 1, 0
+	if p.Weights == nil || e.clustering {
+		return
+	}
+	e.sharpness, l.weight = p.Weights.Prototypes, p.Weights.Nearest
+	e.anneal(0, 0)
+	if l.weight == 0 {
+		return
+	}
+	e.listLabelled()
+	l.values = vector.Resize(l.values, e.n*e.k)
+	for i := range e.n {
+		e.likenessOf(l.values[i*e.k:(i+1)*e.k], i)
+	}
+	kernel.Scale(float32(l.weight), l.values)
+}
+
+// add adds n rows' values from lo on, or those of the listed rows, to their scores.
+func (l *likeness) add(scores []float32, k, lo, n int, listed []int32) {
+	if l.weight == 0 {
+		return
+	}
+	if listed == nil {
+		kernel.Axpy(1, l.values[lo*k:(lo+n)*k], scores)
+		return
+	}
+	for i, p := range listed[:n] {
+		kernel.Axpy(1, l.values[int(p)*k:(int(p)+1)*k], scores[i*k:(i+1)*k])
+	}
+}
+
+// term returns what a row's values add to R. s_p is scale times row.
+func (l *likeness) term(p int, row []float32, scale float64) (sum float64) {
+	if l.weight == 0 {
+		return 0
+	}
+	for c, v := range l.values[p*len(row) : (p+1)*len(row)] {
+		sum -= float64(v) * float64(row[c]) * scale
+	}
+	return sum
+}
+
+// listLabelled lists the labelled rows of the episode.
+func (e *episode) listLabelled() {
+	l := &e.likeness
+	l.labelled = l.labelled[:0]
+	for p, y := range e.label[:e.n] {
+		if y >= 0 {
+			l.labelled = append(l.labelled, int32(p))
+		}
+	}
+}
+
+// likenessOf fills out, k values, with the likeness of a row to labelled rows, the listed ones among them.
+func (e *episode) likenessOf(out []float32, p int) {
+	for c := range out {
+		out[c] = LeastLikeness
+	}
+	if e.label[p] >= 0 {
+		return
+	}
+	if moved, all := e.beside.moved, len(e.number); len(moved) > 0 {
+		for c, class := range e.class {
+			out[c] = max(out[c], 1-moved[p*all+int(class)]/2)
+		}
+	}
+	for _, q := range e.likeness.labelled {
+		like := 1 - e.space.squaredDistance(p, int(q))/2
+		c := e.label[q]
+		out[c] = max(out[c], like+Recency(e.time(p)-e.time(int(q))))
+	}
+}
+
+// time returns the position in time of a row, 0 for the first.
+func (e *episode) time(p int) int { return (p + e.earlier) % e.n }
+
+// Recency is what a labelled row of the episode counts as more alike to one that is so many positions away.
+func Recency(positions int) float32 {
+	return float32(recencyBonus * math.Exp(-math.Abs(float64(positions))/recencyReach))
+}
+
+// Evidence fills prototypes and nearest, K values each, with what the two sources of Weights say of a row before
+// they are weighed: -a, up to what all classes share, and n. A class with neither a labelled row nor a prior has
+// -Inf. Points have no evidence.
+func (r *Result) Evidence(p int, prototypes, nearest []float32) {
+	e, l := r.episode, &r.episode.likeness
+	for c := range prototypes {
+		prototypes[c], nearest[c] = float32(math.Inf(-1)), LeastLikeness
+	}
+	e.listLabelled()
+	l.row = vector.Resize(l.row, e.k)
+	e.likenessOf(l.row, p)
+	dots := e.space.dots(e.pool.workers[0], p, 1, nil)
+	if e.modes {
+		e.kernels(dots, dots, p, 1, nil)
+	}
+	for c, class := range e.class {
+		if nearest[class] = l.row[c]; e.modes {
+			prototypes[class] = float32(e.settings.Kappa) * dots[c]
+		} else {
+			prototypes[class] = float32(e.settings.Tau) * (2*dots[c] - float32(e.psi[c]))
+		}
+	}
+}
