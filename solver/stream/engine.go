@@ -44,6 +44,8 @@ func (e *Engine) set(s *Stream) (err error) {
 func (e *episode) solve(ctx context.Context) (*solver.Result, error) {
 	s, p := e.stream, e.problem
 	p.rejected = p.against(s, e.rows)
+	weights := s.evidence.weights()
+	p.Weights = &weights
 	t := s.trial(e)
 	if t != nil && len(t.fresh) > 0 {
 		if err := t.solveApart(ctx, e); err != nil {
@@ -69,6 +71,7 @@ func (e *episode) solve(ctx context.Context) (*solver.Result, error) {
 		}
 	}
 	p.Evidence = s.timeline.evidence(e)
+	weights = s.evidence.weights() // the trial may have changed them
 	return descend(ctx, space)
 }
 

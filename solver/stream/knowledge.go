@@ -41,6 +41,7 @@ type Knowledge struct {
 
 	expected  []float64 // pi0
 	coherence float64
+	weights   solver.Weights
 	fit       confidenceFit
 	limit     unknownLimit
 	tracks    map[string]string // the label of each
@@ -68,6 +69,7 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	k := &Knowledge{
 		solve: s.settings.Solver, frames: s.settings.FrameWeight, model: from.model, dimension: from.dimension,
 		labels: followed, limit: unknownLimit{at: math.Inf(1), low: math.Inf(1)}, nobody: -1,
+		weights: solver.Weights{Prototypes: 1},
 	}
 	switch k.solve.Method {
 	case solver.KMeans, solver.KModes, solver.Nearest:
@@ -94,7 +96,7 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	}
 	k.take(before)
 	k.addUp(prior)
-	k.fit = from.calibration.fit(k.labels)
+	k.weights, k.fit = from.evidence.weights(), from.calibration.fit(k.labels)
 	k.limit = from.unknownLimit(&from.novelty.scores)
 	if from.shape.breaks > 0 {
 		k.limit = unknownLimit{at: -1, low: -1} // every item is unknown, with a confidence of at most .5

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver"
 )
 
 // nowScratch is memory that is used again.
@@ -14,11 +15,11 @@ type nowScratch struct {
 	labelled, classes, window []float32 // products of a tile with labelled rows, sums of classes, last rows
 	nearest                   []int32   // labelled row of each item of the tile
 	shrunk                    []float32 // of the metric
-	likely                    []float32 // softmax(-tau d2(u, C)) of an item
+	likely                    []float32 // softmax of what prototypes and nearest labelled rows say of an item
 	near                      []nowLink // of an item, with their squared distances
 	minima                    [kernel.Groups]float32
 	positions                 []int32 // of labelled rows, or of last rows
-	scores                    []float32
+	scores, likeness          []float32
 	rejections                rejectionScratch
 }
 
@@ -95,6 +96,7 @@ func (n *Now) item(at, tiled int, item *Item, keep bool) Answer {
 	window, scores := x.window[tiled*(len(n.rows)-first):][:at-first], n.row(at)
 	copy(scores, x.classes[tiled*classes:][:classes])
 	n.sums.of(scores)
+	n.weigh(at, window, x.labelled[tiled*m:][:m], scores)
 	x.likely = append(x.likely[:0], scores...)
 	kernel.Softmax(x.likely)
 	kernel.Axpy(float32(k.solve.Beta), n.logs, scores)
@@ -122,6 +124,33 @@ func (n *Now) item(at, tiled int, item *Item, keep bool) Answer {
 		}
 	}
 	return a
+}
+
+// weigh turns an item's scores by prototypes into those by both sources of evidence.
+func (n *Now) weigh(at int, window, labelled, scores []float32) {
+	k, x := n.knows, &n.scratch
+	if k.weights == (solver.Weights{Prototypes: 1}) {
+		return
+	}
+	kernel.Scale(float32(k.weights.Prototypes), scores)
+	x.likeness = vector.Resize(x.likeness, len(scores))
+	for c := range x.likeness {
+		x.likeness[c] = solver.LeastLikeness
+	}
+	for j, like := range labelled {
+		c := k.class[j]
+		x.likeness[c] = max(x.likeness[c], like)
+	}
+	for j, like := range window {
+		before := at - len(window) + j
+		if r := &n.rows[before]; r.given && !r.settled {
+			c := slices.Index(n.row(before), 1)
+			if c >= 0 {
+				x.likeness[c] = max(x.likeness[c], like+solver.Recency(at-before))
+			}
+		}
+	}
+	kernel.Axpy(float32(k.weights.Nearest), x.likeness, scores)
 }
 
 // reject adds what rejections say of an item.

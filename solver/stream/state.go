@@ -95,6 +95,7 @@ const (
 	fieldProductScales
 	fieldAbout
 	fieldShorts
+	fieldWeights
 )
 
 // head holds the fields of the head that Restore checks.

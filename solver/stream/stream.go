@@ -45,13 +45,14 @@ type state struct {
 	classes     classes
 	shape       shape
 	earlier     earlier
+	evidence    evidence
 }
 
 // parts lists the learned parts, in the order in which they contribute, answer and learn.
 func (s *state) parts() []part {
 	return []part{
 		&s.metric, &s.prototypes, &s.calibration, &s.proportions, &s.novelty, &s.clusters, &s.timeline, &s.review,
-		&s.classes, &s.shape, &s.earlier,
+		&s.classes, &s.shape, &s.earlier, &s.evidence,
 	}
 }
 
@@ -77,6 +78,7 @@ func (s *Stream) fork() *Stream {
 func (s *Stream) restart(why string) {
 	next := &state{episode: s.episode, learned: s.learned}
 	next.clusters.next = s.clusters.next // ids are never reused
+	next.evidence.fitted.f = 1
 	s.state, s.force, s.prepared = next, &inForce{}, &solver.Prepared{}
 	if why != "" {
 		s.note("%s: the stream starts from its labels", why)

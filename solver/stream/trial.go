@@ -60,6 +60,7 @@ func (t *trial) solveIn(ctx context.Context, space *solver.Space, of *episode) e
 		return err
 	}
 	of.tested = t.answers(of, p, r)
+	of.stream.evidence.fit(t.testimony(of, r))
 	p.Judge = judge
 	return nil
 }
@@ -86,7 +87,27 @@ func (t *trial) solveApart(ctx context.Context, of *episode) error {
 		return err
 	}
 	of.tested = t.answers(of, &problem, r)
+	of.stream.evidence.fit(t.testimony(of, r))
 	return nil
+}
+
+// testimony lists what the sources of evidence say of the hidden items and the examples that could be answered
+// right.
+func (t *trial) testimony(of *episode, r *solver.Result) *testimony {
+	p := of.problem
+	out := &testimony{k: p.K}
+	add := func(row int, label string) {
+		if c, ok := p.numbers[label]; ok && t.others[c] > 0 {
+			out.add(r, row, c)
+		}
+	}
+	for _, i := range t.hidden {
+		add(i, of.items[i].Label)
+	}
+	for j, e := range t.fresh {
+		add(p.N+j, e.Label)
+	}
+	return out
 }
 
 // answers lists the answers of a solved trial.
