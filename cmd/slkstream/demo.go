@@ -13,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
 )
 
@@ -28,11 +29,11 @@ const (
 var demoCommand = command{
 	name:  "demo",
 	short: "broker, sample camera, stage and live page in one process",
-	long: "demo is a belt at a lost-property office. Ten things come past a camera again and again, each taught by one\n" +
-		"picture, while the light falls and the camera tilts. After a while a thing comes that no picture showed: click it on\n" +
-		"the page, type its name, and it is found from then on. The page and the terminal show how well that goes beside the\n" +
-		"same stage with three labels in a hundred, without memory, and nearest prototype. Everything runs in this process, on\n" +
-		"an embedded broker. The stage is the one of run; only the score knows what a picture shows.",
+	long: "demo is a lost-property office with three cameras. Ten things come past them again and again, each taught by one\n" +
+		"picture. Before one camera the light is steady, before another it falls, and the third one tilts. Soon a thing comes\n" +
+		"that no picture showed: name it once on the page, and all three cameras know it. The page and the terminal show how\n" +
+		"well that goes beside the nearest labelled example. Everything runs in this process, on an embedded broker. The stage\n" +
+		"is the one of run; only the score knows what a picture shows.",
 	run: runDemo, endless: true,
 }
 
@@ -48,16 +49,18 @@ func runDemo(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	belt := demo.NewBelt(c.Config.Solver.Seed)
-	if err := setUp(ctx, client, belt); err != nil {
+	cameras := demo.NewCameras(c.Config.Solver.Seed)
+	if err := setUp(ctx, client, cameras[0].Belt); err != nil {
 		return err
 	}
 
-	kept, things := newRecent(c), len(belt.Names())
-	page := newPage(c, client, "demo", fmt.Sprintf("Lost property: %d things come by again and again, one labelled "+
-		"picture of each. The light falls, the camera tilts, and after %d pictures something new comes: click it and "+
-		"name it %q.", things, demo.NewcomerAfter, demo.Newcomer), kept)
-	score := newScore(demo.NewJudge(options.Memory), page, c)
+	kept, things := newRecent(c), len(cameras[0].Names())
+	var scenes []web.Scene
+	for _, camera := range cameras {
+		scenes = append(scenes, web.Scene{Camera: camera.Name, About: camera.About})
+	}
+	page := newPage(c, client, "Lost property", kept, scenes...)
+	score := newScore(page, c)
 	options.Recent, options.Observer, options.AnsweredFirst = kept, observers{score, page}, page.AnsweredFirst
 	defer pipeline.Collect(options.Budget)()
 	stage, err := pipeline.New(client, options)
@@ -65,8 +68,8 @@ func runDemo(ctx context.Context, c *call) error {
 		return usageError{err}
 	}
 	return serveWhile(ctx, c, stage, page, func(ctx context.Context, at net.Addr) error {
-		heading, _ := score.line(&scored{}, score.judge.Scores())
-		if _, err := fmt.Fprintf(c.Out, "slkstream demo: a belt at a lost-property office, %g pictures a second of %d things, one labelled picture of each\n\n"+
+		heading, _ := score.line(&scored{}, score.judge.Board())
+		if _, err := fmt.Fprintf(c.Out, "slkstream demo: three cameras at a lost-property office, %g pictures a second of %d things, one labelled picture of each\n\n"+
 			"  page    %s\n  broker  %s, topics %s, %s, %s, %s\n"+
 			"  stop    Ctrl-C\n\nRight, of the last 500 pictures:\n%s\n",
 			c.Config.Feed.Rate, things, visitAt(c, at), c.broker.Address(), demoIn, demoNow, demoOut, demoLabels,
@@ -81,7 +84,7 @@ func runDemo(ctx context.Context, c *call) error {
 			defer time.AfterFunc(limit, stop).Stop()
 		}
 		if err := together(ctx, stage.Run, score.run, func(ctx context.Context) error {
-			return film(ctx, belt, client, c.Config.Feed.Rate)
+			return film(ctx, cameras, client, c.Config.Feed.Rate)
 		}); err != nil {
 			return err
 		}
@@ -181,12 +184,12 @@ func setUp(ctx context.Context, client *topic.Client, belt *demo.Belt) error {
 	return client.Write(ctx, lessons)
 }
 
-// film writes pictures of the belt to its topic, rate in a second.
-func film(ctx context.Context, belt *demo.Belt, client *topic.Client, rate float64) error {
+// film writes pictures of the cameras to their topic, one camera after the other, rate in a second.
+func film(ctx context.Context, cameras []demo.Camera, client *topic.Client, rate float64) error {
 	const every = 50 * time.Millisecond
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	due, last := 0., time.Now()
+	due, last, next := 0., time.Now(), 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -199,14 +202,16 @@ func film(ctx context.Context, belt *demo.Belt, client *topic.Client, rate float
 		last = now
 		var pictures []record.Out
 		for ; due >= 1; due-- {
-			picture := belt.Next()
+			camera := cameras[next%len(cameras)]
+			next++
+			picture := camera.Next()
 			example, err := picture.Example()
 			if err != nil {
 				return err
 			}
 			example.Time = time.Now()
 			pictures = append(pictures, record.Out{
-				Topic: demoIn, Partition: -1, Key: []byte("belt-1"), Value: record.AppendExample(nil, &example),
+				Topic: demoIn, Partition: -1, Key: []byte(camera.Name), Value: record.AppendExample(nil, &example),
 				Time:    example.Time,
 				Headers: []record.Header{{Key: "content-type", Value: []byte("application/json")}},
 			})

@@ -20,11 +20,12 @@ type score struct {
 	call     *call
 	episodes chan scored
 	started  time.Time
-	last     []demo.Score
+	last     *demo.Board
 }
 
 // scored is an episode that waits for the judge.
 type scored struct {
+	camera          string
 	number, unknown int
 	before, after   float64 // of the objective
 	took            time.Duration
@@ -32,16 +33,16 @@ type scored struct {
 	labels          *stream.Labels
 }
 
-func newScore(judge *demo.Judge, page *web.Page, c *call) *score {
+func newScore(page *web.Page, c *call) *score {
 	const waiting = 64
-	return &score{judge: judge, page: page, call: c, episodes: make(chan scored, waiting), started: time.Now()}
+	return &score{judge: demo.NewJudge(), page: page, call: c, episodes: make(chan scored, waiting), started: time.Now()}
 }
 
-// Answered implements pipeline.Observer. If too many episodes wait for the judge, the episode is scored for
-// none of the compared solvers.
+// Answered implements pipeline.Observer. If too many episodes wait for the judge, the episode is not
+// scored.
 func (s *score) Answered(a *pipeline.Answered) {
 	e := scored{
-		number: int(a.Report.Episode), unknown: a.Unknown, took: a.Took,
+		camera: a.Episode.Key.Name, number: int(a.Report.Episode), unknown: a.Unknown, took: a.Took,
 		before: a.Report.Before, after: a.Report.After, labels: a.Labels,
 	}
 	for i := range a.Episode.Items {
@@ -68,32 +69,26 @@ func (s *score) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case e := <-s.episodes:
-			scores, err := s.judge.Take(ctx, e.judged, e.labels)
-			if ctx.Err() != nil {
-				return nil
-			}
-			if err != nil {
-				return fmt.Errorf("score: %w", err)
-			}
-			_, row := s.line(&e, scores)
+			board := s.judge.Take(e.camera, e.judged, e.labels)
+			_, row := s.line(&e, board)
 			if _, err := fmt.Fprintln(s.call.Out, row); err != nil {
 				return err
 			}
-			s.page.Score(scores)
-			s.last = scores
+			s.page.Score(board)
+			s.last = &board
 		}
 	}
 }
 
 // line formats the scores of one episode, under their heading.
-func (s *score) line(e *scored, scores []demo.Score) (heading, row string) {
-	right, all := scores[0].Right, scores[0].All // of the items that are no strangers
+func (s *score) line(e *scored, board demo.Board) (heading, row string) {
+	right, all := board.All[0].Right, board.All[0].All // of the items that have a name
 	if s.last != nil {
-		right, all = right-s.last[0].Right, all-s.last[0].All
+		right, all = right-s.last.All[0].Right, all-s.last.All[0].All
 	}
-	of := []any{"episode", 7, e.number, "right", 7, fmt.Sprintf("%d/%d", right, all)}
-	for i := range scores {
-		name, late := scores[i].Name, scores[i].LateShare()
+	of := []any{"camera", 8, e.camera, "episode", 7, e.number, "right", 7, fmt.Sprintf("%d/%d", right, all)}
+	for i := range board.All {
+		name, late := board.All[i].Name, board.All[i].LateShare()
 		of = append(of, name, max(8, len(name)), fmt.Sprintf("%.1f %%", 100*late))
 	}
 	of = append(of, "unknown", 7, e.unknown, "objective", 16, fmt.Sprintf("%.1f -> %.1f", e.before, e.after),
@@ -107,10 +102,11 @@ func (s *score) foot() string {
 		return "\nno episode was answered\n"
 	}
 	var shares []string
-	for i := range s.last {
-		shares = append(shares, fmt.Sprintf("%s %.1f %%", s.last[i].Name, 100*s.last[i].Share()))
+	for i := range s.last.All {
+		score := &s.last.All[i]
+		shares = append(shares, fmt.Sprintf("%s %.1f %%", score.Name, 100*score.Share()))
 	}
 	return fmt.Sprintf("\n%d pictures in %.0f s. Right so far: %s. Strangers set aside: %d of %d\n",
-		s.last[0].All,
+		s.last.All[0].All,
 		time.Since(s.started).Seconds(), strings.Join(shares, ", "), s.judge.SetAside, s.judge.Strangers)
 }

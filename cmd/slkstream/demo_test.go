@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
@@ -115,7 +116,8 @@ func lessons(t *testing.T, broker string) []string {
 func TestDemo(t *testing.T) {
 	d := startDemo(t, "--listen", "127.0.0.1:0")
 	address, broker := d.line(t, `page +(http://127\.0\.0\.1:\d+)`)[1], d.line(t, `broker +(\S+),`)[1]
-	d.line(t, `^ +2 +\d+/\d+ .* ms`) // the second episode
+	d.line(t, `^camera 3 +1 +\d+/\d+ .* ms`)
+	d.line(t, `^camera 1 +3 +\d+/\d+ .* ms`) // the score that a visitor gets has all cameras
 	events, err := http.Get(address + "/events")
 	if err != nil {
 		t.Fatal(err)
@@ -126,12 +128,14 @@ func TestDemo(t *testing.T) {
 		Taught                        bool
 	}
 	var episode struct {
-		Items  []item
-		Edges  [][2]int
-		Trace  []float64
-		Scores []struct {
-			Name       string
-			Right, All int64
+		Items []item
+		Edges [][2]int
+		Trace []float64
+	}
+	var hello struct {
+		Score struct {
+			All     []demo.Score
+			Cameras map[string][]demo.Score
 		}
 	}
 	lines := bufio.NewScanner(events.Body)
@@ -147,20 +151,25 @@ func TestDemo(t *testing.T) {
 			if err := json.Unmarshal([]byte(text), &episode); err != nil {
 				t.Fatal(err)
 			}
+		} else if ok && name == "hello" {
+			if err := json.Unmarshal([]byte(text), &hello); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	score := hello.Score
 	if len(episode.Items) != 40 || len(episode.Edges) == 0 || len(episode.Trace) < 3 ||
-		len(episode.Scores) != 4 {
-		t.Fatalf("%d items, %d edges, %d steps, %d scores", len(episode.Items), len(episode.Edges),
-			len(episode.Trace), len(episode.Scores))
+		len(score.All) != 2 || len(score.Cameras["camera 3"]) != 2 {
+		t.Fatalf("%d items, %d edges, %d steps, scores %+v", len(episode.Items), len(episode.Edges),
+			len(episode.Trace), score)
 	}
 	for i := 1; i < len(episode.Trace); i++ {
 		if rise := episode.Trace[i] - episode.Trace[i-1]; rise > 1e-3 {
 			t.Errorf("the objective rose by %g", rise)
 		}
 	}
-	for _, s := range episode.Scores {
-		if s.All < episode.Scores[0].All*9/10 || s.Right < s.All/3 || s.Right > s.All {
+	for _, s := range score.All {
+		if s.All != score.All[0].All || s.Right < s.All/3 || s.Right > s.All {
 			t.Errorf("%s: %d of %d right", s.Name, s.Right, s.All)
 		}
 	}

@@ -129,10 +129,10 @@ func healthEndpoints(mux *http.ServeMux, metrics *pipeline.Metrics) {
 
 // newPage makes the live page of a stage. What is taught on it goes through the labels topic, like any other
 // teaching.
-func newPage(c *call, client *topic.Client, title, note string, kept *recent.Store) *web.Page {
+func newPage(c *call, client *topic.Client, title string, kept *recent.Store, demo ...web.Scene) *web.Page {
 	l := &c.Config.Listen
 	o := web.Options{
-		Title: title, Note: note, Recent: kept, ImageURL: l.ImageURL(), ImageHosts: l.Images,
+		Title: title, Demo: demo, Recent: kept, ImageURL: l.ImageURL(), ImageHosts: l.Images,
 		UserHeader: l.UserHeader, MaxWrong: c.Config.Memory.MaxWrong, Log: c.Log,
 	}
 	if topics := c.Config.Topics.Labels; topics != "" {

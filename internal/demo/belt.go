@@ -1,5 +1,5 @@
-// Package demo is the sample camera of the demo: pictures of a few recurring objects on a belt, while the light
-// and the camera drift. The true label of each picture is known, so that the demo can score the stage.
+// Package demo has the sample cameras of the demo: pictures of a few recurring objects on belts, while the light
+// and the cameras drift. The true label of each picture is known, so that the demo can score the stage.
 package demo
 
 import (
@@ -48,6 +48,53 @@ type Belt struct {
 	random   *rand.Rand
 	lane     []burst // the current bursts
 	passed   int
+	scene    scene
+	prefix   string // of the pictures' ids
+}
+
+// scene is how the pictures of a camera change.
+type scene struct {
+	newcomerAfter int     // pictures before the first newcomer
+	day           float64 // pictures from full light to dusk and back
+	morning       float64 // the phase at the first picture
+	dusk          float64 // share of the light lost at dusk
+	slope         float64 // of the light, from side to side
+	tilt          float64 // of the camera at dusk
+	away          float64 // share of the size lost at dusk
+}
+
+const degree = math.Pi / 180
+
+// all is a camera to which everything happens, within two minutes at 40 pictures a second.
+var all = scene{newcomerAfter: NewcomerAfter, day: 5000, morning: 700, dusk: .4, slope: .5, tilt: 28 * degree, away: .15}
+
+// Camera is one of the demo's cameras.
+type Camera struct {
+	Name  string
+	About string // what happens to it
+	*Belt
+}
+
+// NewCameras returns three cameras before which the same things pass: one in steady light, one whose light
+// falls, and one that tilts.
+func NewCameras(seed uint64) []Camera {
+	const newcomerAfter, day, morning = 120, 2400, 340
+	steady := scene{newcomerAfter: newcomerAfter, day: day, morning: morning, slope: .2}
+	falls, tilts := steady, steady
+	falls.dusk, falls.slope = .8, .7
+	tilts.tilt, tilts.away = 28*degree, .15
+	cameras := []Camera{
+		{Name: "camera 1", About: "steady light"},
+		{Name: "camera 2", About: "the light falls"},
+		{Name: "camera 3", About: "the camera tilts"},
+	}
+	for i, s := range []scene{steady, falls, tilts} {
+		belt := NewBelt(seed)
+		belt.random = rand.New(rand.NewPCG(seed, uint64(1+i)))
+		belt.scene, belt.prefix = s, fmt.Sprintf("camera-%d/", 1+i)
+		cameras[i].Belt = belt
+	}
+	return cameras
 }
 
 // burst is a run of views of one thing.
@@ -58,7 +105,7 @@ func NewBelt(seed uint64) *Belt {
 	set := sample.Fashion()
 	b := &Belt{
 		names: set.Names, things: make([][]byte, len(set.Names)), others: sample.Digits(), side: set.Side,
-		random: rand.New(rand.NewPCG(seed, seed)),
+		random: rand.New(rand.NewPCG(seed, seed)), scene: all,
 	}
 	for i := set.N() - 1; i >= 0; i-- {
 		b.things[set.Labels[i]] = set.Image(i)
@@ -113,12 +160,12 @@ func (b *Belt) Teachers() []Picture {
 // or now and then shows a stranger.
 func (b *Belt) Next() Picture {
 	b.passed++
-	p := Picture{ID: fmt.Sprintf("picture-%06d", b.passed), side: b.side}
+	p := Picture{ID: fmt.Sprintf("%spicture-%06d", b.prefix, b.passed), side: b.side}
 	switch draw := b.random.Float64(); {
 	case draw < strangerShare:
 		p.stranger = true
 		p.Pixels = b.view(b.enlarge(1 + b.random.IntN(b.others.N()-1)))
-	case draw < strangerShare+newcomerShare && b.passed > NewcomerAfter:
+	case draw < strangerShare+newcomerShare && b.passed > b.scene.newcomerAfter:
 		p.Thing, p.Pixels = Newcomer, b.view(b.newcomer)
 	default:
 		thing := b.fromLane()
@@ -140,25 +187,19 @@ func (b *Belt) fromLane() int {
 	return thing
 }
 
-// view returns a picture of an object in the current light. Within a minute at the usual rate the camera tilts
+// view returns a picture of an object in the current light. In the course of a day of its scene the camera tilts
 // and moves away and the light falls, then all of it returns to the start. The direction of the light moves too;
 // each picture is turned and shifted a little, and has grain.
 func (b *Belt) view(pixels []byte) []byte {
 	const (
-		day     = 5000.              // pictures from full light to dusk and back
-		morning = 700.               // the phase at the first picture
-		round   = 450.               // pictures for the light to go round
-		tilt    = 28 * math.Pi / 180 // at dusk
-		wobble  = 7 * math.Pi / 180
-		away    = .15 // share of the size lost at dusk
-		dusk    = .4  // share of the light lost
-		slope   = .5  // of the light, from side to side
-		grain   = 4.
+		round  = 450. // pictures for the light to go round
+		wobble = 7 * degree
+		grain  = 4.
 	)
-	phase := 2 * math.Pi * float64(b.passed)
-	late := (1 - math.Cos(2*math.Pi*(float64(b.passed)+morning)/day)) / 2
-	sin, cos := math.Sincos(tilt*late + wobble*b.random.NormFloat64())
-	size := 1 - away*late + .03*b.random.NormFloat64()
+	scene, phase := &b.scene, 2*math.Pi*float64(b.passed)
+	late := (1 - math.Cos(2*math.Pi*(float64(b.passed)+scene.morning)/scene.day)) / 2
+	sin, cos := math.Sincos(scene.tilt*late + wobble*b.random.NormFloat64())
+	size := 1 - scene.away*late + .03*b.random.NormFloat64()
 	shiftX, shiftY := float64(b.random.IntN(3)-1), float64(b.random.IntN(3)-1)
 	lightY, lightX := math.Sincos(phase / round)
 	centre := float64(b.side-1) / 2
@@ -168,7 +209,7 @@ func (b *Belt) view(pixels []byte) []byte {
 		u, v := (x-centre-shiftX)/size, (y-centre-shiftY)/size
 		value := between(pixels, b.side, cos*u+sin*v+centre, cos*v-sin*u+centre)
 		across := (x/float64(b.side)-.5)*lightX + (y/float64(b.side)-.5)*lightY
-		value = value*(1-dusk*late)*(1+slope*across) + grain*b.random.NormFloat64()
+		value = value*(1-scene.dusk*late)*(1+scene.slope*across) + grain*b.random.NormFloat64()
 		out[i] = byte(min(max(value, 0), 255))
 	}
 	return out

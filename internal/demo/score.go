@@ -1,11 +1,10 @@
 package demo
 
 import (
-	"context"
-	"fmt"
+	"math"
 	"slices"
 
-	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -50,47 +49,48 @@ func (s *Score) count(right bool) {
 	s.LateOf = int64(len(s.last))
 }
 
-// Judge scores the stage and three rivals on the same episodes: the same settings with 3 % of the items
-// labelled, the same without memory, and the nearest prototype. One goroutine uses it at a time.
+// Pair are the scores of the stage and of the nearest labelled example.
+type Pair [2]Score
+
+func newPair() Pair { return Pair{{Name: "slkstream"}, {Name: "nearest example"}} }
+
+// Clone returns a copy that does not change.
+func (p Pair) Clone() Pair {
+	for i := range p {
+		p[i].last = slices.Clone(p[i].last)
+	}
+	return p
+}
+
+// Judge scores the stage beside the nearest labelled example, on the same items: in all, and camera by camera.
+// A thing is scored once it has a name. One goroutine uses it at a time.
 type Judge struct {
-	scores []Score // of the stage, then of the rivals
-	rivals []rival
+	all       Pair
+	cameras   map[string]*Pair
+	newcomers []string // ids of the latest pictures of the newcomer
+	called    string   // what people call the newcomer; "": it has no name yet
 
 	Strangers, SetAside int64 // strangers so far, and how many of them the stage called unknown
 }
 
-// rival is a stream with settings of its own that answers every episode.
-type rival struct {
-	engine *stream.Engine
-	stream *stream.Stream
-	taught bool // gets the label of every 33rd item
-	items  int
+// NewJudge starts the score.
+func NewJudge() *Judge { return &Judge{all: newPair(), cameras: map[string]*Pair{}} }
+
+// Board is the score at one time.
+type Board struct {
+	All     Pair
+	Cameras map[string]Pair
+	Called  string // what people call the newcomer; "": it has no name yet
 }
 
-const taughtEvery = 33
-
-// NewJudge starts the score. settings are the stage's.
-func NewJudge(settings stream.Settings) *Judge {
-	j := &Judge{scores: []Score{{Name: "slkstream"}}}
-	settings.ReviewRate = 0 // nobody reviews the rivals' items
-	without := settings
-	without.Warm = false
-	nearest := without
-	nearest.Solver.Method = solver.Nearest
-	for _, r := range []struct {
-		name     string
-		settings stream.Settings
-		taught   bool
-	}{{"3 % taught", settings, true}, {"no memory", without, false}, {"nearest prototype", nearest, false}} {
-		engine := new(stream.Engine)
-		j.rivals = append(j.rivals, rival{engine: engine, stream: stream.New("belt", r.settings), taught: r.taught})
-		j.scores = append(j.scores, Score{Name: r.name})
+// Board returns the score so far.
+func (j *Judge) Board() Board {
+	b := Board{All: j.all.Clone(), Cameras: map[string]Pair{}, Called: j.called}
+	for name, p := range j.cameras {
+		b.Cameras[name] = p.Clone()
 	}
-	return j
+	return b
 }
-
-// Scores returns the scores so far, the stage's first.
-func (j *Judge) Scores() []Score { return slices.Clone(j.scores) }
 
 // Judged is one item of an episode with the stage's answer and the true label.
 type Judged struct {
@@ -101,8 +101,15 @@ type Judged struct {
 	Stranger bool
 }
 
-// Take scores an episode that was answered by these labels.
-func (j *Judge) Take(ctx context.Context, episode []Judged, labels *stream.Labels) ([]Score, error) {
+// Take scores an episode of a camera that was answered by these labels.
+func (j *Judge) Take(camera string, episode []Judged, labels *stream.Labels) Board {
+	j.hearName(labels)
+	own := j.cameras[camera]
+	if own == nil {
+		pair := newPair()
+		own = &pair
+		j.cameras[camera] = own
+	}
 	for i := range episode {
 		e := &episode[i]
 		if e.Stranger {
@@ -111,34 +118,46 @@ func (j *Judge) Take(ctx context.Context, episode []Judged, labels *stream.Label
 				j.SetAside++
 			}
 		}
-		if e.Truth != "" && e.Item.Label == "" {
-			j.scores[0].count(e.Label == e.Truth)
+		truth := e.Truth
+		if truth == Newcomer {
+			j.newcomers = append(j.newcomers[max(0, len(j.newcomers)-keptNewcomers):], e.Item.ID)
+			truth = j.called
+		}
+		if truth == "" || e.Item.Label != "" {
+			continue
+		}
+		for method, label := range [2]string{e.Label, nearest(e.Item.Vector, camera, labels)} {
+			j.all[method].count(label == truth)
+			own[method].count(label == truth)
 		}
 	}
-	for r := range j.rivals {
-		if err := j.rivals[r].take(ctx, episode, labels, &j.scores[1+r]); err != nil {
-			return nil, fmt.Errorf("%s: %w", j.scores[1+r].Name, err)
-		}
-	}
-	return j.Scores(), nil
+	return j.Board()
 }
 
-func (r *rival) take(ctx context.Context, episode []Judged, labels *stream.Labels, score *Score) error {
-	items := make([]stream.Item, len(episode))
-	for i := range episode {
-		items[i] = episode[i].Item
-		if r.items++; r.taught && r.items%taughtEvery == 0 && items[i].Label == "" {
-			items[i].Label = episode[i].Truth
+// keptNewcomers is how many pictures of the newcomer a person can have named: far more than a page shows.
+const keptNewcomers = 5000
+
+// hearName finds out what people call the newcomer.
+func (j *Judge) hearName(labels *stream.Labels) {
+	j.called = ""
+	for _, e := range labels.All() {
+		if slices.Contains(j.newcomers, e.ID) {
+			j.called = e.Label
 		}
 	}
-	answers, _, err := r.stream.Answer(ctx, r.engine, items, labels)
-	if err != nil {
-		return err
-	}
-	for i := range episode {
-		if truth := episode[i].Truth; truth != "" && items[i].Label == "" {
-			score.count(answers[i].Label == truth)
+}
+
+// nearest returns the label of the labelled example whose direction is most like a vector's.
+func nearest(vector []float32, camera string, labels *stream.Labels) (label string) {
+	best := float32(math.Inf(-1))
+	for in, e := range labels.All() {
+		if in != "" && in != camera || len(e.Vector) != len(vector) {
+			continue
+		}
+		like := kernel.Dot(vector, e.Vector) / float32(math.Sqrt(float64(kernel.Dot(e.Vector, e.Vector))))
+		if like > best {
+			best, label = like, e.Label
 		}
 	}
-	return nil
+	return label
 }

@@ -52,10 +52,10 @@ func TestReviewKeepsItsDigits(t *testing.T) {
 	defer server.Close()
 	b := browser.Open(t)
 	digits := `[...document.querySelectorAll("#choices [data-digit]")]
-		.map(b => b.dataset.digit + b.firstChild.textContent).join()`
+		.map(b => b.dataset.digit + b.dataset.label).join()`
 	want := `"1class-0,2class-1,3class-2,4class-3,5class-4,6class-5,7class-6,8class-7,9class-8"`
 	shows := func(id string) chromedp.Action[chromedp.Void] {
-		return browser.Until(fmt.Sprintf(`document.getElementById("picture").dataset.id === %q && %s === %s`,
+		return browser.Until(fmt.Sprintf(`document.getElementById("picture")?.dataset.id === %q && %s === %s`,
 			id, digits, want))
 	}
 	ask("first", 10)

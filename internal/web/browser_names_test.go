@@ -177,83 +177,95 @@ func TestNamesPage(t *testing.T) {
 		t.Helper()
 		b.Run(browser.Until(button(in, text)+` && !`+button(in, text)+`.disabled`), browser.Press(button(in, text)))
 	}
-	confirm := func(says string) {
+	confirm := func(says, word string) {
 		t.Helper()
-		b.Run(browser.Until(`document.getElementById("sure").open`),
-			browser.Until(fmt.Sprintf(`document.getElementById("sure-text").textContent.includes(%q)`, says)),
-			browser.Press(button("#sure", "Do it")))
+		b.Run(
+			browser.Until(fmt.Sprintf(`document.querySelector("dialog[open]")?.textContent.replaceAll("\u00a0", " ").includes(%q)`, says)),
+			browser.Press(button("dialog", word)),
+		)
+	}
+	into := func(name string) chromedp.Action[chromedp.Void] {
+		return browser.Type(`document.querySelector("dialog input")`, name)
 	}
 	examples := func(n int) chromedp.Action[chromedp.Void] {
 		return browser.Until(fmt.Sprintf(`document.querySelectorAll("#examples .tile img").length === %d`, n))
 	}
+	open := func(name string) {
+		t.Helper()
+		one := fmt.Sprintf(`document.querySelector("#classes [data-name='%s']")`, name)
+		b.Run(browser.Until("!!"+one), browser.Press(one),
+			browser.Until(fmt.Sprintf(`document.querySelector("#class h1")?.textContent === %q`, name)))
+	}
+	listed := func(name, says string) chromedp.Action[chromedp.Void] {
+		return browser.Until(fmt.Sprintf(`document.querySelector("#classes [data-name='%s']")?.textContent.includes(%q)`, name, says))
+	}
 	b.Run(chromedp.EmulateViewport(390, 844), chromedp.Navigate(address+"/names"))
-	click("#classes", "anna")
+	open("anna")
 	b.Run(examples(3),
-		browser.Until(`document.getElementById("class-about").textContent === "3 examples and 1 recent item"`),
-		browser.Until(`document.querySelector("#examples figcaption").textContent.includes("jo")`),
+		browser.Until(`document.getElementById("class-about").textContent.endsWith("3 examples and 1 recent item.")`),
+		browser.Until(`document.querySelector("#examples .t").textContent === "jo"`),
 		browser.Until(`document.documentElement.scrollWidth <= innerWidth`))
 	b.Screenshot("names.png")
 
 	// Merged by keyboard, and undone.
-	b.Run(chromedp.KeyEvent("r"), browser.Until(`document.activeElement.id === "into"`),
-		chromedp.SetValue(chromedp.CSS("#into"), "kim"),
-		browser.Press(button("#rename", "Rename or merge")))
-	confirm("Merge anna into kim, which has 2 examples and 0 recent items? " +
-		"3 examples and 1 recent item are called kim then.")
-	b.Run(browser.Until(`document.getElementById("classes").textContent.includes("→ kim")`))
-	click("#changes", "undo")
-	b.Run(browser.Until(`!document.getElementById("classes").textContent.includes("→ kim")`))
+	b.Run(chromedp.KeyEvent("r"), browser.Until(`document.activeElement.matches("dialog input")`), into("kim"))
+	confirm("kim has 2 examples and 0 recent items. 3 examples and 1 recent item of anna are called so too then.", "Merge")
+	b.Run(listed("anna", "now called kim"))
+	click("#changes", "Undo")
+	b.Run(browser.Until(`!document.getElementById("classes").textContent.includes("now called kim")`))
 
 	// One example is not anna, by keyboard: select the first tile, then x.
 	b.Run(chromedp.Focus(chromedp.CSS("#examples .tile")), chromedp.KeyEvent("\r"),
 		browser.Until(`document.querySelectorAll("#examples [aria-pressed=true]").length === 1`),
 		chromedp.KeyEvent("x"))
-	confirm("Say of 1 example that it is not anna?")
-	b.Run(examples(2), browser.Until(`document.querySelectorAll("#rejections img, #rejections .blank").length === 1`))
-	click("#changes", "undo")
-	b.Run(examples(3), browser.Until(`document.getElementById("rejected").hidden`))
+	confirm("1 example: not anna?", "Not this")
+	b.Run(examples(2), browser.Until(`document.querySelectorAll("#rejections .pic").length === 1`))
+	click("#changes", "Undo")
+	b.Run(examples(3), browser.Until(`!document.getElementById("rejections")`))
 
-	// Two belong to another class: split, and undo.
+	// Two belong to another class: moved, and undone.
 	b.Run(chromedp.KeyEvent("a"),
 		browser.Until(`document.querySelectorAll("#examples [aria-pressed=true]").length === 3`),
-		browser.Press(`document.querySelector("#examples .tile")`), chromedp.SetValue(chromedp.CSS("#into"), "eve"))
-	click("#acts", "split")
-	confirm("Teach 2 examples of anna as eve?")
-	b.Run(examples(1), browser.Until("!!"+button("#classes", "eve")))
-	click("#changes", "undo")
+		browser.Press(`document.querySelector("#examples .tile")`))
+	click(".selbar", "Another name")
+	b.Run(browser.Until(`!!document.querySelector("dialog input")`), into("eve"))
+	confirm("Move 2 examples of anna", "Move")
+	b.Run(examples(1), listed("eve", "2 examples"))
+	click("#changes", "Undo")
 	b.Run(examples(3))
 
 	// All are taken back, and restored.
 	b.Run(chromedp.KeyEvent("a"),
 		browser.Until(`document.querySelectorAll("#examples [aria-pressed=true]").length === 3`))
-	click("#acts", "take back")
-	confirm("Take 3 examples of anna back?")
+	click(".selbar", "Take back")
+	confirm("Take 3 examples of anna back?", "Take back")
 	b.Run(examples(0))
-	click("#changes", "undo")
+	click("#changes", "Undo")
 	b.Run(examples(3))
 
 	// Name a cluster.
-	click("#classes", "cluster-7")
-	b.Run(browser.Until(`document.getElementById("class-title").textContent === "cluster-7"`),
-		chromedp.SendKeys(chromedp.CSS("#into"), "bo"),
-		browser.Press(button("#rename", "Rename or merge")))
-	confirm("Rename cluster-7 to bo? 0 examples and 1 recent item are called bo then.")
+	open("cluster-7")
+	click("#class .title", "Rename")
+	b.Run(browser.Until(`!!document.querySelector("dialog input")`), into("bo"))
+	confirm("0 examples and 1 recent item are called bo then.", "Rename")
 	b.Run(browser.Until(`document.getElementById("changes").textContent.includes("cluster-7 is called bo")`))
 
 	// Another name replaces that one; undone, the first one is in force again.
-	b.Run(chromedp.SetValue(chromedp.CSS("#into"), "jo"), browser.Press(button("#rename", "Rename or merge")))
-	confirm("Rename cluster-7 to jo?")
-	b.Run(browser.Until(`document.getElementById("classes").textContent.includes("→ jo")`))
-	click("#changes", "undo")
-	b.Run(browser.Until(`document.getElementById("classes").textContent.includes("→ bo")`))
+	click("#class .title", "Rename")
+	b.Run(browser.Until(`!!document.querySelector("dialog input")`), into("jo"))
+	confirm("are called jo then", "Rename")
+	b.Run(listed("cluster-7", "now called jo"))
+	click("#changes", "Undo")
+	b.Run(listed("cluster-7", "now called bo"))
 
-	// Forget a class.
-	click("#classes", "kim")
-	b.Run(browser.Until(`document.getElementById("class-title").textContent === "kim"`))
-	click("#acts", "forget kim")
-	confirm("Forget kim? 2 examples and 0 recent items, its rejections and all that streams learned of it " +
-		"are deleted in every process. This cannot be undone")
-	b.Run(browser.Until("!" + button("#classes", "kim")))
+	// Forget a class: it asks for the name, and gives a receipt.
+	open("kim")
+	click("#class .title", "Forget")
+	b.Run(browser.Until(`document.querySelector("dialog .yes").disabled`), into("kim"))
+	confirm("2 examples and 0 recent items", "Forget for ever")
+	b.Run(browser.Until(`document.getElementById("receipt")?.rows[1]?.textContent === "labels in forceexamplesnow"`))
+	click("dialog", "Close")
+	b.Run(browser.Until(`!document.querySelector("#classes [data-name=kim]")`))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.examples) != 3 || len(l.rejected) != 0 || len(l.names) != 1 || l.examples["e2"].Label != "anna" {

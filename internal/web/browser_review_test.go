@@ -17,8 +17,8 @@ import (
 	"github.com/slkstream/slkstream/test/browser"
 )
 
-// The review queue shows an item. One key teaches it, labels it nobody, or skips it; a label can
-// be taken back.
+// The review queue shows an item beside the best examples. One key teaches it, rejects its name, labels it nobody, or
+// skips it; every answer can be undone.
 func TestReviewInABrowser(t *testing.T) {
 	var mu sync.Mutex
 	said, forgotten := map[string]string{}, ""
@@ -72,28 +72,51 @@ func TestReviewInABrowser(t *testing.T) {
 		}
 		clear(said)
 	}
+	undone := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return forgotten
+	}
 	tell("dog", "zeroth", "first", "second", "third")
 	server := httptest.NewServer(Access{Loopback: true}.Guard(page.Handler()))
 	defer server.Close()
 	b := browser.Open(t)
-	rows := `document.querySelectorAll("#said tr").length`
-	b.Run(chromedp.Navigate(server.URL+"/review"),
-		browser.Until(`document.querySelector("#picture img")?.naturalWidth > 0`),
-		browser.Until(`document.getElementById("examples").textContent === "Taught as doga dog0.21The runner-up, cata cat1.11"`))
-	b.Run(browser.Until(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("1"),
-		browser.Until(rows+` === 1`))
-	b.Screenshot("review.png")
-	b.Run(browser.Until(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("n"),
-		browser.Until(rows+` === 2`))
-	b.Run(browser.Until(`document.querySelectorAll("#choices button").length === 3`), chromedp.KeyEvent("s"))
-	b.Run(browser.Until(`document.querySelectorAll("#choices button").length === 3 &&
-		document.getElementById("picture").dataset.id === "zeroth"`), chromedp.KeyEvent("x"))
-	b.Run(browser.Until(`document.getElementById("question-title").textContent.startsWith("Nothing")`))
-	b.Run(chromedp.Click("#said tr:last-child button"), browser.Until(rows+` === 1`))
-	check(map[string]string{"third": "cat", "second": "nobody", "zeroth": "not dog"})
-	if forgotten != "third" {
-		t.Errorf("taken back %q", forgotten)
+	rows := `document.querySelectorAll("#said li:not(.undone)").length`
+	asks := func(id string) chromedp.Action[chromedp.Void] {
+		return browser.Until(fmt.Sprintf(`document.getElementById("picture")?.dataset.id === %q &&
+			document.querySelectorAll("#choices .chip").length === 3`, id))
 	}
+	b.Run(
+		chromedp.Navigate(server.URL+"/review"),
+		asks("third"),
+		browser.Until(`document.querySelector("#picture img")?.naturalWidth > 0`),
+		browser.Until(`document.getElementById("question").textContent === "Is this dog?"`),
+		// The bars are the shares of the answer, so that the answer has the longest.
+		browser.Until(
+			`[...document.querySelectorAll(".near .scale")].map(e => e.ariaLabel).join() === "dog: 50 % sure,cat: 40 % sure"`,
+		),
+		browser.Until(`[...document.querySelectorAll(".trio [data-name]")].map(e => e.textContent).join() ===
+			"DOdogbest exampleDO,CAcatrunner-upCA"`),
+	)
+	b.Screenshot("review.png")
+	b.Run(chromedp.KeyEvent("1"), browser.Until(rows+` === 1`), asks("second"), chromedp.KeyEvent("n"),
+		browser.Until(rows+` === 2`), asks("first"), chromedp.KeyEvent("s"), browser.Until(rows+` === 3`), asks("zeroth"),
+		chromedp.KeyEvent("x"), browser.Until(rows+` === 4`),
+		browser.Until(`document.querySelector(".ask h1").textContent === "Nothing to review."`))
+	check(map[string]string{"third": "cat", "second": "nobody", "zeroth": "not dog"})
+
+	// Everything can be undone: the rejection by a key, which asks about the item again, the label by its button.
+	b.Run(chromedp.KeyEvent("z"), asks("zeroth"), browser.Until(rows+` === 3`))
+	if got := undone(); got != "zeroth" {
+		t.Errorf("taken back %q", got)
+	}
+	b.Run(browser.Press(`document.querySelector("#said li:last-child button")`), browser.Until(rows+` === 2`), asks("third"))
+	if got := undone(); got != "third" {
+		t.Errorf("taken back %q", got)
+	}
+	b.Run(chromedp.KeyEvent("y"), asks("zeroth"), chromedp.KeyEvent("y"),
+		browser.Until(`document.querySelector(".ask h1").textContent === "Nothing to review."`))
+	check(map[string]string{"third": "dog", "zeroth": "dog"})
 
 	// Several at once, on a phone: one key says the same of those that are selected.
 	tell("dog", "a", "b", "c")
@@ -106,8 +129,9 @@ func TestReviewInABrowser(t *testing.T) {
 		return browser.Press(fmt.Sprintf(`[...document.querySelectorAll("#queue .tile")].find(t => t.item.id === %q)`, id))
 	}
 	b.Run(chromedp.EmulateViewport(390, 844), chromedp.KeyEvent("m"), tiles(5, 0),
+		browser.Until(`document.getElementById("not").disabled && document.getElementById("not").title === "Select some first"`),
 		touch("a"), touch("c"), tiles(5, 2),
-		browser.Until(`document.getElementById("question-title").textContent === "2 selected: one answer for all"`),
+		browser.Until(`document.querySelector(".ask h1").textContent === "2 selected: one answer for all."`),
 		browser.Until(`document.documentElement.scrollWidth <= innerWidth`))
 	b.Screenshot("review-several.png")
 	b.Run(chromedp.KeyEvent("1"), tiles(3, 0))
@@ -118,7 +142,6 @@ func TestReviewInABrowser(t *testing.T) {
 	b.Run(tiles(2, 0), chromedp.KeyEvent("a"), tiles(2, 2), chromedp.KeyEvent("y"), tiles(0, 0))
 	check(map[string]string{"b": "dog", "f": "hen"}) // each as it was answered
 	tell("dog", "g")
-	b.Run(tiles(1, 0), chromedp.KeyEvent("m"), browser.Until(`document.getElementById("queue").hidden`),
-		browser.Until(`document.getElementById("picture").dataset.id === "g"`))
+	b.Run(tiles(1, 0), chromedp.KeyEvent("m"), asks("g"))
 	b.Silent()
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/test/browser"
@@ -33,7 +34,11 @@ func TestPageSaysHowSure(t *testing.T) {
 	})
 	b := browser.Open(t)
 	b.Run(chromedp.EmulateViewport(390, 844), chromedp.Navigate(server.URL),
-		browser.Until(`!!document.querySelector(".tile[title='anna, not sure: .41, needs .60']")`),
+		browser.Until(`document.querySelectorAll("#latest .tile").length === 2`),
+		browser.Press(`document.querySelector("#latest .tile[aria-label^=anna]")`),
+		browser.Until(`document.querySelector("dialog header .soft").textContent === "Not sure: 41 %, needs 60 %."`),
+		chromedp.KeyEvent(kb.Escape), browser.Until(`!document.querySelector("dialog")`),
+		browser.Press(`document.querySelector("#details summary")`),
 		browser.Until(`document.getElementById("sure-hint").textContent.startsWith("door: 1 of the 2 items")`),
 		browser.Until(`document.querySelector("#sure-chart svg").getAttribute("aria-label") ===
 			"Of the surest 50 % of the answers to labelled items 2 % were wrong; at most 3 % may be"`),

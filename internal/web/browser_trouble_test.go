@@ -38,11 +38,11 @@ func TestPageSaysTrouble(t *testing.T) {
 		chromedp.Navigate(server.URL),
 		browser.Until(`!document.getElementById("trouble").hidden`),
 		browser.Until(
-			`document.getElementById("trouble").textContent.includes("249 numbers, the feed's have 1280What to do: compare the feed")`,
+			`document.getElementById("trouble").textContent.includes("249 numbers, the feed's have 1280.What to do: compare the feed")`,
 		),
 		browser.Until(`document.getElementById("live").dataset.state === "trouble"`),
 		browser.Until(
-			`(() => { const [r, g, b] = getComputedStyle(document.querySelector("#trouble strong")).color.match(/\d+/g); return r > 2 * g && r > 2 * b || r > 200 && g < 130; })()`,
+			`(() => { const [r, g, b] = getComputedStyle(document.querySelector("#trouble .i")).color.match(/\d+/g); return r > 2 * g && r > 2 * b || r > 200 && g < 130; })()`,
 		),
 		browser.Until(`document.documentElement.scrollWidth <= innerWidth`),
 	)

@@ -40,28 +40,28 @@ func TestUnknownPage(t *testing.T) {
 	address := l.serve(t, kept)
 	b := browser.Open(t)
 	b.Run(chromedp.EmulateViewport(390, 844), chromedp.Navigate(address+"/unknown"),
-		browser.Until(`document.querySelectorAll("#groups li").length === 2`),
-		browser.Until(`document.querySelector("#groups li p").textContent.startsWith("8 items · door")`),
-		browser.Until(`document.querySelectorAll("#groups li:first-child img").length === 5`),
+		browser.Until(`document.querySelectorAll("#groups .group").length === 2`),
+		browser.Until(`document.querySelector("h1").textContent === "Two groups have no name."`),
+		browser.Until(`document.querySelector("#groups .group").textContent.startsWith("8 itemsdoor")`),
+		browser.Until(`document.querySelectorAll("#groups .group:first-child img").length === 5`),
+		browser.Until(`document.querySelector("#groups .like .who").textContent.endsWith("kim")`), // the suggestion
 		browser.Until(`document.documentElement.scrollWidth <= innerWidth`))
 	b.Screenshot("unknown.png")
-	b.Run(chromedp.SendKeys(chromedp.CSS("#groups input"), "anna"),
-		browser.Press(`document.querySelector("#groups button")`),
-		browser.Until(`document.getElementById("sure").open`),
-		browser.Until(`document.getElementById("sure-text").textContent.startsWith(`+
-			`"Teach 5 items of 8 as anna? 1 other recent item would be called anna then:")`),
-		browser.Until(`document.querySelectorAll("#sure-items img").length === 1`),
-		browser.Press(`document.querySelector("#sure button")`))
+	b.Run(chromedp.SendKeys(chromedp.CSS("#groups input"), "anna\r"),
+		browser.Until(`document.querySelector(".preview:not([hidden]) p")?.textContent ===
+			"5 of the 8 are taught as anna. 1 other recent item would be called so too:"`),
+		browser.Until(`document.querySelectorAll(".preview .thumbs img").length === 1`),
+		browser.Until(`document.activeElement.textContent === "Call them anna"`), chromedp.KeyEvent("\r"))
 	taught := func() int {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return len(l.examples)
 	}
-	b.Run(browser.Until(`(sessionStorage.changes || "").includes("5 strangers taught as anna")`))
+	b.Run(browser.Until(`(sessionStorage.changes || "").includes("8 unknown items named anna, 5 of them as examples")`))
 	if n := taught(); n != 5 {
 		t.Errorf("%d taught: %v", n, l.log)
 	}
-	b.Run(chromedp.Navigate(address+"/names"),
+	b.Run(chromedp.Navigate(address+"/names?name=anna"),
 		browser.Until(`document.querySelectorAll("#changes button").length === 1`),
 		browser.Press(`document.querySelector("#changes button")`),
 		browser.Until(`document.querySelectorAll("#changes li").length === 0`))

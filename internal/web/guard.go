@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net"
@@ -36,22 +37,73 @@ func (a Access) Guard(next http.Handler) http.Handler {
 			send(w, nil, err)
 			return
 		}
+		if strings.HasPrefix(r.URL.Path, "/static/") { // the same in every binary, and needed to sign in
+			next.ServeHTTP(w, r)
+			return
+		}
+		if r.URL.Path == "/signin" && r.Method == http.MethodPost {
+			a.signIn(w, r)
+			return
+		}
 		if given := r.URL.Query().Get("token"); a.known(given) && r.Method == http.MethodGet {
-			http.SetCookie(w, &http.Cookie{
-				Name: tokenCookie, Value: url.QueryEscape(given), Path: "/",
-				HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
-			})
+			setToken(w, r, given)
 			w.Header().Set("Referrer-Policy", "no-referrer")
 			to := url.URL{Path: path.Clean(r.URL.Path)} // of this site: no //HOST
 			http.Redirect(w, r, to.EscapedPath(), http.StatusSeeOther)
 			return
 		}
-		if err := a.checkToken(r); err != nil {
+		err := a.checkToken(r)
+		switch {
+		case err == nil:
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), reading{}, a.reads(r))))
+		case r.Method == http.MethodGet && !a.known(tokenOf(r)) && strings.Contains(r.Header.Get("Accept"), "text/html"):
+			protect(w, policyWith("'self'"))
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write(signInPage)
+		default:
 			send(w, nil, err)
-			return
 		}
-		next.ServeHTTP(w, r)
 	})
+}
+
+// signInPage asks for a token.
+var signInPage = document("signin")
+
+// signIn gives a visitor who sends a known token its cookie.
+func (a Access) signIn(w http.ResponseWriter, r *http.Request) {
+	const longest = 4 << 10
+	r.Body = http.MaxBytesReader(w, r.Body, longest)
+	_, err := asked(func(r *http.Request, body *struct {
+		Token string `json:"token"`
+	},
+	) (any, error) {
+		if !a.known(body.Token) {
+			return nil, refuse(http.StatusUnauthorized, "that is not the token")
+		}
+		setToken(w, r, body.Token)
+		return nil, nil
+	})(r)
+	send(w, nil, err)
+}
+
+// setToken has the browser send a token from now on.
+func setToken(w http.ResponseWriter, r *http.Request, token string) {
+	http.SetCookie(w, &http.Cookie{
+		Name: tokenCookie, Value: url.QueryEscape(token), Path: "/",
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+	})
+}
+
+// reading is the key under which a request's context says whether its token is for reading only.
+type reading struct{}
+
+func (a Access) reads(r *http.Request) bool { return a.Token != "" && !matches(tokenOf(r), a.Token) }
+
+// readsOnly says whether Guard found a token that is for reading only.
+func readsOnly(r *http.Request) bool {
+	only, _ := r.Context().Value(reading{}).(bool)
+	return only
 }
 
 // origins knows by their headers requests that pages of other sites sent. Clients other than browsers send no

@@ -311,6 +311,8 @@ func calledBy(name string, names []record.Name) map[string]bool {
 // are asked about, what they taught, and deleted examples.
 func (p *Page) forget(labels map[string]bool) {
 	p.questions.forget(labels)
+	p.where.forget(labels)
+	p.strangers.drop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.shown.forget(labels)
@@ -334,6 +336,7 @@ func (p *Page) apiSplit(r *http.Request, body *lessons) (any, error) {
 	for i := range examples {
 		p.questions.labelled(examples[i].ID, examples[i].Label, "")
 	}
+	p.strangers.drop()
 	return nil, nil
 }
 

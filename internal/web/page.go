@@ -23,9 +23,9 @@ import (
 
 // Options say what the page shows and what it may do.
 type Options struct {
-	Title    string // what is watched: a consumer group, the demo
-	Note     string // a sentence under the title
-	ImageURL string // where pictures are: {id} stands for the item's id; "": the attribute image
+	Title    string  // what is watched: a consumer group, the demo
+	Demo     []Scene // the demo's cameras; none: not the demo
+	ImageURL string  // where pictures are: {id} stands for the item's id; "": the attribute image
 	// ImageHosts are the hosts, with their ports, that an attribute image may name; "*" is any. Pictures in
 	// data: URLs are always shown.
 	ImageHosts []string
@@ -72,6 +72,12 @@ const (
 	speedWithin = 5 * time.Second        // over which answers a second are measured
 )
 
+// Scene is a camera of the demo, and what happens to it.
+type Scene struct {
+	Camera string `json:"camera"`
+	About  string `json:"about"`
+}
+
 // Page serves the live page. It is an observer of the stage.
 type Page struct {
 	options   Options
@@ -82,14 +88,21 @@ type Page struct {
 	asked     allowance // of questions
 	pace      allowance // of first answers
 	streams   streams
+	where     whereabouts
+	strangers groupCache
 	questions *questions
+
+	marks      marks // of names
+	cameras    marks // of streams; they need no initials
+	marking    sync.Mutex
+	classOrder []string // the classes in the order of their first examples; guarded by marking
 
 	mu        sync.Mutex
 	next      time.Time // when another episode may be offered
 	latest    *episode
 	speed     telemetry.Rate
-	scores    []demo.Score
-	curve     curve
+	board     demo.Board        // of the demo
+	curves    map[string]*curve // of the demo's cameras
 	shown     shown
 	position  placement
 	takenBack []record.Example // on this page, the latest last: so that it can be undone
@@ -115,6 +128,7 @@ func New(o Options) *Page {
 		streams: streams{now: time.Now, by: map[string]*streamCounts{}},
 		speed:   telemetry.Rate{Within: speedWithin},
 		shown:   shown{items: map[string]*item{}},
+		curves:  map[string]*curve{},
 	}
 }
 
@@ -139,6 +153,7 @@ func (p *Page) Answered(a *pipeline.Answered) {
 // that were shown with a first answer.
 func (p *Page) told(results []record.Result, reviews []record.Review, doubtful bool) {
 	p.streams.add(results, doubtful)
+	p.where.add(results)
 	p.questions.Ask(reviews...)
 	p.questions.Named(results)
 	p.settle(results)
@@ -152,12 +167,18 @@ func (p *Page) offer(e *episode) {
 	}
 }
 
-// Score shows how often each way of answering was right so far.
-func (p *Page) Score(scores []demo.Score) {
+// Score shows how often the stage and the nearest example were right so far.
+func (p *Page) Score(board demo.Board) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.scores = scores
-	p.curve.add(scores)
+	p.board = board
+	for camera, pair := range board.Cameras {
+		if p.curves[camera] == nil {
+			p.curves[camera] = &curve{}
+		}
+		p.curves[camera].add(pair)
+	}
+	p.clients.send(message("score", p.scoreView()))
 }
 
 // Run works for the page until ctx ends, and then lets its visitors go.
@@ -217,9 +238,11 @@ func (p *Page) status(now time.Time) statusView {
 func (p *Page) welcome() [][]byte {
 	classes := p.stage.Classes()
 	classes = classes[:min(len(classes), mostLabels)]
-	hello := helloView{p.options.Title, p.options.Note, classes, p.options.Say != nil, nil}
+	hello := helloView{Title: p.options.Title, Labels: classes, Teach: p.options.Say != nil, Demo: p.options.Demo}
 	p.mu.Lock()
-	hello.Curve = p.curve.points
+	if hello.Demo != nil {
+		hello.Score = p.scoreView()
+	}
 	first := message("hello", hello)
 	p.mu.Unlock()
 	return [][]byte{first, message("status", p.status(time.Now())), p.show()}

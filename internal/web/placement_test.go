@@ -80,7 +80,7 @@ func TestPlacementStays(t *testing.T) {
 func TestCurveSpansTheRun(t *testing.T) {
 	var c curve
 	for i := range int64(100000) {
-		c.add([]demo.Score{{Name: "warm start", Right: i, All: i + 1}})
+		c.add(demo.Pair{{Name: "warm start", Right: i, All: i + 1}})
 	}
 	if n := len(c.points); n > keptPoints || n < keptPoints/4 || c.points[0].After != 1 ||
 		c.points[n-1].After < 99000 {
@@ -92,7 +92,7 @@ func TestCurveSpansTheRun(t *testing.T) {
 func TestCurveHasOnePointForEachCount(t *testing.T) {
 	var c curve
 	for _, all := range []int64{4, 4, 5, 5} {
-		c.add([]demo.Score{{Name: "warm start", Right: 4, All: all}})
+		c.add(demo.Pair{{Name: "warm start", Right: 4, All: all}})
 	}
 	if n := len(c.points); n != 2 || c.points[0].After != 4 || c.points[1].After != 5 {
 		t.Errorf("points %+v", c.points)

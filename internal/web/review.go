@@ -16,6 +16,7 @@ const (
 	// items that can wait for a person; older ones are in the review topic, if there is one
 	keptQuestion = 1000
 	keptTaught   = 200 // labels of this session that are kept
+	keptGone     = 20  // answered items that an undo can bring back: as many as a tab remembers
 )
 
 // question is an item that waits for a label.
@@ -43,6 +44,7 @@ type questions struct {
 	waiting []*question // oldest first
 	bytes   int
 	taught  []*taught             // latest last
+	gone    []*question           // answered by people, the latest last: undone, they wait again
 	counts  map[string]int64      // answered items by label, without clusters
 	doubts  map[[2]string]float64 // expected wrong answers between each pair of labels
 }
@@ -152,7 +154,7 @@ func (q *questions) find(id string) (record.Review, bool) {
 func (q *questions) labelled(id, label, guess string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if w := q.remove(func(w *question) bool { return w.review.ID == id }); w != nil {
+	if w := q.takeOut(id); w != nil {
 		guess = w.review.Guess.Label
 	}
 	q.taught = append(q.taught, &taught{ID: id, Label: label, Guess: guess, Time: q.now()})
@@ -161,11 +163,26 @@ func (q *questions) labelled(id, label, guess string) {
 	}
 }
 
-// forgotten deletes what was taught under an id from the session.
+// takeOut removes an item from the queue, and keeps it in case its answer is undone.
+func (q *questions) takeOut(id string) *question {
+	w := q.remove(func(w *question) bool { return w.review.ID == id })
+	if w != nil {
+		q.gone = append(q.gone[max(0, len(q.gone)-keptGone+1):], w)
+	}
+	return w
+}
+
+// forgotten deletes what was taught under an id from the session. If it was asked about, it is asked again.
 func (q *questions) forgotten(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.taught = slices.DeleteFunc(q.taught, func(t *taught) bool { return t.ID == id })
+	at := slices.IndexFunc(q.gone, func(w *question) bool { return w.review.ID == id })
+	if at >= 0 && q.of(id) == nil {
+		q.waiting = append(q.waiting, q.gone[at])
+		q.bytes += reviewBytes(&q.gone[at].review)
+		q.gone = slices.Delete(q.gone, at, at+1)
+	}
 }
 
 // forget drops the questions whose guess is one of these labels or classes, what people taught with them, and
@@ -174,6 +191,7 @@ func (q *questions) forget(labels map[string]bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.remove(func(w *question) bool { return labels[w.review.Guess.Label] || labels[w.review.Guess.Class] })
+	q.gone = nil
 	q.taught = slices.DeleteFunc(q.taught, func(t *taught) bool { return labels[t.Label] })
 	for _, w := range q.waiting {
 		w.review.Guess.Alternatives = without(w.review.Guess.Alternatives, labels)
@@ -272,5 +290,5 @@ func (q *questions) waitingBy() map[string]int {
 func (q *questions) rejected(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.remove(func(w *question) bool { return w.review.ID == id })
+	q.takeOut(id)
 }

@@ -88,13 +88,14 @@ func (i *item) size() int {
 	return fixed + 4*len(i.Vector) + len(i.Result.Attributes)
 }
 
-// point is a point of the accuracy curve: the scores after so many items.
+// point is a point of the accuracy curve: the shares of the last items that the stage and the nearest example had
+// right, after so many items.
 type point struct {
-	After  int64        `json:"after"`
-	Scores []demo.Score `json:"scores"`
+	After  int64      `json:"after"`
+	Shares [2]float64 `json:"shares"`
 }
 
-const keptPoints = 400
+const keptPoints = 120
 
 // curve is the accuracy so far over the number of items answered. When it has too many points, every second
 // one is dropped, so that it spans the whole run.
@@ -103,15 +104,15 @@ type curve struct {
 	stride int64 // items between points
 }
 
-func (c *curve) add(scores []demo.Score) {
-	if len(scores) == 0 || scores[0].All == 0 {
+func (c *curve) add(scores demo.Pair) {
+	after := scores[0].All
+	if after == 0 {
 		return
 	}
-	after := scores[0].All
 	if n := len(c.points); n > 0 && after < c.points[n-1].After+max(1, c.stride) {
 		return
 	}
-	c.points = append(c.points, point{after, scores})
+	c.points = append(c.points, point{after, [2]float64{scores[0].LateShare(), scores[1].LateShare()}})
 	if len(c.points) <= keptPoints {
 		return
 	}

@@ -121,9 +121,9 @@ func (s *simulation) episode(t testing.TB, n int) *episode {
 }
 
 func (s *simulation) page() *Page {
-	p := pageOf(Options{Title: "demo", Note: "A sorting belt.", Say: saying(s.teach)},
+	p := pageOf(Options{Title: "demo", Say: saying(s.teach)},
 		fakeStage{classes: s.labels, status: s.status})
-	p.Score([]demo.Score{{Name: "warm start", Right: 7, All: 9, Late: 1, LateOf: 2}})
+	p.Score(demo.Board{All: demo.Pair{{Name: "slkstream", Right: 7, All: 9, Late: 1, LateOf: 2}}})
 	return p
 }
 

@@ -15,6 +15,8 @@ const (
 	minutes     = 60   // that the page shows
 	mostStreams = 1000 // counted; beyond that, those idle longest are evicted
 	unsureBelow = .5   // confidence
+
+	recentMinutes = 5 // over which answers a minute are counted
 )
 
 // minute holds the counts of one minute.
@@ -54,6 +56,7 @@ func (h *lastHour) list(now time.Time) []minute {
 // streamCounts are the counts of one stream over the last hour.
 type streamCounts struct {
 	lastHour
+	since       time.Time // time of its first answers
 	seen, event time.Time // time of its last answers, and the latest event time among them
 	doubtful    bool
 }
@@ -93,7 +96,7 @@ func (s *streams) add(results []record.Result, doubtful bool) {
 		if len(s.by) >= mostStreams {
 			s.dropSilent()
 		}
-		c = &streamCounts{}
+		c = &streamCounts{since: now}
 		s.by[results[0].Stream] = c
 	}
 	c.add(now, counts)
@@ -112,7 +115,7 @@ func (s *streams) dropSilent() {
 // streamView is one stream as the API shows it.
 type streamView struct {
 	Stream    string    `json:"stream"`
-	PerMinute float64   `json:"perMinute"` // answers, over the last five minutes
+	PerMinute float64   `json:"perMinute"` // answers, over the last five minutes or since the first
 	Answered  int64     `json:"answered"`  // in the last hour, as are Unknown and Unsure
 	Unknown   int64     `json:"unknown"`
 	Unsure    int64     `json:"unsure"`
@@ -120,6 +123,8 @@ type streamView struct {
 	Seen      time.Time `json:"seen"`
 	Doubtful  bool      `json:"doubtful"`
 	Waiting   int       `json:"waiting"` // items that wait for review
+	// Rate is the number of answers of each two minutes of the last hour; only the page's own path has it.
+	Rate []int32 `json:"rate,omitempty"`
 }
 
 func (s *streams) list(waiting map[string]int) (views []streamView, hour []minute) {
@@ -131,12 +136,13 @@ func (s *streams) list(waiting map[string]int) (views []streamView, hour []minut
 		v := streamView{
 			Stream: name, Seen: c.seen, Doubtful: c.doubtful, Delay: max(0, c.seen.Sub(c.event).Seconds()), Waiting: waiting[name],
 		}
+		over := min(recentMinutes, max(1, now.Sub(c.since).Minutes()))
 		for i, m := range c.list(now) {
 			v.Answered += int64(m.Answered)
 			v.Unknown += int64(m.Unknown)
 			v.Unsure += int64(m.Unsure)
-			if i >= minutes-5 {
-				v.PerMinute += float64(m.Answered) / 5
+			if i >= minutes-recentMinutes {
+				v.PerMinute += float64(m.Answered) / over
 			}
 		}
 		views = append(views, v)
@@ -145,6 +151,31 @@ func (s *streams) list(waiting map[string]int) (views []streamView, hour []minut
 		return cmp.Or(cmp.Compare(b.Answered, a.Answered), cmp.Compare(a.Stream, b.Stream))
 	})
 	return views, s.all.list(now)
+}
+
+// names lists the streams, by name.
+func (s *streams) names() []string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return slices.Sorted(maps.Keys(s.by))
+}
+
+// rates sets the rate of the first streams of a list: as many as a page can show.
+func (s *streams) rates(views []streamView) {
+	const most, each = 200, 2
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	now := s.now()
+	for i := range views[:min(len(views), most)] {
+		c := s.by[views[i].Stream]
+		if c == nil {
+			continue
+		}
+		views[i].Rate = make([]int32, minutes/each)
+		for j, m := range c.list(now) {
+			views[i].Rate[j/each] += m.Answered
+		}
+	}
 }
 
 // apiStreams returns the counts of each stream over the last hour, and the number of dead letters by reason.

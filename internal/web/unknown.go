@@ -42,6 +42,16 @@ func (p *Page) apiUnknown(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, p.failed(http.StatusInternalServerError, "the unknown items could not be grouped", err)
 	}
+	groups := p.groups(all)
+	_, since := p.options.Recent.Reach()
+	return map[string]any{
+		"groups": groups[:min(len(groups), mostGroups)], "all": len(groups), "items": len(all), "since": since,
+		"labels": p.labels(),
+	}, nil
+}
+
+// groups describes the groups of strangers, the largest first.
+func (p *Page) groups(all []recent.Stranger) []groupView {
 	members := map[int][]*recent.Stranger{}
 	for i := range all {
 		members[all[i].Group] = append(members[all[i].Group], &all[i])
@@ -54,11 +64,7 @@ func (p *Page) apiUnknown(r *http.Request) (any, error) {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), b.Last.Compare(a.Last),
 			cmp.Compare(a.Middle.Result, b.Middle.Result))
 	})
-	_, since := p.options.Recent.Reach()
-	return map[string]any{
-		"groups": groups[:min(len(groups), mostGroups)], "all": len(groups), "items": len(all), "since": since,
-		"labels": p.labels(),
-	}, nil
+	return groups
 }
 
 var errNoRecent = refuse(http.StatusConflict, "recent items are not kept: start the stage with --recent")

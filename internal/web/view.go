@@ -18,10 +18,26 @@ import (
 
 type helloView struct {
 	Title  string   `json:"title"`
-	Note   string   `json:"note"`
 	Labels []string `json:"labels"` // that a person can choose from, besides those seen
 	Teach  bool     `json:"teach"`
-	Curve  []point  `json:"curve"`
+	Demo   []Scene  `json:"demo,omitempty"`
+	Score  any      `json:"score,omitempty"`
+}
+
+// scoreView is the score of the demo.
+type scoreView struct {
+	All     demo.Pair            `json:"all"`
+	Cameras map[string]demo.Pair `json:"cameras"`
+	Curves  map[string][]point   `json:"curves"`
+	Called  string               `json:"called"` // what people call the new thing; "": it has no name yet
+}
+
+func (p *Page) scoreView() *scoreView {
+	v := &scoreView{All: p.board.All, Cameras: p.board.Cameras, Called: p.board.Called, Curves: map[string][]point{}}
+	for camera, c := range p.curves {
+		v.Curves[camera] = c.points
+	}
+	return v
 }
 
 type statusView struct {
@@ -31,13 +47,13 @@ type statusView struct {
 
 type episodeView struct {
 	episode
-	Items    []itemView   `json:"items"`
-	Scores   []demo.Score `json:"scores"` // accuracy so far, where the truth is known
-	MaxWrong float64      `json:"maxWrong,omitempty"`
+	Items    []itemView `json:"items"`
+	MaxWrong float64    `json:"maxWrong,omitempty"`
 }
 
 type itemView struct {
 	ID           string               `json:"id"`
+	Stream       string               `json:"stream"`
 	Name         string               `json:"name"`
 	Label        string               `json:"label"`
 	Confidence   float64              `json:"confidence"`
@@ -50,8 +66,9 @@ type itemView struct {
 	Alternatives []record.Alternative `json:"alternatives,omitempty"`
 	Image        string               `json:"image,omitempty"`
 	Truth        string               `json:"truth,omitempty"`
-	Settled      bool                 `json:"settled"`       // false: a first answer
-	Was          *wasView             `json:"was,omitempty"` // the first answer, where the episode changed it
+	Fresh        bool                 `json:"fresh,omitempty"` // the demo's new thing, as long as it has no name
+	Settled      bool                 `json:"settled"`         // false: a first answer
+	Was          *wasView             `json:"was,omitempty"`   // the first answer, where the episode changed it
 	Time         time.Time            `json:"time"`
 	X            float32              `json:"x"`
 	Y            float32              `json:"y"`
@@ -64,7 +81,7 @@ type wasView struct {
 
 func (p *Page) view(e *episode, points []complex128) *episodeView {
 	v := &episodeView{
-		episode: *e, Items: make([]itemView, len(e.items)), Scores: p.scores, MaxWrong: p.options.MaxWrong,
+		episode: *e, Items: make([]itemView, len(e.items)), MaxWrong: p.options.MaxWrong,
 	}
 	for i := range e.items {
 		v.Items[i] = p.itemView(&e.items[i])
@@ -75,11 +92,17 @@ func (p *Page) view(e *episode, points []complex128) *episodeView {
 
 func (p *Page) itemView(of *item) itemView {
 	r := &of.Result
+	truth := demo.About(r.Attributes).Truth
+	isNew := truth == demo.Newcomer && p.options.Demo != nil
+	if isNew { // it is what people call it
+		truth = p.board.Called
+	}
 	return itemView{
-		ID: r.ID, Name: shownName(r.ItemID, of.Example), Label: r.Label, Confidence: zeroIfNot(r.Confidence),
-		Calibrated: r.Calibrated, Unknown: r.Unknown, Sure: r.Sure, SureFrom: zeroIfNot(r.SureFrom),
-		Score: zeroIfNot(r.UnknownScore), Taught: of.Taught, Image: p.image(r.ItemID, of.Example, r.Attributes),
-		Alternatives: shownOf(r.Alternatives), Truth: demo.About(r.Attributes).Truth,
+		ID: r.ID, Stream: r.Stream, Name: shownName(r.ItemID, of.Example), Label: r.Label,
+		Confidence: zeroIfNot(r.Confidence), Calibrated: r.Calibrated, Unknown: r.Unknown, Sure: r.Sure,
+		SureFrom: zeroIfNot(r.SureFrom), Score: zeroIfNot(r.UnknownScore), Taught: of.Taught,
+		Image: p.image(r.ItemID, of.Example, r.Attributes), Alternatives: shownOf(r.Alternatives),
+		Truth: truth, Fresh: isNew && truth == "",
 		Time: r.Time, Settled: of.settled(), Was: of.was,
 	}
 }
@@ -134,6 +157,11 @@ func (p *Page) policy() string {
 			images += " http://" + host + " https://" + host
 		}
 	}
+	return policyWith(images)
+}
+
+// policyWith is the Content-Security-Policy with these sources of pictures.
+func policyWith(images string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src " + images +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }

@@ -117,3 +117,12 @@ func Press(script string) chromedp.Action[chromedp.Void] {
 		return err
 	})
 }
+
+// Type sets what the field that a script finds holds, as typing does.
+func Type(field, text string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := chromedp.Evaluate[bool](fmt.Sprintf(
+			"(e => { e.value = %q; e.dispatchEvent(new Event('input', {bubbles: true})); return true; })(%s)", text, field))(ctx, t)
+		return err
+	})
+}

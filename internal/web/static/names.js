@@ -1,180 +1,202 @@
-// The names: each class with its examples, and what may be done with them. Every change says what it moves before it is
-// done, and can be taken back.
-import { ask, at, button, changed, changes, count, keep, live, make, moment, offer, said, sure, typing, whole } from "./dom.js";
-import { picture } from "./tile.js";
+// Names: the list, and one name: where it was, its examples, what it is confused with, and every change with its undo. Before a
+// change the page says what it moves.
+import { ask, lead, link, main, onShell, refresh, said, shell } from "./shell.js";
+import { changed, changes, undo } from "./changes.js";
+import { ago, at, badge, button, cam, choose, clock, count, el, fill, icon, meter, moment, pic, sheet, since, slotOfCamera, sure, tile, toast, typing, whole, who } from "./parts.js";
 
-let all = { classes: [], names: [] }, chosen = "", shown = [], seen = "";
-const selected = new Set(); // ids of examples
+let all = null, seen = new Map(), now = new URLSearchParams(location.search).get("name") || "", order = "seen", text = "", taught = null, visits = null, chosen_ = false;
+const picked = new Set(); // ids of examples
+const list = el("ul", { id: "classes" }), detail = el("section", { class: "card detail", id: "class", "aria-label": "One name" }), top = el("div");
+const input = el("input", { type: "search", placeholder: "Find a name", "aria-label": "Find a name", autocomplete: "off" });
+input.addEventListener("input", () => { text = input.value.trim().toLowerCase(); showList(); });
+const total = el("span", { class: "soft num" });
+const book = el("div", { class: "book" }, el("section", { class: "card list", "aria-label": "Names" }, el("div", { class: "head" }, el("h2", {}, "Names"), total,
+  choose("Order", [["seen", "last seen"], ["name", "A–Z"], ["confused", "confused"]], order, (v) => { order = v; showList(); }, "push")), el("label", { class: "field" }, icon("search"), input), list), detail);
 
 const of = (name) => all.classes.find((c) => c.class === name) || { class: name, examples: 0, recent: 0, rejections: 0 };
 const moves = (c) => `${count(c.examples, "example")} and ${count(c.recent, "recent item")}`;
+const given = (name) => all.names.find((n) => n.name === name);
+const times = (c) => (c.confused ? Math.ceil(c.confused.items) : 0);
 
-// act does something and shows what came of it.
 async function act(what) {
   try {
-    said(null);
     await what();
-    await refresh();
-  } catch (error) {
-    said(error);
-  }
+    await load();
+  } catch (error) { said(error); }
 }
-
-// change does what is asked, and remembers how it is undone: requests with a path and a body.
-const change = (text, requests, undo) => act(async () => {
+const change = (text, requests, back, name = now) => act(async () => {
   for (const [path, body] of requests) await ask(path, body);
-  changed({ text, undo });
-  selected.clear();
+  picked.clear();
+  changed({ text, undo: back, name }, load);
 });
-
-// refresh draws what has changed since it was drawn last, so that nothing moves under the hand.
-async function refresh() {
+async function load() {
   all = await ask("api/names");
-  const taught = chosen && await ask("api/examples?class=" + encodeURIComponent(chosen));
-  live("live", "live");
-  const now = JSON.stringify([chosen, changes, all, taught]);
-  if (now === seen) return;
-  seen = now;
-  offer(at("labels"), all.labels);
-  at("about").textContent = `${whole.format(all.classes.length)} in all`;
-  at("classes").replaceChildren(...all.classes.map(row));
-  showChanges();
-  if (chosen) showClass(taught);
-}
-
-function row(c) {
-  const name = all.names.find((n) => n.name === c.class);
-  const called = name && (name.into ? `→ ${name.into}` : "forgotten");
-  const line = make("tr", {});
-  line.insertCell().append(button(c.class, () => choose(c.class), { ariaCurrent: String(c.class === chosen) }), called ? ` ${called}` : "");
-  for (const text of [whole.format(c.examples), whole.format(c.recent), c.confused ? `${c.confused.label}, about ${count(Math.ceil(c.confused.items), "time")}` : "–"]) {
-    line.insertCell().textContent = text;
+  seen = new Map((await ask("page/where")).seen.map((s) => [s.name, s]));
+  if (now) {
+    taught = await ask("api/examples?class=" + encodeURIComponent(now));
+    visits = (await ask("page/where?name=" + encodeURIComponent(given(now)?.into || now))).seen[0] || null;
   }
-  return line;
+  if (!book.isConnected) main.replaceChildren(top, book);
+  if (!now && !chosen_ && innerWidth > 760 && all.classes.length) { // the one seen last
+    chosen_ = true;
+    now = [...all.classes].sort((a, b) => (seen.get(b.class)?.seen ?? 0) - (seen.get(a.class)?.seen ?? 0))[0].class;
+    return load();
+  }
+  show();
 }
 
-const choose = (name) => act(async () => {
-  chosen = name;
-  selected.clear();
-  const { streams } = await ask("api/streams");
-  at("scope").replaceChildren(new Option("in all streams", ""), ...streams.map((s) => new Option("only in " + s.stream, s.stream)));
-});
-
-function showClass(taught) {
-  const c = of(chosen);
-  shown = taught.examples;
-  at("class").hidden = false;
-  at("class-title").textContent = chosen;
-  at("class-about").textContent = moves(c) + (taught.all > shown.length ? `; the latest ${shown.length} are shown` : "");
-  at("examples").replaceChildren(...shown.map(tile));
-  at("rejected").hidden = taught.rejections.length === 0;
-  at("rejections").replaceChildren(...taught.rejections.map((r) => make("figure", {}, picture({ ...r, name: r.id }), button("undo", () => takeBack([r], `${r.id} may be ${r.not.join(", ")} again`)))));
-  showActs();
+function show() {
+  const classes = all.classes, examples = classes.reduce((sum, c) => sum + c.examples, 0), named = classes.filter((c) => !c.class.startsWith("cluster-")).length;
+  const worst = [...classes].sort((a, b) => times(b) - times(a)).find((c) => c.confused);
+  fill(top, `${named} ${examples} ${worst?.class}`, () => lead(named ? `${count(named, "name")}, taught with ${count(examples, "example")}.` : "Nothing has a name yet.",
+    !named ? "Name something on Live or under Unknown, or give the stage labelled examples." : worst ? `Most confused: ${worst.class} and ${worst.confused.label}. Open a name to correct its examples; every change says what it moves before it happens.` : "Open a name to correct its examples; every change says what it moves before it happens.",
+    worst && button("Open the most confused", () => open(worst.class), { class: "b primary" })));
+  total.textContent = whole.format(classes.length);
+  showList();
+  showOne();
 }
 
-function tile(e) {
-  const text = [e.by, e.at && moment(e.at), e.stream && "only in " + e.stream].filter(Boolean).join(", ") || e.id;
-  const tile = button(picture({ ...e, name: e.id }), () => {
-    selected.has(e.id) ? selected.delete(e.id) : selected.add(e.id);
-    tile.ariaPressed = String(selected.has(e.id));
-    showActs();
-  }, { className: "tile", title: `${e.id}\n${text}`, ariaLabel: `${e.id}, ${text}`, ariaPressed: String(selected.has(e.id)) });
-  return make("figure", {}, tile, make("figcaption", {}, text));
+function showList() {
+  const last = (c) => seen.get(given(c.class)?.into || c.class)?.seen ?? 0;
+  const by = { seen: (a, b) => last(b) - last(a) || a.class.localeCompare(b.class), name: (a, b) => a.class.localeCompare(b.class, "en", { numeric: true }), confused: (a, b) => times(b) - times(a) || a.class.localeCompare(b.class) }[order];
+  const rows = all.classes.filter((c) => c.class.toLowerCase().includes(text) || (given(c.class)?.into || "").toLowerCase().includes(text)).sort(by);
+  const fresh = (c) => (last(c) ? ago(Date.now() / 1000 - last(c)) : "–");
+  fill(list, JSON.stringify([now, rows.map((c) => [c, given(c.class)?.into, fresh(c)]), Object.keys(shell.marks).length]), () => rows.slice(0, 500).map((c) => {
+    const name = given(c.class), also = name ? (name.into ? `, now called ${name.into}` : ", forgotten") : c.confused && times(c) > 1 ? `, confused with ${c.confused.label}` : "";
+    return el("li", {}, el("button", { type: "button", class: "namerow", "data-name": c.class, "aria-current": c.class === now ? "true" : null, onclick: () => open(c.class) }, badge(c.class),
+      el("span", { class: "cut" }, el("b", { class: "cut" }, c.class), el("small", { class: "cut" }, count(c.examples, "example") + also)), el("span", { class: "num" }, fresh(c))));
+  }), !rows.length && el("li", { class: "foot" }, text ? `Nothing is called "${text}".` : "No names yet."));
 }
 
-const picked = () => shown.filter((e) => selected.has(e.id));
-const corrected = (list) => count(list.reduce((sum, e) => sum + e.moved, 0), "recent item");
-
-function showActs() {
-  const none = selected.size === 0;
-  at("acts").replaceChildren(
-    button("select all", selectAll),
-    " ", button("split", split, { disabled: none, title: "teach those selected under the name in the field" }),
-    " ", button("not this", reject, { disabled: none, title: `those selected are not ${chosen}, nor is what is very like them` }), " ", button("take back", forget, { disabled: none, title: "remove the examples that are selected" }),
-    " ", button(`forget ${chosen}`, forgetName), ` ${selected.size} selected`);
+function open(name) {
+  now = name;
+  picked.clear();
+  history.replaceState(null, "", "names?name=" + encodeURIComponent(name));
+  book.classList.add("open");
+  detail.shows = "";
+  act(async () => { if (innerWidth <= 760) scrollTo(0, 0); });
 }
 
-function split() {
-  const list = picked(), name = chosen, label = at("into").value.trim(), ids = list.map((e) => e.id);
-  if (!label || label === name) return at("into").focus();
-  sure(`Teach ${count(list.length, "example")} of ${name} as ${label}? ${corrected(list)} that they corrected follow.`, () => {
-    at("into").value = "";
-    change(`${list.length} of ${name} are ${label}`, [["api/split", { ids, label }]], [["api/split", { ids, label: name }]]);
+const choice = (from, to, more) => el("div", { class: "change" }, badge(from, "l"), el("div", {}, el("b", {}, from), el("small", {}, more)), icon("right"), badge(to, "l"), el("b", {}, to));
+const label = (value, says) => el("input", { value, "aria-label": says, maxlength: 200, autocomplete: "off", list: "labels" });
+
+// rename asks for a new name; the name of something that there is merges into it.
+async function rename(title = `Rename ${now}`, value = "") {
+  const name = now, field = label(value, "New name, or the name to merge it into"), { streams } = await ask("api/streams"), says = el("p", { role: "status" });
+  const scope = el("select", { "aria-label": "Where" }, el("option", { value: "" }, "on all cameras"), streams.map((s) => el("option", { value: s.stream }, "only on " + s.stream)));
+  const tell = () => {
+    const into = field.value.trim(), target = all.classes.find((c) => c.class === into);
+    says.textContent = !into || into === name ? `${moves(of(name))} get the new name.` : target ? `${into} has ${moves(target)}. ${moves(of(name))} of ${name} are called so too then. Results that are written stay.` : `${moves(of(name))} are called ${into} then. It keeps its colour.`;
+    dialog.querySelector(".yes").textContent = target && into !== name ? "Merge" : "Rename";
+  };
+  const dialog = sure(title, el("form", { class: "stack", onsubmit: (e) => { e.preventDefault(); dialog.querySelector(".yes").click(); } }, el("label", { class: "field" }, field), streams.length > 1 && el("label", { class: "field" }, scope), says, el("p", { class: "soft" }, "You can undo it at any time.")), "Rename", () => {
+    const into = field.value.trim(), stream = scope.value || "";
+    if (!into || into === name) return;
+    const before = all.names.find((n) => n.name === name && (n.stream || "") === stream && n.into); // the name that this one replaces
+    change(`${name} is called ${into}${stream && " on " + stream}`, [["api/names", { name, into, stream }]], [before ? ["api/names", { name, into: before.into, stream }] : ["api/names/undo", { name, stream }]]);
   });
+  field.addEventListener("input", tell);
+  tell();
 }
 
 function forgetName() {
-  const name = chosen;
-  sure(`Forget ${name}? ${moves(of(name))}, its rejections and all that streams learned of it are deleted in every process. This cannot be undone. A later example of ${name} starts it anew.`, () => act(async () => {
+  const name = now, field = el("input", { placeholder: name, "aria-label": `Type ${name} to go on`, autocomplete: "off" });
+  const dialog = sure(`Forget ${name}?`, el("div", { class: "stack" }, el("p", {}, "All that is called so is deleted in every process. ", el("b", {}, "This cannot be undone.")),
+    el("table", {}, el("tbody", {}, [[moves(of(name)), "at once"], ["its rejections", "at once"], ["what cameras learned of it", "with each camera's next answers"], ["the name itself, so that it stays forgotten", "kept"]].map(([a, b]) => el("tr", {}, el("th", { scope: "row" }, a), el("td", {}, b))))),
+    el("label", { class: "stack" }, el("span", { class: "soft" }, `Type ${name} to go on`), el("span", { class: "field" }, field))), "Forget for ever", () => act(async () => {
     const { receipt } = await ask("api/names/forget", { name });
-    changed({ text: `${name} is forgotten: ${receipt.map((r) => `${r.where}: ${r.what}, ${r.until}`).join("; ")}`, undo: [] });
-  }));
+    now = "";
+    book.classList.remove("open");
+    showReceipt(name, receipt);
+  }), true);
+  const go = dialog.querySelector(".yes");
+  go.disabled = true;
+  field.addEventListener("input", () => (go.disabled = field.value.trim() !== name));
 }
 
-function selectAll() {
-  const every = selected.size === shown.length;
-  selected.clear();
-  if (!every) for (const e of shown) selected.add(e.id);
-  at("examples").replaceChildren(...shown.map(tile));
-  showActs();
+function showReceipt(name, receipt) {
+  const dialog = sheet("wide", `${name} is forgotten`, el("div", { class: "dlg" }, el("h2", {}, "It is forgotten."), el("p", {}, `This is what held ${name}, and until when.`),
+    el("table", { id: "receipt" }, el("thead", {}, el("tr", {}, ["where", "what", "until"].map((t) => el("th", { scope: "col" }, t)))), el("tbody", {}, receipt.map((r) => el("tr", {}, [r.where, r.what, r.until].map((t) => el("td", {}, t)))))),
+    el("div", { class: "acts" }, button("Close", () => dialog.close(), { class: "b primary" }))));
 }
 
-function reject() {
-  const list = picked(), name = chosen;
-  sure(`Say of ${count(list.length, "example")} that it is not ${name}? They no longer count for it, and items very near them are not called ${name}. ${corrected(list)} that they corrected get their answers back.`,
-    () => change(`${list.length} are not ${name}`, list.map((e) => ["api/reject", { id: e.id, label: name }]),
-      list.map((e) => ["api/teach", { id: e.id, label: name, stream: e.stream }])));
-}
-
-function takeBack(list, text) {
-  return change(text, list.map((e) => ["api/forget", { id: e.id }]),
-    list.flatMap((e) => (e.label ? [["api/teach", { id: e.id, label: e.label, stream: e.stream }]] : e.not.map((label) => ["api/reject", { id: e.id, label }]))));
-}
-
-function forget() {
-  const list = picked();
-  sure(`Take ${count(list.length, "example")} of ${chosen} back? ${corrected(list)} that they corrected get their answers back.`,
-    () => takeBack(list, `${count(list.length, "example")} of ${chosen} taken back`));
-}
-
-at("rename").addEventListener("submit", (event) => {
-  event.preventDefault();
-  const name = chosen, into = at("into").value.trim(), stream = at("scope").value;
-  if (!into || into === name) return;
-  const target = all.classes.find((c) => c.class === into);
-  sure(`${target ? `Merge ${name} into ${into}, which has ${moves(target)}` : `Rename ${name} to ${into}`}${stream && ` in ${stream} alone`}? ${moves(of(name))} are called ${into} then.`, () => {
-    at("into").value = "";
-    const before = all.names.find((n) => n.name === name && (n.stream || "") === stream && n.into); // the name that this one replaces
-    change(`${name} is called ${into}${stream && " in " + stream}`, [["api/names", { name, into, stream }]],
-      [before ? ["api/names", { name, into: before.into, stream }] : ["api/names/undo", { name, stream }]]);
+const chosen = () => taught.examples.filter((e) => picked.has(e.id));
+const corrected = (list) => `${count(list.reduce((sum, e) => sum + e.moved, 0), "recent item")} that they corrected`;
+function move(to = "") {
+  const items = chosen(), name = now, ids = items.map((e) => e.id), field = label(to, "Their name");
+  sure(`Move ${count(ids.length, "example")} of ${name}`, el("form", { class: "stack", onsubmit: (e) => { e.preventDefault(); document.querySelector("dialog .yes").click(); } }, to ? choice(name, to, `${ids.length} of ${count(taught.all, "example")}`) : el("label", { class: "field" }, field), el("p", {}, `They are taught under the other name. ${corrected(items)} follow.`), el("p", { class: "soft" }, "You can undo it in this tab.")), "Move", () => {
+    const into = field.value.trim();
+    if (into && into !== name) change(`${count(ids.length, "example")} of ${name} moved to ${into}`, [["api/split", { ids, label: into }]], [["api/split", { ids, label: name }]]);
   });
-});
-
-// The changes of this session, and below them the names that were given before.
-function showChanges() {
-  const key = (n) => `${n.name} in ${n.stream || ""}`;
-  const said = new Set(changes.flatMap((c) => c.undo.map(([, body]) => body.name && key(body))));
-  const before = all.names.filter((n) => !said.has(key(n))).reverse().slice(0, 20).map((n) => ({
-    text: (n.into ? `${n.name} is called ${n.into}${n.stream ? " in " + n.stream : ""}` : `${n.name} is forgotten, which cannot be undone`) +
-      `${n.by ? ", by " + n.by : ""}${n.at ? ", " + moment(n.at) : ""}`,
-    undo: n.into ? [["api/names/undo", { name: n.name, stream: n.stream }]] : [],
-  }));
-  at("changes").replaceChildren(...[...changes, ...before].map((c) => make("li", {}, c.text, " ", c.undo.length > 0 && button("undo", () => undo(c)))));
+}
+function reject() {
+  const items = chosen(), name = now;
+  sure(`${count(items.length, "example")}: not ${name}?`, el("p", {}, `They no longer count for ${name}, and items very like them are not called so. ${corrected(items)} get their answers back.`), "Not this", () => change(`${count(items.length, "example")} rejected: not ${name}`, items.map((e) => ["api/reject", { id: e.id, label: name }]), items.map((e) => ["api/teach", { id: e.id, label: name, stream: e.stream }])));
+}
+const takeBack = (items, text) => change(text, items.map((e) => ["api/forget", { id: e.id }]), items.flatMap((e) => (e.label ? [["api/teach", { id: e.id, label: e.label, stream: e.stream }]] : e.not.map((label) => ["api/reject", { id: e.id, label }]))));
+function forget() {
+  const items = chosen(), name = now;
+  sure(`Take ${count(items.length, "example")} of ${name} back?`, el("p", {}, `They are no examples any more. ${corrected(items)} get their answers back.`), "Take back", () => takeBack(items, `${count(items.length, "example")} of ${name} taken back`));
+}
+function selectAll() {
+  const every = picked.size === taught.examples.length;
+  picked.clear();
+  if (!every) for (const e of taught.examples) picked.add(e.id);
+  showOne();
 }
 
-const undo = (c) => act(async () => {
-  for (const [path, body] of c.undo) await ask(path, body);
-  if (changes.includes(c)) changes.splice(changes.indexOf(c), 1);
-  keep();
+// where is when a name was before each camera, in the last eight hours.
+function where() {
+  if (!visits?.visits.length) return el("p", { class: "soft" }, "Not seen since this process started, or not in the last 8 hours.");
+  const end = Math.max(Date.now() / 1000 - 3600 > visits.seen ? visits.seen : Date.now() / 1000, visits.seen), start = Math.min(end - 600, Math.max(end - 8 * 3600, Math.min(...visits.visits.map((v) => v.from))));
+  const x = (t) => (100 * (Math.max(t, start) - start)) / (end - start), cameras = [...new Set(visits.visits.map((v) => v.camera).reverse())].slice(0, 8);
+  return [cameras.map((camera) => {
+    const own = visits.visits.filter((v) => v.camera === camera && v.to >= start), all = own.reduce((sum, v) => sum + v.to - v.from, 0);
+    return el("div", { class: "row" }, cam(camera), el("div", { class: "track", role: "img", "aria-label": `${camera}: ` + own.slice(-3).map((v) => `${clock(v.from * 1000)} to ${clock(v.to * 1000)}`).join(", ") },
+      own.map((v) => el("i", { class: "c" + slotOfCamera(camera), title: `${clock(v.from * 1000)} to ${clock(v.to * 1000)}`, css: { left: x(v.from) + "%", width: Math.min(100 - x(v.from), x(v.to) - x(v.from)) + "%" } }))), el("span", {}, ago(Math.max(2, all))));
+  }), el("div", { class: "row axis", "aria-hidden": "true" }, el("span"), el("div", {}, [0, 1, 2, 3].map((q) => el("span", {}, clock(1000 * (start + (q * (end - start)) / 4)))), el("span", {}, Date.now() / 1000 - end < 60 ? "now" : clock(end * 1000))), el("span"))];
+}
+
+function example(e) {
+  const by = e.by || "an example", when = e.at && new Date(e.at).getFullYear() > 1970 ? new Date(e.at).toLocaleDateString([], { day: "numeric", month: "short" }) : "", only = e.stream && "only on " + e.stream;
+  const t = tile({ ...e, label: now }, () => { picked.delete(e.id) || picked.add(e.id); showOne(); detail.querySelector(`[data-id="${CSS.escape(e.id)}"]`)?.focus({ preventScroll: true }); },
+    { "aria-pressed": String(picked.has(e.id)), "aria-label": ["Example", e.itemId || e.id, by, when, only].filter(Boolean).join(", "), title: [e.id, e.at && moment(e.at), only].filter(Boolean).join("\n"), "data-id": e.id }, el("span", { class: "m" }, el("span", { class: "cut" }, only || e.itemId || e.id), el("span", {}, when)));
+  t.querySelector(".t").replaceChildren(el("span", { class: "cut" }, by));
+  return t;
+}
+
+function history_() {
+  const key = (n) => `${n.name} in ${n.stream || ""}`, mine = changes.filter((c) => c.name === now), done = new Set(changes.flatMap((c) => c.undo.map(([, body]) => body.name && key(body))));
+  const before = all.names.filter((n) => (n.name === now || n.into === now) && !done.has(key(n))).reverse().slice(0, 20).map((n) => ({
+    text: n.into ? `${n.name} is called ${n.into}${n.stream ? " on " + n.stream : ""}` : `${n.name} is forgotten, which cannot be undone`, by: n.by, at: n.at, undo: n.into ? [["api/names/undo", { name: n.name, stream: n.stream }]] : [],
+  }));
+  return [...mine, ...before];
+}
+
+function showOne() {
+  if (!now || !taught) return fill(detail, "none", () => el("div", { class: "blank" }, el("span", { class: "mark" }, icon("names")), el("h2", {}, "Choose a name."), el("p", {}, "You see its examples, where it was, and what it is confused with.")));
+  const c = of(now), name = given(now), mixed = [c.confused && [c.confused.label, times(c)], ...all.classes.filter((o) => o.confused?.label === now && o.class !== c.confused?.label).map((o) => [o.class, times(o)])].filter(Boolean).sort((a, b) => b[1] - a[1]).slice(0, 4);
+  const log = history_(), other = mixed[0]?.[0];
+  fill(detail, JSON.stringify([now, c, name, taught, visits, [...picked], log, mixed, shell.teach, Object.keys(shell.marks).length, Math.floor(Date.now() / 10000)]),
+    () => el("div", { class: "title" }, button(icon("back"), () => { book.classList.remove("open"); }, { class: "b ghost icon only-phone", "aria-label": "Back to all names" }), badge(now, "xl"), el("div", {}, el("h1", {}, now),
+      el("p", { class: "soft", id: "class-about" }, name?.into ? `Now called ${name.into}. ` : "", visits ? `Last seen ${since(Date.now() / 1000 - visits.seen)} at ${visits.camera}. ` : "Not seen lately. ", `${moves(c)}.`)),
+      shell.teach && el("div", { class: "acts" }, button([icon("pen"), "Rename"], () => rename(), { "aria-keyshortcuts": "r" }), button([icon("merge"), "Merge"], () => rename(`Merge ${now}`, other || "")), button("Forget", forgetName, { class: "b danger" }))),
+    () => el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Where it was"), el("span", {}, "the last 8 h at most"), el("span", { class: "push" }, "time in view")), where()),
+    () => el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Examples"), el("span", {}, taught.examples.length ? `all that its name rests on${taught.all > taught.examples.length ? `; the latest ${taught.examples.length} of ${taught.all}` : ""}` : "none"),
+      shell.teach && taught.examples.length > 0 && button(picked.size === taught.examples.length ? "Select none" : "Select all", selectAll, { class: "b ghost push", "aria-keyshortcuts": "a" })), el("div", { class: "ex", id: "examples", role: "group", "aria-label": "Examples; select those to act on" }, taught.examples.map(example))),
+    () => picked.size > 0 && el("div", { class: "selbar", role: "toolbar", "aria-label": "Selected examples" }, el("b", {}, `${picked.size} selected`), other && button([icon("merge"), `Move to ${other}`], () => move(other), { class: "b primary" }), button("Another name", () => move(), { class: other ? "b" : "b primary" }), button(["Not this"], reject, { "aria-keyshortcuts": "x" }), button("Take back", forget, { "aria-keyshortcuts": "Delete" })),
+    () => taught.rejections.length > 0 && el("section", { class: "sect" }, el("header", {}, el("h2", {}, `Not ${now}`), el("span", {}, "what people said is not so called")), el("div", { class: "ex", id: "rejections" }, taught.rejections.map((r) => el("div", {}, pic({ ...r, label: "" }), shell.teach && button([icon("undo"), "Undo"], () => takeBack([r], `${r.itemId || r.id} may be ${r.not.join(", ")} again`), { class: "b ghost" }))))),
+    () => el("div", { class: "two" }, el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Confused with"), el("span", {}, "wrong answers to expect")), mixed.length ? el("ul", { class: "mix" }, mixed.map(([n, t]) => el("li", {}, who(n, "button", { type: "button", onclick: () => open(n) }), meter(t / (1.07 * Math.max(mixed[0][1], 9))), el("span", { class: "num" }, count(t, "time"))))) : el("p", { class: "soft" }, "Nothing so far.")),
+      el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Changes"), el("span", {}, "newest first")), log.length ? el("ul", { class: "log", id: "changes" }, log.map((l) => el("li", {}, el("span", {}, l.text, l.by && el("span", { class: "soft" }, ` · ${l.by}`)), l.at && el("time", {}, moment(l.at)), shell.teach && l.undo.length > 0 && button([icon("undo"), "Undo"], () => act(() => undo(l)), { class: "b ghost", "aria-label": `Undo: ${l.text}` })))) : el("p", { class: "soft", id: "changes" }, "None."))));
+}
+
+document.addEventListener("keydown", (e) => {
+  if (typing(e) || !now || !taught || !shell.teach) return;
+  const keys = { a: selectAll, x: () => picked.size && reject(), Delete: () => picked.size && forget(), r: () => rename() };
+  if (!keys[e.key]) return;
+  e.preventDefault();
+  keys[e.key]();
 });
 
-document.addEventListener("keydown", (event) => {
-  if (typing(event) || !chosen || document.querySelector("dialog[open]")) return;
-  const keys = { a: selectAll, x: () => selected.size && reject(), Delete: () => selected.size && forget(), r: () => at("into").focus() };
-  if (!keys[event.key]) return;
-  event.preventDefault();
-  keys[event.key]();
-});
-
-act(async () => {});
-setInterval(() => document.hidden || document.querySelector("dialog[open]") || refresh().catch(said), 2000);
+if (now) book.classList.add("open");
+onShell(() => document.querySelector("dialog[open]") || load().catch((error) => error instanceof TypeError || said(error)));

@@ -1,166 +1,156 @@
-// The review queue: one item after the other, or several at once; one key a class. It speaks to the same API as any other
-// labelling tool.
-import { ask, at, button, live, make, moment, offer, said, typing } from "./dom.js";
-import { picture } from "./tile.js";
-import { why } from "./why.js";
+// Review: one item large, the best example of its name and of the runner-up beside it; one key an answer; several at once;
+// everything can be undone. It speaks to the same API as any other labelling tool.
+import { ask, main, onShell, refresh, said, shell } from "./shell.js";
+import { badge, button, cam, choose, count, el, fill, icon, key, meter, nearness, pic, secondsSince, since, tile, toast, typing } from "./parts.js";
+import { decided, nobody, rows, why } from "./item.js";
 
-const nobody = "nobody"; // the class of what is no thing to be named: false detections, people in passing
 const together = 12; // items taken where several are answered at once
-const who = sessionStorage.who ||= "page-" + crypto.getRandomValues(new Uint32Array(2)).join("-");
-const keys = []; // the labels of the digits; each keeps its digit while the page is open
+const holder = sessionStorage.who ||= "page-" + crypto.getRandomValues(new Uint32Array(2)).join("-");
+const keys = []; // the names of the digits; each keeps its digit while the page is open
 const selected = new Set(); // ids
-let items = [], shown, labels = [], rows = new Map(), doing = Promise.resolve(), waiting = 0;
-let several = Boolean(sessionStorage.several);
+let items = [], back = [], labels = [], waiting = 0, several = Boolean(sessionStorage.several), doing = Promise.resolve(), busy = 0, done = 0, loaded = false, since_ = {};
+const session = JSON.parse(sessionStorage.answers || "[]"); // what was answered in this tab, the latest first
 
-// current is the item that is shown large.
+const box = el("section", { class: "card ask" }), side = el("section", { class: "card said", "aria-label": "Your answers" });
+const typed = el("input", { id: "name", placeholder: "Another name", "aria-label": "Another name", maxlength: 200, list: "labels", autocomplete: "off" });
+typed.addEventListener("keydown", (e) => e.key === "Enter" && typed.value.trim() && teach(typed.value.trim()));
+
 const current = () => items.find((item) => selected.has(item.id)) || items[0];
-// chosen are the items that an answer is for: those selected, or else the one that is shown.
-const chosen = () => (selected.size ? items.filter((item) => selected.has(item.id)) : items.slice(0, 1));
-const guessed = () => chosen().filter((item) => !item.unknown);
-
-function choice(label, item) {
-  const one = button(label, () => teach(label));
-  one.classList.toggle("guess", label === item.label && !item.unknown);
-  const digit = keys.indexOf(label) + 1;
-  if (digit) {
-    one.append(make("kbd", {}, String(digit)));
-    one.dataset.digit = digit;
-  }
-  return one;
-}
-
-function show() {
-  for (const id of selected) if (!items.some((item) => item.id === id)) selected.delete(id);
-  showQueue();
-  for (const id of ["nobody", "skip", "name"]) at(id).disabled = !items.length;
-  at("not").disabled = at("yes").disabled = !guessed().length;
-  const item = current();
-  if (item) {
-    const guess = item.unknown ? "Not like anything labelled" : `${item.label}, ${Math.round(100 * item.confidence)} % sure`;
-    at("question-title").textContent = selected.size > 1 ? `${selected.size} selected: one answer for all` : guess;
-  }
-  if (shown === (item?.id ?? null)) return;
-  shown = item?.id ?? null;
-  at("choices").replaceChildren();
-  at("examples").replaceChildren();
-  if (!item) {
-    at("picture").replaceChildren();
-    at("question-title").textContent = "Nothing to ask now";
-    at("why").textContent = "New items appear here by themselves.";
-    return;
-  }
-  at("picture").dataset.id = item.id;
-  at("picture").replaceChildren(picture({ ...item, name: item.id }));
-  at("why").textContent = [item.why, item.stream && "stream " + item.stream, moment(item.time)].filter(Boolean).join(" · ");
-  why(at("examples"), item.id).catch(() => {}); // nobody knows any more
-  const likely = [item.label, ...(item.alternatives || []).map((a) => a.label)];
-  const order = [...new Set([...keys, ...likely, ...labels])].filter((label) => label && label !== nobody).slice(0, 24);
-  at("choices").replaceChildren(...order.map((label) => choice(label, item)));
-}
-
-// showQueue shows the items to select from. A tile that stays is left where it is: somebody may be at it.
-function showQueue() {
-  at("queue").hidden = at("all").hidden = !several;
-  at("several").ariaPressed = String(several);
-  const there = new Map([...at("queue").children].map((figure) => [figure.firstChild.item.id, figure]));
-  const figures = several ? items.map((item) => there.get(item.id) || tile(item)) : [];
-  if (figures.length !== there.size || figures.some((figure, i) => figure !== at("queue").children[i])) at("queue").replaceChildren(...figures);
-  for (const figure of figures) figure.firstChild.ariaPressed = String(selected.has(figure.firstChild.item.id));
-}
-
-function tile(item) {
-  const guess = item.unknown ? "unknown" : `${item.label} ?`;
-  const one = button(picture({ ...item, name: item.id }), () => {
-    selected.delete(item.id) || selected.add(item.id);
-    show();
-  }, { className: "tile", item, title: item.why, ariaLabel: `${item.id}, ${guess}` });
-  return make("figure", {}, one, make("figcaption", {}, guess));
-}
-
-async function next() {
-  const queue = await ask("api/review", { who, count: several ? together : 1 });
-  labels = queue.labels;
-  for (const label of labels) if (keys.length < 9 && label !== nobody && !keys.includes(label)) keys.push(label);
-  offer(at("labels"), labels);
-  at("waiting").textContent = `${queue.waiting} waiting`;
-  items = queue.items;
-  show();
-}
-
-// taught is a row for what was said of an item, its cells still empty.
-function taught(id) {
-  const row = make("tr");
-  for (let i = 0; i < 4; i++) row.insertCell();
-  row.insertCell().append(button("take back", () => act(() => ask("api/forget", { id }))));
-  return row;
-}
-
-async function session() {
-  const state = await ask("api/state");
-  live("live", "live");
-  if (!state.teach) throw new Error("To teach, start the stage with --labels TOPIC.");
-  const list = state.taught.map((t) => {
-    const row = rows.get(t.id) || taught(t.id);
-    [t.id, t.label, t.guess || "–", String(t.since)].forEach((text, i) => { row.children[i].textContent = text; });
-    return row;
-  });
-  rows = new Map(state.taught.map((t, i) => [t.id, list[i]]));
-  const shown = at("said"); // a row that stays is left where it is: somebody may be pressing its button
-  if (list.length !== shown.children.length || list.some((row, i) => row !== shown.children[i])) shown.replaceChildren(...list);
-}
+const chosen = () => (selected.size ? items.filter((item) => selected.has(item.id)) : several ? [] : items.slice(0, 1));
+const guessed = (list) => list.filter((item) => !item.unknown);
 
 // act does what is asked one after the other, and shows what came of each.
 function act(what) {
-  waiting++;
-  doing = doing.then(async () => {
-    try {
-      said(null);
-      await what();
-      await next();
-      await session();
-    } catch (error) {
-      said(error);
-    } finally {
-      waiting--;
-    }
-  });
+  busy++;
+  doing = doing.then(what).then(next).catch(said).finally(() => { busy--; });
 }
 
-// answer acts on items, without those that what was asked before has answered.
-function answer(list, what) {
+// answer does requests for items, and remembers how they are undone. Items that an earlier answer took are left out.
+function answer(list, text, requests, undo = (item) => ["api/forget", { id: item.id }]) {
   const ids = list.map((item) => item.id);
-  act(async () => {
+  if (ids.length) act(async () => {
     const left = items.filter((item) => ids.includes(item.id));
     if (!left.length) return;
-    await what(left);
+    for (const [path, body] of requests(left)) await ask(path, body);
     items = items.filter((item) => !left.includes(item));
+    back = back.filter((item) => !left.includes(item));
+    selected.clear();
+    typed.value = "";
+    const entry = { text: text(left), items: left.map(({ vector, ...item }) => item), undo: left.map(undo).filter(Boolean), at: Date.now() };
+    session.unshift(entry);
+    session.splice(20);
+    done += left.length;
+    keep();
+    toast(entry.text + (left.length > 1 ? ` (${left.length} items)` : "") + ".", () => undoing(entry));
     show();
   });
 }
-
-const split = (list, label) => ask("api/split", { ids: list.map((item) => item.id), label });
-
-function teach(label) {
-  label = label.trim();
-  if (label) answer(chosen(), async (list) => {
-    await split(list, label);
-    at("name").value = "";
-  });
-}
-
-// agree teaches each item as what it was answered.
-function agree() {
-  answer(guessed(), async (list) => {
-    for (const label of new Set(list.map((item) => item.label))) await split(list.filter((item) => item.label === label), label);
-  });
-}
-
-// each asks one request of each item.
-const each = (items, path, body) => answer(items, async (list) => {
-  for (const item of list) await ask(path, body(item));
+const keep = () => { sessionStorage.answers = JSON.stringify(session.map((entry) => ({ ...entry, items: entry.items.slice(0, 12).map((item) => ({ ...item, image: item.image?.length > 6000 ? "" : item.image })) }))); };
+const undoing = (entry) => entry.undone || act(async () => {
+  for (const [path, body] of entry.undo) await ask(path, body);
+  entry.undone = true;
+  done = Math.max(0, done - entry.items.length);
+  back = [...entry.items, ...back];
+  keep();
 });
-const skip = () => each(chosen(), "api/review/skip", ({ id }) => ({ id, who }));
-const reject = () => each(guessed(), "api/reject", ({ id, label }) => ({ id, label }));
+
+const split = (list, label) => ["api/split", { ids: list.map((item) => item.id), label }];
+const teach = (label) => answer(chosen(), () => `It is ${label}`, (list) => [split(list, label)]);
+const agree = () => answer(several && !selected.size ? guessed(items) : guessed(chosen()), (list) => (list.length > 1 ? "Yes, each its own name" : `Yes, ${list[0].label}`),
+  (list) => [...new Set(list.map((item) => item.label))].map((label) => split(list.filter((item) => item.label === label), label)));
+const reject = () => answer(guessed(chosen()), (list) => `Not ${[...new Set(list.map((item) => item.label))].join(", ")}`, (list) => list.map(({ id, label }) => ["api/reject", { id, label }]));
+const skip = () => answer(chosen(), () => "Skipped", (list) => list.map(({ id }) => ["api/review/skip", { id, who: holder }]), () => null);
+
+async function next() {
+  const queue = await ask("api/review", { who: holder, count: several ? together : 1 });
+  labels = queue.labels;
+  for (const label of labels) if (keys.length < 9 && label !== nobody && !keys.includes(label)) keys.push(label);
+  waiting = queue.waiting;
+  items = [...back, ...queue.items.filter((item) => !back.some((b) => b.id === item.id))].slice(0, several ? together : 1);
+  for (const id of selected) if (!items.some((item) => item.id === id)) selected.delete(id);
+  const state = await ask("api/state");
+  since_ = Object.fromEntries(state.taught.map((t) => [t.id, t.since]));
+  loaded = true;
+  show();
+}
+
+// other buttons, in the order of their digits, then names that are used less
+function others(item) {
+  const likely = item ? [item.label, ...(item.alternatives || []).map((a) => a.label)] : [];
+  const list = [...new Set([...keys, ...likely, ...labels])].filter((label) => label && label !== nobody).slice(0, 14);
+  return el("div", { class: "others", id: "choices", role: "group", "aria-label": "Names; digit keys choose" }, list.map((label) => {
+    const digit = keys.indexOf(label) + 1;
+    return button([badge(label), label, digit ? key(digit) : ""], () => teach(label), { class: "chip", "data-label": label, "data-digit": digit || null, disabled: !chosen().length });
+  }), el("label", { class: "field" }, icon("pen"), typed));
+}
+const big = (id, text, k, act, attributes = {}) => button([text, key(k.toUpperCase())], act, { id, "aria-keyshortcuts": k, ...attributes, class: "b big " + (attributes.class || "") });
+
+function progress() {
+  const all = done + waiting;
+  return el("div", { class: "progress" }, meter(all ? done / all : 0, "a"), el("span", { class: "num" }, `${done} of ${all} done`),
+    choose("How many at a time", [[false, "One"], [true, "Several"]], several, (v) => { if (v !== several) toggle(); }));
+}
+
+function show() {
+  if (!loaded) return;
+  const item = current();
+  const state = JSON.stringify([several, items.map((i) => i.id), [...selected], waiting, done, keys, labels, shell.teach, Boolean(item), Object.keys(shell.marks).length]);
+  if (!item) showNothing();
+  else if (several) fill(box, state, progress, () => el("h1", {}, selected.size > 1 ? `${selected.size} selected: one answer for all.` : "Which of these are the same?"),
+    () => el("p", { class: "sub" }, "Select those that are alike, or all with ", key("A"), ", then answer them together. Yes teaches each its own name."),
+    () => el("div", { class: "bulk", id: "queue", role: "group", "aria-label": "Items that wait; select those that one answer fits" }, items.map((i) => tile({ ...i, settled: true }, () => { selected.delete(i.id) || selected.add(i.id); show(); restore(i.id); }, { "aria-pressed": String(selected.has(i.id)), "data-id": i.id }))),
+    () => shell.teach && el("div", { class: "answers" },
+      big("yes", selected.size ? `Yes, all ${selected.size}` : "Yes, all shown", "y", agree, { class: "primary", disabled: !guessed(selected.size ? chosen() : items).length }),
+      big("not", "Not this", "x", reject, { disabled: !guessed(chosen()).length, title: selected.size ? "" : "Select some first" }), big("nobody", "Nobody", "n", () => teach(nobody), { disabled: !selected.size, title: selected.size ? "" : "Select some first" }),
+      big("skip", "Skip", "s", skip, { disabled: !selected.size, title: selected.size ? "" : "Select some first" })), () => shell.teach && others());
+  else showOne(item, state);
+  showSession();
+}
+
+// restore keeps the focus on the tile that was pressed, which is drawn anew.
+const restore = (id) => box.querySelector(`[data-id="${CSS.escape(id)}"]`)?.focus({ preventScroll: true });
+
+function showNothing() {
+  fill(box, "nothing" + shell.teach, () => el("div", { class: "blank" }, el("span", { class: "mark" }, icon("good")), el("h1", {}, "Nothing to review."),
+    el("p", {}, "New items come by themselves: those that would teach most. You can close this page."), el("div", { class: "acts" }, el("a", { class: "b", href: "./" }, "Back to Live"))));
+}
+
+const beside = (name, what, content) => el("figure", { "data-name": name }, el("p", {}, badge(name), el("b", { class: "cut" }, name), el("span", {}, what)), content);
+
+function showOne(item, state) {
+  const known = !item.unknown, other = (item.alternatives || [])[0];
+  const close = other && other.confidence > item.confidence / 2 ? `Asked because ${other.label} is nearly as likely.` : known ? "Asked because the stage is not sure." : "Asked because it is unlike every example.";
+  const sub = el("span", {}, close), trio = el("div", { class: "trio" }, el("figure", { class: "it" }, el("p", {}, el("b", {}, "This one")), el("span", { id: "picture", "data-id": item.id }, pic(item, "square"))));
+  const digit = other ? keys.indexOf(other.label) + 1 : 0;
+  fill(box, state, progress, () => el("h1", { id: "question" }, known ? `Is this ${item.label}?` : "What is this?"),
+    () => el("p", { class: "sub" }, cam(item.stream), el("span", {}, since(secondsSince(item.time))), sub), () => trio, () => nearness(rows(item), item.unknown),
+    () => (shell.teach ? el("div", { class: "answers" },
+      known ? big("yes", `Yes, ${item.label}`, "y", agree, { class: "primary" }) : big("named", "Name it", "r", () => typed.focus(), { class: "primary" }),
+      other && button([known ? `No, ${other.label}` : `It is ${other.label}`, digit ? key(digit) : ""], () => teach(other.label), { class: "b big" }),
+      big("not", "Not this", "x", reject, { class: "ghost", disabled: !known, title: known ? `It is not ${item.label}, and I do not know what it is` : "It has no name that could be wrong" }),
+      big("nobody", "Nobody", "n", () => teach(nobody), { class: "ghost", title: "A false detection, or somebody just passing" }), big("skip", "Skip", "s", skip, { class: "ghost", title: "Somebody else may know it" }))
+      : el("p", { class: "readonly" }, icon("eye"), shell.readOnly ? "Your token only reads." : "To teach, start the stage with --labels TOPIC.")), () => shell.teach && others(item));
+  if (trio.isConnected) why(item).then((reasons) => {
+    const names = [item.label, other?.label ?? reasons[1]?.label].filter(Boolean);
+    for (const [i, name] of names.entries()) {
+      const best = reasons.find((r) => r.label === name)?.examples[0];
+      trio.append(beside(name, i ? "runner-up" : "best example", best ? pic({ ...best, label: name }, "square") : pic({ label: name }, "square")));
+    }
+    const says = decided(item, reasons);
+    if (says.includes(";") || !known) sub.textContent = `${close} ${says}`;
+  }, () => {}); // nobody knows any more
+}
+
+function showSession() {
+  const follow = (entry) => (entry.undone ? "taken back" : entry.text === "Skipped" ? "somebody else may know it" : entry.text.startsWith("Not ") ? "items very like it are not called so either"
+    : entry.items.some((i) => since_[i.id]) ? `${count(Math.max(...entry.items.map((i) => since_[i.id] || 0)), "answer")} called so since` : "counts from the next answers on");
+  const given = session.filter((entry) => !entry.undone).length;
+  fill(side, JSON.stringify([session.map((e) => [e.at, e.undone, follow(e)]), shell.teach, Object.keys(shell.marks).length]), () => el("div", { class: "head" }, el("h2", {}, "Your answers"), el("span", { class: "soft num push" }, given ? String(given) : "")),
+    () => (session.length ? el("ul", { id: "said" }, session.slice(0, 9).map((entry) => el("li", { class: entry.undone ? "undone" : "" }, pic(entry.items[0], "square"),
+      el("div", {}, el("p", { class: "cut" }, entry.text + (entry.items.length > 1 ? ` · ${entry.items.length}` : "")), el("small", {}, follow(entry))),
+      !entry.undone && button([icon("undo"), "Undo"], () => undoing(entry), { class: "b ghost", "aria-label": `Undo: ${entry.text}` })))) : el("p", { class: "foot" }, "Your answers appear here. Each one can be undone, rejections too.")),
+    () => el("div", { class: "keys" }, [["Y", "yes"], ["1–9", "a name"], ["X", "not this"], ["N", "nobody"], ["S", "skip"], ["M", "several"], ["A", "select all"], ["Z", "undo the last"]].map(([k, text]) => [key(k), el("span", {}, text)])));
+}
 
 function toggle() {
   several = !several;
@@ -168,7 +158,6 @@ function toggle() {
   selected.clear();
   act(async () => {});
 }
-
 function all() {
   if (!several) return;
   const every = selected.size === items.length;
@@ -177,20 +166,20 @@ function all() {
   show();
 }
 
-const buttons = { yes: agree, not: reject, nobody: () => teach(nobody), skip, several: toggle, all };
-for (const [id, press] of Object.entries(buttons)) {
-  at(id).addEventListener("click", press);
-}
-at("other").addEventListener("submit", (event) => {
-  event.preventDefault();
-  teach(at("name").value);
-});
-document.addEventListener("keydown", (event) => {
-  if (typing(event)) return;
-  if (/^[1-9]$/.test(event.key)) at("choices").querySelector(`[data-digit="${event.key}"]`)?.click();
-  else for (const [id, press] of Object.entries(buttons)) if (at(id).getAttribute("aria-keyshortcuts") === event.key) press();
+document.addEventListener("keydown", (e) => {
+  if (typing(e)) return;
+  const k = e.key.toLowerCase();
+  if (/^[1-9]$/.test(k)) box.querySelector(`#choices [data-digit="${k}"]`)?.click();
+  else if (k === "m") toggle();
+  else if (k === "a") all();
+  else if (k === "z") session.find((entry) => !entry.undone && (undoing(entry), true));
+  else if (box.querySelector(`[aria-keyshortcuts="${CSS.escape(k)}"]`)) {
+    e.preventDefault();
+    box.querySelector(`[aria-keyshortcuts="${CSS.escape(k)}"]`).click();
+  }
 });
 
-show();
-act(async () => {});
-setInterval(() => document.hidden || waiting || act(async () => {}), 2000);
+onShell(() => {
+  if (!loaded) main.replaceChildren(el("div", { class: "review" }, box, side));
+  if (!busy) act(async () => {});
+});

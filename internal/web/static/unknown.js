@@ -1,56 +1,84 @@
-// Strangers in groups, the largest first. One name teaches a few members of a group, once it is known what else would be
-// called so.
-import { ask, at, changed, count, live, make, moment, offer, said, sure, whole } from "./dom.js";
-import { picture } from "./tile.js";
+// Unknown: strangers in groups. One name for a group, after a look at what else would get it.
+import { ask, lead, main, onShell, refresh, said, shell } from "./shell.js";
+import { changed } from "./changes.js";
+import { button, cam, choose, clock, count, counted, el, fill, icon, percent, pic, who } from "./parts.js";
 
-let seen = "";
+let order = "largest", found = null, busy = false;
+const orders = {
+  largest: (a, b) => b.count - a.count, newest: (a, b) => b.last.localeCompare(a.last),
+  familiar: (a, b) => b.middle.confidence - a.middle.confidence,
+};
+const box = el("div", { class: "groups", id: "groups" }), top = el("div");
+const segment = choose("Order", [["largest", "largest"], ["newest", "newest"], ["familiar", "most familiar"]], order, (v) => { order = v; show(); });
 
-async function refresh() {
-  const found = await ask("api/unknown");
-  live("live", "live");
-  const now = JSON.stringify(found);
-  if (now === seen || document.activeElement.matches("#groups input") || document.querySelector("dialog[open]")) return; // somebody is at it
-  seen = now;
-  offer(at("labels"), found.labels);
-  at("about").textContent = found.all
-    ? `${count(found.items, "unknown item")} in ${count(found.all, "group")} since ${moment(found.since)}` + (found.all > found.groups.length ? `; the largest ${whole.format(found.groups.length)} are shown` : "")
-    : "Nothing unknown was seen lately.";
-  at("groups").replaceChildren(...found.groups.map(row));
-}
-
-const figure = (item, text) => make("figure", { title: `${item.id}\n${item.stream}, ${moment(item.time)}` }, picture({ ...item, name: item.id }), make("figcaption", {}, text));
-
-function row(group) {
-  const name = make("input", { maxLength: 200, autocomplete: "off", placeholder: "what is it?", ariaLabel: `Name of the group of ${group.count}` });
-  name.setAttribute("list", "labels");
-  const form = make("form", { className: "other" }, name, make("button", {}, "Name"));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    if (name.value.trim()) teach(group, name.value.trim()).catch(said);
+const plural = (n) => (n === 1 ? "One group has" : `${counted(n, "group")} have`);
+function show() {
+  const n = found.all;
+  fill(top, `${n} ${found.groups.length}`, () => lead(n ? `${plural(n)} no name.` : "Everything has a name.",
+    n ? `Each group looks alike. Name the ones you know; the rest may stay. Before anything changes you see what else would be called so.${n > found.groups.length ? ` The largest ${found.groups.length} are shown.` : ""}`
+      : "New strangers appear here when some look alike.", n > 1 && segment));
+  const cards = new Map([...box.children].map((card) => [card.dataset.key, card]));
+  const next = [...found.groups].sort(orders[order]).map((group) => {
+    const known = cards.get(group.middle.id);
+    if (known && (known.matches(":focus-within") || known.count === group.count && known.like === group.middle.label)) return known;
+    return card(group);
   });
-  const where = group.streams.length > 3 ? count(group.streams.length, "stream") : group.streams.join(", ");
-  const about = `${count(group.count, "item")} · ${where} · ${moment(group.first)}` + (group.count > 1 ? ` to ${moment(group.last)}` : "");
-  return make("li", {}, make("p", { className: "hint" }, about),
-    make("div", { className: "tiles" }, figure(group.middle, "the middle"), ...group.different.map((item) => figure(item, "least alike"))), form);
+  if (next.length !== box.children.length || next.some((card, i) => card !== box.children[i])) box.replaceChildren(...next);
 }
 
-// teach asks first: it shows what else would be called so.
-async function teach(group, label) {
-  said(null);
-  const ids = group.teach;
-  const others = await ask("api/preview", { ids, label });
-  at("sure-items").replaceChildren(...others.items.map((item) => figure(item, item.was)));
-  sure(`Teach ${count(ids.length, "item")} of ${whole.format(group.count)} as ${label}? ${others.count ? `${count(others.count, "other recent item")} would be called ${label} then:` : "No other recent item changes now. Later items are answered by these examples."}`, async () => {
+function card(group) {
+  const input = el("input", { placeholder: "Who or what is it?", "aria-label": `Name for the group of ${group.count}`, maxlength: 200, autocomplete: "off", list: "labels" });
+  const preview = el("div", { class: "preview", role: "status", hidden: true });
+  const members = [group.middle, ...group.different];
+  const close = () => { preview.hidden = true; input.focus(); };
+  const look = async (event) => {
+    event?.preventDefault();
+    const label = input.value.trim();
+    if (!label) return input.focus();
     try {
-      await ask("api/split", { ids, label });
-      changed({ text: `${count(ids.length, "stranger")} taught as ${label}`, undo: ids.map((id) => ["api/forget", { id }]) });
-      document.activeElement.blur();
-      await refresh();
-    } catch (error) {
-      said(error);
-    }
-  });
+      const others = await ask("api/preview", { ids: group.teach, label });
+      preview.hidden = false;
+      const yes = button(`Call them ${label}`, () => name(group, label, card), { class: "b primary" });
+      preview.replaceChildren(el("p", {}, el("b", {}, `${group.teach.length} of the ${group.count} are taught as ${label}. `), others.count ? `${count(others.count, "other recent item")} would be called so too:` : "No other recent item changes now; later ones are answered by these."),
+        ...(others.count ? [el("div", { class: "thumbs" }, others.items.slice(0, 6).map((item) => el("span", { title: `now ${item.was}` }, pic(item))), others.count > 6 && el("span", { class: "more" }, `+${others.count - 6}`))] : []),
+        el("div", { class: "acts" }, yes, button("Cancel", close, { class: "b ghost" })));
+      yes.focus();
+    } catch (error) { said(error); }
+  };
+  const where = group.streams.length > 4 ? [...group.streams.slice(0, 3).map(cam), el("span", {}, `and ${group.streams.length - 3} more`)] : group.streams.map(cam);
+  const card = el("article", { class: "card group", "data-key": group.middle.id, "aria-label": `Group of ${count(group.count, "item")}` },
+    el("div", { class: `collage n${Math.min(5, members.length)}` }, members.slice(0, 5).map((item) => pic({ ...item, unknown: true })), el("span", { class: "n" }, count(group.count, "item"))),
+    el("div", { class: "body" }, el("div", { class: "facts" }, where), el("div", { class: "facts num" }, el("span", {}, `first ${clock(group.first)}`), el("span", {}, `last ${clock(group.last)}`)),
+      group.middle.label && !group.middle.label.startsWith("cluster-") && el("div", { class: "like" }, el("span", {}, "most like"), who(group.middle.label), el("span", {}, percent(group.middle.confidence)),
+        shell.teach && button("Yes, it is", () => { input.value = group.middle.label; look(); }, { "aria-label": `It is ${group.middle.label}` })),
+      shell.teach && el("form", { class: "name-it", onsubmit: look }, el("label", { class: "field" }, input), el("button", { class: "b" }, "Name it")), preview));
+  card.count = group.count;
+  card.like = group.middle.label;
+  return card;
 }
 
-refresh().catch(said);
-setInterval(() => document.hidden || refresh().catch(said), 5000);
+async function name(group, label, card) {
+  try {
+    await ask("api/split", { ids: group.teach, label });
+    card.remove();
+    changed({ text: `${count(group.count, "unknown item")} named ${label}, ${group.teach.length} of them as examples`, name: label, undo: group.teach.map((id) => ["api/forget", { id }]) }, load);
+    await load();
+    refresh();
+  } catch (error) { said(error); }
+}
+
+async function load() {
+  if (busy) return;
+  busy = true;
+  try {
+    const now = await ask("api/unknown");
+    if (!found) main.replaceChildren(top, box);
+    found = now;
+    show();
+  } catch (error) {
+    if (error instanceof TypeError) return;
+    main.replaceChildren(el("section", { class: "card blank" }, el("span", { class: "mark" }, icon("unknown")), el("h1", {}, "Unknown items are not kept."), el("p", {}, error.message)));
+  } finally { busy = false; }
+}
+let turn = 0;
+onShell(() => (!found || turn++ % 2) && load());

@@ -1,0 +1,192 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The paths under /page/ are for the page alone: they change with it.
+func (p *Page) pageRoutes() map[string]handler {
+	return map[string]handler{
+		"GET /page/shell":  p.pageShell,
+		"GET /page/live":   p.pageLive,
+		"GET /page/where":  p.pageWhere,
+		"GET /page/taught": p.pageTaught,
+	}
+}
+
+// shellView is what every page shows around its own part.
+type shellView struct {
+	Title    string          `json:"title"`
+	Teach    bool            `json:"teach"`    // there is a labels topic, and the visitor may teach
+	ReadOnly bool            `json:"readOnly"` // the visitor's token is for reading
+	Labels   []string        `json:"labels"`
+	Marks    map[string]mark `json:"marks"`
+	Cameras  map[string]int  `json:"cameras"` // their slots
+	Waiting  int             `json:"waiting"` // items to review
+	Groups   int             `json:"groups"`  // of strangers
+	Status   statusView      `json:"status"`
+}
+
+func (p *Page) pageShell(r *http.Request) (any, error) {
+	waiting, _ := p.questions.session()
+	groups, _ := p.strangers.of(r.Context(), p)
+	readOnly := readsOnly(r)
+	return &shellView{
+		Title: p.options.Title, Teach: p.options.Say != nil && !readOnly, ReadOnly: readOnly, Labels: p.labels(),
+		Marks: p.marked(), Cameras: p.cameraSlots(), Waiting: waiting, Groups: len(groups), Status: p.status(time.Now()),
+	}, nil
+}
+
+// cameraSlots returns the slots of the streams. Cameras have their own, apart from those of names.
+func (p *Page) cameraSlots() map[string]int {
+	out := map[string]int{}
+	for name, m := range p.cameras.give(p.streams.names()...) {
+		out[name] = m.Slot
+	}
+	return out
+}
+
+// groupsFor is how long the groups of strangers that a badge counts may be old: grouping is work.
+const groupsFor = 10 * time.Second
+
+// groupCache holds the groups of strangers for a while.
+type groupCache struct {
+	mu     sync.Mutex
+	until  time.Time
+	groups []groupView
+}
+
+// of returns the groups, the largest first; none if recent items are not kept.
+func (c *groupCache) of(ctx context.Context, p *Page) ([]groupView, error) {
+	if p.options.Recent == nil {
+		return nil, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); now.After(c.until) {
+		all, err := p.stage.Strangers(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.groups, c.until = p.groups(all), now.Add(groupsFor)
+	}
+	return c.groups, nil
+}
+
+// drop has the next visitor see what has changed.
+func (c *groupCache) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.groups, c.until = nil, time.Time{}
+}
+
+// liveView is what the live page shows of cameras and names.
+type liveView struct {
+	Now     int64        `json:"now"`   // seconds since 1970
+	Until   int64        `json:"until"` // the end of the span: now, or the latest item if the feed is older
+	Streams []streamView `json:"streams"`
+	Where   []seenView   `json:"where"`
+	Names   int          `json:"names"` // that fit, of which Where lists the latest
+	Groups  []groupView  `json:"groups"`
+}
+
+const mostGroupsLive = 3
+
+// pageLive returns the cameras, and where the latest names were over a span. Names can be chosen by a camera
+// and by a text.
+func (p *Page) pageLive(r *http.Request) (any, error) {
+	query := r.URL.Query()
+	span, most := number(query.Get("span"), 60), number(query.Get("names"), 14)
+	camera, text := query.Get("camera"), strings.ToLower(strings.TrimSpace(query.Get("find")))
+	views, _ := p.streams.list(p.questions.waitingBy())
+	p.streams.rates(views)
+	v := liveView{Streams: views, Where: []seenView{}, Now: time.Now().Unix()}
+	seen := p.where.list(time.Time{}, p.called())
+	v.Until = v.Now
+	if len(seen) > 0 && v.Now-seen[0].Seen > int64(time.Hour/time.Second) {
+		v.Until = seen[0].Seen
+	}
+	since := v.Until - int64(60*span)
+	for _, s := range seen {
+		s.Visits = slices.DeleteFunc(s.Visits, func(one visitView) bool { return one.To < since })
+		fits := camera == "" || slices.ContainsFunc(s.Visits, func(one visitView) bool { return one.Camera == camera })
+		found := text == "" || strings.Contains(strings.ToLower(s.Name), text) ||
+			slices.ContainsFunc(s.Visits, func(one visitView) bool { return strings.Contains(strings.ToLower(one.Camera), text) })
+		if !fits || !found || len(s.Visits) == 0 && text == "" {
+			continue
+		}
+		if v.Names++; len(v.Where) < most {
+			v.Where = append(v.Where, s)
+		}
+	}
+	groups, err := p.strangers.of(r.Context(), p)
+	if err != nil {
+		return nil, p.failed(http.StatusInternalServerError, "the unknown items could not be grouped", err)
+	}
+	v.Groups = groups[:min(len(groups), mostGroupsLive)]
+	return &v, nil
+}
+
+// number reads a whole number of a query; otherwise if it is none.
+func number(text string, otherwise int) int {
+	if n, err := strconv.Atoi(text); err == nil && n > 0 && n <= 1000 {
+		return n
+	}
+	return otherwise
+}
+
+// called returns what names are called now, in all streams.
+func (p *Page) called() func(string) string {
+	into := map[string]string{}
+	for _, n := range p.stage.Names() {
+		if n.Into != "" && n.Stream == "" {
+			into[n.Name] = n.Into
+		}
+	}
+	return func(name string) string {
+		for range len(into) {
+			if into[name] == "" {
+				break
+			}
+			name = into[name]
+		}
+		return name
+	}
+}
+
+// pageWhere returns where one name was in the last hours; without a name, when each was seen last.
+func (p *Page) pageWhere(r *http.Request) (any, error) {
+	name := r.URL.Query().Get("name")
+	out := []seenView{}
+	for _, s := range p.where.list(time.Time{}, p.called()) {
+		if name == "" {
+			s.Visits = nil
+		}
+		if name == "" || s.Name == name {
+			out = append(out, s)
+		}
+	}
+	return map[string]any{"now": time.Now().Unix(), "seen": out}, nil
+}
+
+// pageTaught returns the first example of each name, with its picture.
+func (p *Page) pageTaught(*http.Request) (any, error) {
+	const most = 24
+	seen := map[string]bool{}
+	list := []exampleView{}
+	for e := range p.stage.Examples() {
+		if !seen[e.Label] && len(list) < most {
+			seen[e.Label] = true
+			v := exampleOf(&e)
+			v.Image = p.image(e.ItemID, e.ID, e.Attributes)
+			list = append(list, v)
+		}
+	}
+	return map[string]any{"examples": list}, nil
+}
