@@ -1,7 +1,10 @@
 package solver
 
 import (
+	"fmt"
 	"math"
+	"slices"
+	"sync/atomic"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -69,10 +72,10 @@ func (e *episode) takeBeside(p *Problem) {
 // findMean sets mu to the mean of the raised labelled rows, each class weighing the same. Rows of classes not
 // in force count too, so that mu does not depend on which classes an episode leaves out.
 func (e *episode) findMean(p *Problem) {
-	b, d := &e.beside, e.d
+	b, d := &e.beside, e.rows.d
 	loose := len(p.AnchorLabels) > 0
-	if !loose && len(b.list) == 1 && len(b.list[0].Without) == 0 && e.unlabelled == e.n {
-		copy(e.mean, b.list[0].reference)
+	if !loose && len(b.list) == 1 && len(b.list[0].Without) == 0 && e.rows.unlabelled == e.rows.n {
+		copy(e.rows.mean, b.list[0].reference)
 		return
 	}
 	classes := p.K
@@ -80,12 +83,12 @@ func (e *episode) findMean(p *Problem) {
 		classes += b.list[i].k
 	}
 	b.sums, b.counts = vector.Zeroed(b.sums, classes*d), vector.Zeroed(b.counts, classes)
-	e.scratch = vector.Resize(e.scratch, d)
-	for i := range e.n {
+	e.scratch.values = vector.Resize(e.scratch.values, d)
+	for i := range e.rows.n {
 		if p.labelled(i) {
 			c := int(p.Labels[i])
-			Raise(e.scratch, p.raw(i), e.settings.Power)
-			kernel.Axpy(1, e.scratch, b.sums[c*d:c*d+d])
+			Raise(e.scratch.values, p.raw(i), e.settings.Power)
+			kernel.Axpy(1, e.scratch.values, b.sums[c*d:c*d+d])
 			b.counts[c]++
 		}
 	}
@@ -107,10 +110,10 @@ func (e *episode) findMean(p *Problem) {
 			known++
 		}
 	}
-	clear(e.mean)
+	clear(e.rows.mean)
 	for c, count := range b.counts {
 		if count > 0 {
-			kernel.Axpy(float32(1/(count*known)), b.sums[c*d:c*d+d], e.mean)
+			kernel.Axpy(float32(1/(count*known)), b.sums[c*d:c*d+d], e.rows.mean)
 		}
 	}
 }
@@ -143,24 +146,24 @@ func (b *Beside) addMean(sums []float32, counts []float64, own int) {
 // own among them.
 func (e *episode) assessDistances(r *Result) {
 	b, k := &e.beside, r.k
-	r.Distance = vector.Zeroed(r.Distance, e.n)
+	r.Distance = vector.Zeroed(r.Distance, e.rows.n)
 	if len(b.plain) == 0 { // no labelled row is beside the episode
-		b.plain = vector.Resize(b.plain, e.n*k)
+		b.plain = vector.Resize(b.plain, e.rows.n*k)
 		infinite(b.plain)
 	}
 	if r.plain = b.plain; len(e.likeness.labelled) > 0 {
 		b.lowered = append(b.lowered[:0], b.plain...)
 		r.plain = b.lowered
 	}
-	for p := range e.n {
-		if e.label[p] >= 0 {
+	for p := range e.rows.n {
+		if e.rows.label[p] >= 0 {
 			continue
 		}
 		nearest := max(0, b.nearest[p])
 		for _, q := range e.likeness.labelled {
-			nearest = min(nearest, e.space.squaredDistance(p, int(q)))
-			at := p*k + int(e.class[e.label[q]])
-			z, d := e.z, e.d
+			nearest = min(nearest, e.prototypes.space.squaredDistance(p, int(q)))
+			at := p*k + int(e.classes.active[e.rows.label[q]])
+			z, d := e.rows.z, e.rows.d
 			r.plain[at] = min(r.plain[at], kernel.SquaredDistance(z[p*d:(p+1)*d], z[int(q)*d:(int(q)+1)*d]))
 		}
 		r.Distance[p] = float32(math.Sqrt(float64(nearest)))
@@ -189,4 +192,199 @@ func (r *Result) Distances(out []float32, except int32) {
 // and their classes.
 func (r *Result) Labelled() (z []float32, classes []int32) {
 	return r.beside.z(nil, false)
+}
+
+// Labelled is a set of labelled rows outside of episodes, raised to the power and centred once for all
+// problems that use it. It is immutable: any number of solvers may read it concurrently.
+type Labelled struct {
+	id        uint64 // unique in this process
+	d, k      int
+	rows      []float32 // n x d: raised, less the reference
+	reference []float32 // d: subtracted; the mean of the raised rows, each class weighing the same, or mu
+	squares   []float32 // n: |row|^2
+	class     []int32   // n
+	counts    []float64 // k
+	sums      []float32 // k x d, of rows
+}
+
+// NewLabelled prepares rows of dimension d, each of one of the classes 0 to k-1, for solvers with this power.
+func NewLabelled(rows [][]float32, classes []int32, k, d int, power float64) (*Labelled, error) {
+	if k < 0 || d < 0 || len(classes) != len(rows) {
+		return nil, fmt.Errorf("labelled rows: %d rows of dimension %d and %d labels of %d classes",
+			len(rows), d, len(classes), k)
+	}
+	l := new(Labelled)
+	l.begin(classes, k, d)
+	for i, row := range rows {
+		if c := classes[i]; c < 0 || int(c) >= k {
+			return nil, fmt.Errorf("labelled row %d: label %d is not one of %d classes", i, c, k)
+		}
+		if len(row) != d {
+			return nil, fmt.Errorf("labelled row %d: dimension %d, not %d", i, len(row), d)
+		}
+		Raise(l.rows[i*d:i*d+d], row, power)
+		if j := vector.NotFinite(l.rows[i*d : i*d+d]); j >= 0 {
+			return nil, fmt.Errorf("labelled row %d: value %g at %d is not finite when raised to the power %g",
+				i, row[j], j, power)
+		}
+	}
+	classMean(l.reference, l.rows, l.class, vector.Zeroed(l.counts, k))
+	l.centre(l.reference)
+	return l, nil
+}
+
+var lastLabelled atomic.Uint64
+
+// Len returns the number of rows, Classes the class of each. The caller must not change them.
+func (l *Labelled) Len() int         { return len(l.class) }
+func (l *Labelled) Classes() []int32 { return l.class }
+
+// begin makes room for rows. The caller fills in raised rows, then calls centre.
+func (l *Labelled) begin(classes []int32, k, d int) {
+	l.id, l.d, l.k = lastLabelled.Add(1), d, k
+	l.class = append(l.class[:0], classes...)
+	l.rows, l.reference = vector.Resize(l.rows, len(classes)*d), vector.Resize(l.reference, d)
+	l.squares, l.counts = vector.Resize(l.squares, len(classes)), vector.Zeroed(l.counts, k)
+	l.sums = vector.Zeroed(l.sums, k*d)
+}
+
+// centre subtracts reference from the raised rows and sums up the differences by class.
+func (l *Labelled) centre(reference []float32) {
+	copy(l.reference, reference)
+	clear(l.counts)
+	clear(l.sums)
+	for i, c := range l.class {
+		row := l.rows[i*l.d : i*l.d+l.d]
+		kernel.Axpy(-1, l.reference, row)
+		l.squares[i] = kernel.Dot(row, row)
+		if c >= 0 {
+			l.counts[c]++
+			kernel.Axpy(1, row, l.sums[int(c)*l.d:int(c)*l.d+l.d])
+		}
+	}
+}
+
+// Beside is a Labelled as one problem uses it. Its rows are anchors of the problem, in their order.
+type Beside struct {
+	*Labelled
+	Names   []int32 // the problem's class of each class of the set; -1: its rows count in the mean only
+	Without []int32 // rows that do not count at all, ascending
+}
+
+// rememberedFrom is the number of labelled rows from which it costs more to compare an earlier row with them
+// again than to remember how far it is from them.
+const rememberedFrom = 128
+
+// remembered are the distances of earlier rows from the labelled rows beside an episode, for the next one.
+type remembered struct {
+	sums   []uint64  // of each earlier row in z-space: equal rows have equal sums
+	plain  []float32 // rows x K: squared distance to the nearest labelled row of each class in z-space
+	moved  []float32 // rows x K: the same in u-space
+	toward []float32 // rows x K: sums of products with the labelled rows of each class
+	lists  nearLists // the nearest labelled rows, counted from 0
+}
+
+func (m *remembered) reset(n, k, rho int) {
+	m.plain, m.toward = vector.Resize(m.plain, n*k), vector.Resize(m.toward, n*k)
+	m.sums, m.moved = vector.Resize(m.sums, n), vector.Resize(m.moved, n*k)
+	m.lists.reset(n, rho)
+}
+
+// forget empties m.
+func (m *remembered) forget() { m.sums = m.sums[:0] }
+
+// bytes returns the memory that m holds.
+func (m *remembered) bytes() int {
+	return 8*cap(m.sums) + 4*(cap(m.moved)+cap(m.plain)+cap(m.toward)+cap(m.lists.IDs)+cap(m.lists.squares))
+}
+
+// copy makes m a copy of other.
+func (m *remembered) copy(other *remembered) {
+	n := len(other.sums)
+	m.reset(n, len(other.toward)/max(1, n), other.lists.Rho)
+	copy(m.sums, other.sums)
+	copy(m.moved, other.moved)
+	copy(m.toward, other.toward)
+	copy(m.plain, other.plain)
+	copy(m.lists.IDs, other.lists.IDs)
+	copy(m.lists.squares, other.lists.squares)
+}
+
+// remembers says whether the distances of the problem's earlier rows are remembered.
+func (e *episode) remembers(p *Problem, lists *nearLists) bool {
+	return lists != nil && p.Earlier > 0 && p.Prepared != nil && len(p.Prepared.label) >= rememberedFrom &&
+		!slices.ContainsFunc(e.rows.label[e.rows.n-p.Earlier:e.rows.n], func(y int32) bool { return y >= 0 })
+}
+
+// recall takes the distances of earlier items that were so in the problem before too, and asks to compare the
+// others: of that problem's own items a stream may have dropped some bits since.
+func (e *episode) recall() {
+	b, d, k, rho := &e.beside, e.rows.d, e.beside.prepared.k, e.beside.near.Rho
+	before, next := &b.prepared.remembered, &b.next
+	if before.lists.Rho != rho {
+		before.forget()
+	}
+	next.reset(e.rows.n-b.now, k, rho)
+	expected := 0 // where the next row is at the earliest, as they keep their order
+	for row := range next.sums {
+		i := b.now + row
+		next.sums[row] = vector.Sum(e.rows.z[i*d : i*d+d])
+		at := slices.Index(before.sums[expected:], next.sums[row])
+		if at < 0 {
+			b.limits[i] = float32(math.Inf(1))
+			b.asked = append(b.asked, int32(i))
+			continue
+		}
+		at += expected
+		expected = at + 1
+		copy(b.moved[i*k:(i+1)*k], before.moved[at*k:])
+		copy(b.plain[i*k:(i+1)*k], before.plain[at*k:])
+		copy(b.toward[i*k:(i+1)*k], before.toward[at*k:])
+		copy(next.lists.IDs[row*rho:(row+1)*rho], before.lists.IDs[at*rho:])
+		copy(next.lists.squares[row*rho:(row+1)*rho], before.lists.squares[at*rho:])
+	}
+}
+
+// remember keeps the distances of the earlier items, and adds their nearest labelled rows to their lists.
+func (e *episode) remember() {
+	b, k, next := &e.beside, e.beside.prepared.k, &e.beside.next
+	copy(next.plain, b.plain[b.now*k:])
+	copy(next.moved, b.moved[b.now*k:])
+	copy(next.toward, b.toward[b.now*k:])
+	for row := range next.sums {
+		i := b.now + row
+		from, to := row*next.lists.Rho, (row+1)*next.lists.Rho
+		for r, q := range next.lists.IDs[from:to] {
+			if q >= 0 {
+				b.near.insert(i, int32(e.rows.n)+q, next.lists.squares[from+r])
+			}
+		}
+	}
+	b.prepared.remembered.copy(next)
+}
+
+// checkBeside reports the first fault of the sets beside the problem.
+func (p *Problem) checkBeside() error {
+	if len(p.Beside) > 0 && len(p.AnchorLabels) > 0 {
+		return fmt.Errorf("problem: %d anchors beside %d prepared sets: not both", len(p.AnchorLabels), len(p.Beside))
+	}
+	for i, b := range p.Beside {
+		if b.Labelled == nil {
+			return fmt.Errorf("beside %d: no rows", i)
+		}
+		if b.d != p.D || len(b.Names) != b.k {
+			return fmt.Errorf("beside %d: dimension %d and %d names, not %d and %d", i, b.d, len(b.Names), p.D, b.k)
+		}
+		for local, c := range b.Names {
+			if c < -1 || int(c) >= p.K {
+				return fmt.Errorf("beside %d: class %d is %d, not -1 and not one of %d classes", i, local, c, p.K)
+			}
+		}
+		for j, row := range b.Without {
+			if row < 0 || int(row) >= b.Len() || j > 0 && row <= b.Without[j-1] {
+				return fmt.Errorf("beside %d: row %d to be left out is not one of %d, ascending", i, row, b.Len())
+			}
+		}
+	}
+	return nil
 }

@@ -15,16 +15,16 @@ const roundingOfS = 1. / (1 << 24)
 // sweeps of S and steps of C and pi until S converges or Settings.Outer steps are made. progress may be nil.
 func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, most int)) error {
 	outer, inner := e.settings.Outer, e.settings.Inner
-	if e.still {
+	if e.model.fixed {
 		outer, inner = 1, 20
 	}
-	if e.settings.Method == Nearest {
+	if e.model.fixed && !e.model.graph { // no row reads another: the first sweep is the answer
 		inner = 0
 	}
-	e.prototypes()
-	if !e.started {
+	e.fitPrototypes()
+	if !e.s.started {
 		e.sweep(false)
-		e.started = true
+		e.s.started = true
 	}
 	annealed := e.annealed()
 	if annealed == 0 {
@@ -52,12 +52,12 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 				break
 			}
 		}
-		if e.still {
+		if e.model.fixed {
 			break
 		}
-		e.prototypes()
+		e.fitPrototypes()
 		e.note(r)
-		if e.beta > 0 && e.block == 0 { // proportions of blocks are drawn to pi, which stays fixed
+		if e.model.beta > 0 && e.rows.block == 0 { // proportions of blocks are drawn to pi, which stays fixed
 			e.proportions()
 			e.note(r)
 		}
@@ -66,7 +66,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 			e.begin(r)
 		}
 	}
-	if e.judged {
+	if e.model.judged {
 		r.ObjectiveAfter = e.objective()
 	}
 	return nil
@@ -74,7 +74,7 @@ func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, 
 
 // annealed returns the number of prototype steps in the annealed start.
 func (e *episode) annealed() int {
-	if e.still || e.clustering || e.n > serial || e.settings.Anneal == 0 || e.settings.Anneal == 1 {
+	if e.model.fixed || e.classes.clustering || e.rows.n > serial || e.settings.Anneal == 0 || e.settings.Anneal == 1 {
 		return 0
 	}
 	return min(e.settings.AnnealSteps, e.settings.Outer)
@@ -90,14 +90,14 @@ func (e *episode) anneal(step, annealed int) {
 	if step < annealed {
 		scale = e.settings.Anneal + (1-e.settings.Anneal)*float64(step)/float64(annealed)
 	}
-	e.lambda = scale * e.settings.lambda()
-	e.tau, e.kappa = scale*e.sharpness*e.settings.Tau, scale*e.sharpness*e.settings.Kappa
+	e.model.lambda = scale * e.settings.lambda()
+	e.model.tau, e.model.kappa = scale*e.model.sharpness*e.settings.Tau, scale*e.model.sharpness*e.settings.Kappa
 }
 
 // begin sets the final weights and records R. From here on R must not rise.
 func (e *episode) begin(r *Result) {
 	e.anneal(0, 0)
-	if !e.judged {
+	if !e.model.judged {
 		return
 	}
 	r.ObjectiveBefore = e.objective()
@@ -122,14 +122,14 @@ func (e *episode) note(r *Result) {
 // rounding bounds the rise of R in a half-step that float32 S and prototypes may cause: a few of the last
 // bits of each row's terms.
 func (e *episode) rounding() float64 {
-	mass, scale := float64(e.unlabelled), 1+e.lambda+e.likeness.weight
-	for _, held := range e.held {
+	mass, scale := float64(e.rows.unlabelled), 1+e.model.lambda+e.likeness.weight
+	for _, held := range e.mass.held {
 		mass += held
 	}
-	if e.modes {
-		scale += e.kappa
+	if e.model.modes {
+		scale += e.model.kappa
 	} else {
-		scale += e.tau
+		scale += e.model.tau
 	}
 	return mass * scale / (1 << 22)
 }
@@ -143,53 +143,53 @@ func (e *episode) rounding() float64 {
 // The softmax is shifted by its largest score, so that a class more than 104 below underflows to zero; its s
 // may grow again.
 func (e *episode) sweep(graph bool) float64 {
-	graph = graph && e.lambda > 0
+	graph = graph && e.model.lambda > 0
 	e.setBase()
-	if e.block > 0 {
-		return e.sweepBlocks(graph) / float64(max(1, e.unlabelled))
+	if e.rows.block > 0 {
+		return e.sweepBlocks(graph) / float64(max(1, e.rows.unlabelled))
 	}
-	offsets := e.order.offsets
+	offsets := e.graph.order.offsets
 	if !graph { // no row reads another: as they lie in memory
-		offsets = []int{0, e.n}
+		offsets = []int{0, e.rows.n}
 	}
 	var change float64
 	for colour, lo := range offsets[:len(offsets)-1] {
 		hi := offsets[colour+1]
 		blocks := (hi - lo + tile - 1) / tile
-		e.changes = vector.Resize(e.changes, blocks)
+		e.scratch.changes = vector.Resize(e.scratch.changes, blocks)
 		e.pool.run(blocks, func(w *worker, block int) { e.updateBlock(w, lo+block*tile, hi, block, graph) })
-		for _, v := range e.changes[:blocks] {
+		for _, v := range e.scratch.changes[:blocks] {
 			change += v
 		}
 	}
-	return change / float64(max(1, e.unlabelled))
+	return change / float64(max(1, e.rows.unlabelled))
 }
 
 // setBase sets the part of the scores that all points share.
 func (e *episode) setBase() {
-	k := e.k
-	e.base = vector.Resize(e.base, k)
+	k := e.classes.k
+	e.scratch.base = vector.Resize(e.scratch.base, k)
 	for c := range k {
 		var base float64
-		if !e.modes {
-			base = -e.tau * e.psi[c]
+		if !e.model.modes {
+			base = -e.model.tau * e.prototypes.psi[c]
 		}
-		if e.beta > 0 && e.block == 0 {
-			base += e.beta * math.Log(e.pi[c])
+		if e.model.beta > 0 && e.rows.block == 0 {
+			base += e.model.beta * math.Log(e.classes.pi[c])
 		}
-		e.base[c] = float32(base)
+		e.scratch.base[c] = float32(base)
 	}
 }
 
 // updateBlock updates the points of one tile of the order.
 func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
-	k, n := e.k, min(tile, hi-lo)
+	k, n := e.classes.k, min(tile, hi-lo)
 	var listed []int32
-	if graph && e.order.points != nil {
-		listed = e.order.points[lo : lo+n]
+	if graph && e.graph.order.points != nil {
+		listed = e.graph.order.points[lo : lo+n]
 	}
 	if e.s.sparse() {
-		e.changes[block] = e.updateSparse(w, lo, n, listed)
+		e.scratch.changes[block] = e.updateSparse(w, lo, n, listed)
 		return
 	}
 	scores := e.scores(w, lo, n, listed)
@@ -200,11 +200,11 @@ func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
 			p = int(listed[i])
 			e.prefetch(listed[i:])
 		}
-		if e.label[p] < 0 {
+		if e.rows.label[p] < 0 {
 			change += e.relax(p, scores[i*k:i*k+k], graph)
 		}
 	}
-	e.changes[block] = change
+	e.scratch.changes[block] = change
 }
 
 // prefetch requests what updates of some points, one after the other, read soon: the neighbours' rows of S of
@@ -221,17 +221,17 @@ func (e *episode) prefetch(points []int32) {
 
 // scores returns -a + w n + beta log pi for a tile, without the terms that all classes of a row share.
 func (e *episode) scores(w *worker, lo, n int, listed []int32) []float32 {
-	k := e.k
-	dots := e.space.dots(w, lo, n, listed)
+	k := e.classes.k
+	dots := e.prototypes.space.dots(w, lo, n, listed)
 	scores := w.scores[:n*k]
-	for filled := copy(scores, e.base); filled < len(scores); filled *= 2 { // every row begins with base
+	for filled := copy(scores, e.scratch.base); filled < len(scores); filled *= 2 { // every row begins with base
 		copy(scores[filled:], scores[:filled])
 	}
-	if e.modes {
+	if e.model.modes {
 		e.kernels(dots, dots, lo, n, listed)
-		kernel.Axpy(float32(e.kappa), dots, scores)
+		kernel.Axpy(float32(e.model.kappa), dots, scores)
 	} else {
-		kernel.Axpy(float32(2*e.tau), dots, scores)
+		kernel.Axpy(float32(2*e.model.tau), dots, scores)
 	}
 	e.likeness.add(scores, k, lo, n, listed)
 	return scores
@@ -239,16 +239,16 @@ func (e *episode) scores(w *worker, lo, n int, listed []int32) []float32 {
 
 // kernels fills out with exp(-|x_p - C_k|^2 / (2 sigma^2)) for a tile.
 func (e *episode) kernels(out, dots []float32, lo, n int, listed []int32) {
-	k := e.k
-	width := float32(-1 / (2 * e.sigma2))
+	k := e.classes.k
+	width := float32(-1 / (2 * e.model.sigma2))
 	for i := range n {
 		p := lo + i
 		if listed != nil {
 			p = int(listed[i])
 		}
-		own := e.own[p]
+		own := e.rows.own[p]
 		for c := range k {
-			out[i*k+c] = width * max(0, own-2*dots[i*k+c]+float32(e.length[c]))
+			out[i*k+c] = width * max(0, own-2*dots[i*k+c]+float32(e.prototypes.length[c]))
 		}
 	}
 	kernel.Exp(out, out)
@@ -262,108 +262,75 @@ func (e *episode) relax(p int, scores []float32, graph bool) float64 {
 	if graph {
 		columns, weights = e.addFixedNeighbours(p, scores)
 	}
-	return float64(kernel.Relax(e.s.row(p), scores, float32(e.lambda), e.s.values, columns, weights))
+	return float64(kernel.Relax(e.s.row(p), scores, float32(e.model.lambda), e.s.values, columns, weights))
 }
 
 // addFixedNeighbours adds lambda b_p to a row of scores, which does not change in a descent, and returns the
 // other neighbours. Labelled rows of the episode are among these: they are one-hot in S.
 func (e *episode) addFixedNeighbours(p int, scores []float32) (columns []int32, weights []float32) {
 	columns, weights = e.graph.Row(p)
-	for last := len(columns) - 1; last >= 0 && int(columns[last]) >= e.n; last-- { // anchors: columns ascend
-		scores[e.label[columns[last]]] += float32(e.lambda) * weights[last]
+	for last := len(columns) - 1; last >= 0 && int(columns[last]) >= e.rows.n; last-- { // anchors: columns ascend
+		scores[e.rows.label[columns[last]]] += float32(e.model.lambda) * weights[last]
 		columns = columns[:last]
 	}
 	e.addEvidence(p, scores)
 	return columns, weights
 }
 
-// prototypes sets each C_k to its minimiser: exact for means, see shift for modes. A class with less than
+// fitPrototypes sets each C_k to its minimiser: exact for means, see shift for modes. A class with less than
 // leastMass keeps its prototype, as R hardly depends on it.
-func (e *episode) prototypes() {
-	count := e.n
-	if !e.started {
+func (e *episode) fitPrototypes() {
+	count := e.rows.n
+	if !e.s.started {
 		count = 0
 	} else if e.settings.Paper.HardStep {
-		e.hard.size(e.n, e.k)
-		for p := range e.n {
-			e.hard.clamp(p, int32(e.s.answer(p)))
+		e.scratch.hard.size(e.rows.n, e.classes.k)
+		for p := range e.rows.n {
+			e.scratch.hard.clamp(p, int32(e.s.answer(p)))
 		}
 	}
-	if e.modes && e.started {
+	if e.model.modes && e.s.started {
 		e.shift()
 		return
 	}
-	e.space.average(count, true, false)
-	if e.modes { // from the mean of labelled rows and prior to its mode
+	e.prototypes.space.average(count, true, false)
+	if e.model.modes { // from the mean of labelled rows and prior to its mode
 		e.shift()
 		return
 	}
-	e.psi = vector.Zeroed(e.psi, e.k)
-	for c, length := range e.length {
+	e.prototypes.psi = vector.Zeroed(e.prototypes.psi, e.classes.k)
+	for c, length := range e.prototypes.length {
 		if length > 0 {
 			var by float64
-			if by, e.psi[c] = Pull(e.pull, length); e.pull > 0 {
-				e.space.scale(c, by)
+			if by, e.prototypes.psi[c] = Pull(e.model.pull, length); e.model.pull > 0 {
+				e.prototypes.space.scale(c, by)
 			}
 		}
 	}
-}
-
-// weigh returns the weights of a tile's rows, k values a row: S, and with density S times the kernel between
-// row and prototype.
-func (e *episode) weigh(w *worker, lo, n int, density bool) []float32 {
-	if density {
-		return e.densityWeights(w, lo, n)
-	}
-	return e.softWeights(w, lo, n)
-}
-
-// counted returns the S from which prototypes are computed: with HardStep the one-hot labels.
-func (e *episode) counted() *assignments {
-	if e.settings.Paper.HardStep {
-		return &e.hard
-	}
-	return &e.s
-}
-
-// softWeights returns S of a tile, with zeros for labelled rows, which count by their own weight.
-func (e *episode) softWeights(w *worker, lo, n int) []float32 {
-	k, s := e.k, e.counted()
-	if e.unlabelled == e.n && !s.sparse() {
-		return s.values[lo*k : (lo+n)*k]
-	}
-	out := w.weights[:n*k]
-	s.expand(out, lo, n)
-	for i := range n {
-		if e.label[lo+i] >= 0 {
-			clear(out[i*k : i*k+k])
-		}
-	}
-	return out
 }
 
 // shift moves each prototype to a mode by mean shift from its present position, until no density rises by
 // more than a millionth. Each shift raises the density, so that stopping early lowers R too. The mode depends
 // on the start.
 func (e *episode) shift() {
-	k := e.k
-	e.density = vector.Resize(e.density, ((e.rows+tile-1)/tile+1)*k)
-	clear(e.last)
+	k := e.classes.k
+	e.scratch.density = vector.Resize(e.scratch.density, ((e.rows.all+tile-1)/tile+1)*k)
+	clear(e.scratch.last)
 	const most = 100
 	for range most {
-		clear(e.density)
-		e.space.average(e.rows, false, true)
+		clear(e.scratch.density)
+		e.prototypes.space.average(e.rows.all, false, true)
 		moving := false
-		clear(e.total)
-		for at := 0; at < len(e.density); at += k {
+		clear(e.scratch.total)
+		for at := 0; at < len(e.scratch.density); at += k {
 			for c := range k {
-				e.total[c] += float64(e.density[at+c])
+				e.scratch.total[c] += float64(e.scratch.density[at+c])
 			}
 		}
 		for c := range k {
-			moving = moving || e.total[c] > e.last[c]*(1+1e-6)
+			moving = moving || e.scratch.total[c] > e.scratch.last[c]*(1+1e-6)
 		}
-		copy(e.last, e.total)
+		copy(e.scratch.last, e.scratch.total)
 		if !moving { // density before this shift, which does not lower it
 			break
 		}
@@ -371,60 +338,16 @@ func (e *episode) shift() {
 	e.masses()
 }
 
-// densityWeights returns, for a tile, a row's weight in a class times the kernel between them, and adds up
-// these values in density.
-func (e *episode) densityWeights(w *worker, lo, n int) []float32 {
-	k := e.k
-	out := w.weights[:n*k]
-	e.kernels(out, e.space.dots(w, lo, n, nil), lo, n, nil)
-	s := e.counted()
-	for i := range n {
-		row, p := out[i*k:i*k+k], lo+i
-		if y := e.fixed[p]; y >= 0 {
-			near := row[y]
-			clear(row)
-			row[y] = near * e.weight[p]
-			continue
-		}
-		if !e.started || p >= e.n {
-			clear(row)
-			continue
-		}
-		if !s.sparse() {
-			for c, v := range s.row(p) {
-				row[c] *= v
-			}
-			continue
-		}
-		var near [sparseWidth]float32
-		shares := s.elements(p)
-		for j, v := range shares {
-			near[j] = row[v.class] * v.value
-		}
-		clear(row)
-		for j, v := range shares {
-			row[v.class] = near[j]
-		}
-	}
-	sum := e.density[lo/tile*k : lo/tile*k+k]
-	for i := range n {
-		for c, v := range out[i*k : i*k+k] {
-			sum[c] += v
-		}
-	}
-	return out
-}
-
 // masses sets soft to the sum of S over the unlabelled rows.
 func (e *episode) masses() {
-	clear(e.soft)
-	if !e.started {
+	clear(e.mass.soft)
+	if !e.s.started {
 		return
 	}
-	for p, y := range e.label[:e.n] {
+	for p, y := range e.rows.label[:e.rows.n] {
 		if y < 0 {
 			for c, v := range e.s.all(p) {
-				e.soft[c] += float64(v)
+				e.mass.soft[c] += float64(v)
 			}
 		}
 	}
@@ -435,11 +358,11 @@ func (e *episode) proportions() {
 	if e.settings.Paper.HardStep {
 		e.masses()
 	}
-	total := float64(e.unlabelled) + e.cpi
+	total := float64(e.rows.unlabelled) + e.model.cpi
 	if total == 0 {
 		return
 	}
-	for c := range e.k {
-		e.pi[c] = (e.soft[c] + e.cpi*e.pi0[c]) / total
+	for c := range e.classes.k {
+		e.classes.pi[c] = (e.mass.soft[c] + e.model.cpi*e.classes.pi0[c]) / total
 	}
 }

@@ -69,35 +69,44 @@ func classMean(mean, x []float32, labels []int32, count []float64) {
 // embed fills z from the raw values of items and of anchors that are rows, and prepares the labelled rows
 // beside the episode.
 func (e *episode) embed(p *Problem) error {
-	d, l := e.d, e.beside.prepared
-	e.z, e.mean, e.inverse = vector.Resize(e.z, e.n*d), vector.Resize(e.mean, d), vector.Resize(e.inverse, e.n)
+	d, l := e.rows.d, e.beside.prepared
+	e.rows.z, e.rows.mean, e.rows.inverse = vector.Resize(
+		e.rows.z,
+		e.rows.n*d,
+	), vector.Resize(
+		e.rows.mean,
+		d,
+	), vector.Resize(
+		e.rows.inverse,
+		e.rows.n,
+	)
 	if p.Embedding != nil && p.Embedding.Mean != nil {
-		copy(e.mean, p.Embedding.Mean)
+		copy(e.rows.mean, p.Embedding.Mean)
 	} else {
 		e.findMean(p)
 	}
-	e.faults = vector.Resize(e.faults, (e.n+tile-1)/tile)
-	e.pool.run(len(e.faults), func(_ *worker, block int) {
-		e.faults[block] = e.embedSome(p, block*tile, min(e.n, (block+1)*tile))
+	e.scratch.faults = vector.Resize(e.scratch.faults, (e.rows.n+tile-1)/tile)
+	e.pool.run(len(e.scratch.faults), func(_ *worker, block int) {
+		e.scratch.faults[block] = e.embedSome(p, block*tile, min(e.rows.n, (block+1)*tile))
 	})
-	for _, bad := range e.faults {
+	for _, bad := range e.scratch.faults {
 		if bad >= 0 {
 			return e.fault(p, bad)
 		}
 	}
 	if len(p.AnchorLabels) > 0 {
-		e.beside.loose.centre(e.mean)
+		e.beside.loose.centre(e.rows.mean)
 		if vector.NotFinite(e.beside.loose.squares) >= 0 {
-			return e.fault(p, e.n)
+			return e.fault(p, e.rows.n)
 		}
 	}
 	var learned *metric.Metric
 	if p.Embedding != nil {
 		learned = p.Embedding.Metric
 	}
-	l.prepare(e.beside.list, e.mean, learned, &e.beside.preparing)
-	if e.apart && e.anchors > 0 {
-		e.z, _ = e.beside.z(e.z, true)
+	l.prepare(e.beside.list, e.rows.mean, learned, &e.beside.preparing)
+	if e.rows.apart && e.rows.anchors > 0 {
+		e.rows.z, _ = e.beside.z(e.rows.z, true)
 	}
 	e.mapRows(p)
 	return nil
@@ -106,17 +115,17 @@ func (e *episode) embed(p *Problem) error {
 // embedSome fills z for items [from, to) and returns the first whose embedding is not finite, -1 if
 // there is none.
 func (e *episode) embedSome(p *Problem, from, to int) int {
-	d := e.d
+	d := e.rows.d
 	for q := from; q < to; q++ {
-		row := e.z[q*d : q*d+d]
+		row := e.rows.z[q*d : q*d+d]
 		Raise(row, p.raw(q), e.settings.Power)
-		square := kernel.Difference(row, row, e.mean)
-		e.inverse[q] = 0
+		square := kernel.Difference(row, row, e.rows.mean)
+		e.rows.inverse[q] = 0
 		if inverse := 1 / math.Sqrt(float64(square)); inverse <= math.MaxFloat32 {
-			e.inverse[q] = float32(inverse)
+			e.rows.inverse[q] = float32(inverse)
 		}
 		if square > 1e-20 && square < 1e20 { // as vector.Unit
-			kernel.Scale(e.inverse[q], row)
+			kernel.Scale(e.rows.inverse[q], row)
 		} else if !vector.Unit(row, row) && vector.NotFinite(row) >= 0 {
 			return q
 		}
@@ -128,12 +137,12 @@ func (e *episode) embedSome(p *Problem, from, to int) int {
 // spoils the mean of all; else row q.
 func (e *episode) fault(p *Problem, q int) error {
 	fault := func(q int, format string, args ...any) error {
-		if q >= e.n {
-			return fmt.Errorf("anchor %d: "+format, append([]any{q - e.n}, args...)...)
+		if q >= e.rows.n {
+			return fmt.Errorf("anchor %d: "+format, append([]any{q - e.rows.n}, args...)...)
 		}
 		return rowError(q, format, args...)
 	}
-	for i := range e.n + len(p.AnchorLabels) {
+	for i := range e.rows.n + len(p.AnchorLabels) {
 		row := p.raw(i)
 		if j := vector.NotFinite(row); j >= 0 {
 			return fault(i, "value %g at %d is not finite", row[j], j)
@@ -146,27 +155,27 @@ func (e *episode) fault(p *Problem, q int) error {
 // length 1 for items and anchors, |m'| for a prior prototype, and keeps its length for a mean of labelled
 // rows.
 func (e *episode) mapRows(p *Problem) {
-	d, own, m, rows := e.d, len(e.z)/e.d, e.beside.metric, e.rows
-	if e.usesGram {
-		rows = e.means
+	d, own, m, rows := e.rows.d, len(e.rows.z)/e.rows.d, e.beside.metric, e.rows.all
+	if e.prototypes.usesGram {
+		rows = e.rows.means
 	}
-	if b := &e.beside; e.means < e.rows {
+	if b := &e.beside; e.rows.means < e.rows.all {
 		b.added = b.prepared.added(b.list, &b.preparing)
 	}
 	measured := 0 // rows whose square is known
-	e.by, e.square = vector.Resize(e.by, e.rows), vector.Resize(e.square, e.rows)
-	e.own = vector.Resize(e.own, e.rows)
+	e.rows.by, e.rows.square = vector.Resize(e.rows.by, e.rows.all), vector.Resize(e.rows.square, e.rows.all)
+	e.rows.own = vector.Resize(e.rows.own, e.rows.all)
 	if m == nil && rows == own && !e.settings.Paper.BiasCorrection {
-		e.v = e.z // shared, as it is only read
+		e.rows.v = e.rows.z // shared, as it is only read
 	} else {
-		e.mapped = vector.Resize(e.mapped, rows*d)
-		e.v = e.mapped
+		e.rows.mapped = vector.Resize(e.rows.mapped, rows*d)
+		e.rows.v = e.rows.mapped
 		if m == nil {
-			copy(e.v, e.z)
+			copy(e.rows.v, e.rows.z)
 		} else {
 			for ; measured < own; measured++ {
 				at := measured * d
-				e.square[measured] = kernel.Difference(e.v[at:at+d], e.z[at:at+d], m.Centre)
+				e.rows.square[measured] = kernel.Difference(e.rows.v[at:at+d], e.rows.z[at:at+d], m.Centre)
 			}
 		}
 		if e.settings.Paper.BiasCorrection {
@@ -177,24 +186,24 @@ func (e *episode) mapRows(p *Problem) {
 	}
 	if m != nil {
 		directions := len(m.Scales)
-		for q := own; q < e.means; q++ { // the labelled rows in a mean are centred already
-			kernel.Axpy(-1, m.Centre, e.v[q*d:q*d+d])
+		for q := own; q < e.rows.means; q++ { // the labelled rows in a mean are centred already
+			kernel.Axpy(-1, m.Centre, e.rows.v[q*d:q*d+d])
 		}
-		e.along = vector.Resize(e.along, e.means*directions)
-		kernel.Products(e.along, m.Vectors, e.v[:e.means*d], directions, e.means, d)
+		e.rows.along = vector.Resize(e.rows.along, e.rows.means*directions)
+		kernel.Products(e.rows.along, m.Vectors, e.rows.v[:e.rows.means*d], directions, e.rows.means, d)
 		for r, s := range m.Scales {
-			kernel.Scale(alongScale(s), e.along[r*e.means:(r+1)*e.means])
+			kernel.Scale(alongScale(s), e.rows.along[r*e.rows.means:(r+1)*e.rows.means])
 		}
 	}
-	for q := measured; q < e.means; q++ {
-		e.square[q] = kernel.Dot(e.v[q*d:q*d+d], e.v[q*d:q*d+d])
+	for q := measured; q < e.rows.means; q++ {
+		e.rows.square[q] = kernel.Dot(e.rows.v[q*d:q*d+d], e.rows.v[q*d:q*d+d])
 	}
-	copy(e.own, e.square)
-	for q := e.means; q < e.rows; q++ {
-		e.own[q] = e.beside.prepared.lengths[e.class[e.fixed[q]]] / (e.count[q] * e.count[q])
+	copy(e.rows.own, e.rows.square)
+	for q := e.rows.means; q < e.rows.all; q++ {
+		e.rows.own[q] = e.beside.prepared.lengths[e.classes.active[e.rows.fixed[q]]] / (e.rows.count[q] * e.rows.count[q])
 	}
-	for q := range e.by {
-		e.by[q] = 1
+	for q := range e.rows.by {
+		e.rows.by[q] = 1
 	}
 	if m == nil {
 		return
@@ -204,25 +213,25 @@ func (e *episode) mapRows(p *Problem) {
 		if s > 1 {
 			sign = 1
 		}
-		for q, v := range e.along[r*e.means : (r+1)*e.means] {
-			e.own[q] += sign * v * v
+		for q, v := range e.rows.along[r*e.rows.means : (r+1)*e.rows.means] {
+			e.rows.own[q] += sign * v * v
 		}
 	}
-	for q, length := range e.own[:e.means] {
+	for q, length := range e.rows.own[:e.rows.means] {
 		length, target := max(0, length), float32(1)
 		if q >= own {
-			target = e.priorSquare[e.fixed[q]]
+			target = e.rows.priorSquare[e.rows.fixed[q]]
 		}
-		if e.by[q] = 0; length > leastLength {
-			e.by[q] = float32(math.Sqrt(float64(target) / float64(length)))
+		if e.rows.by[q] = 0; length > leastLength {
+			e.rows.by[q] = float32(math.Sqrt(float64(target) / float64(length)))
 		}
-		kernel.Scale(e.by[q], e.v[q*d:q*d+d])
-		e.own[q] = length * e.by[q] * e.by[q]
+		kernel.Scale(e.rows.by[q], e.rows.v[q*d:q*d+d])
+		e.rows.own[q] = length * e.rows.by[q] * e.rows.by[q]
 	}
-	for from := 0; from < len(e.along); from += e.means {
-		along := e.along[from : from+e.means]
+	for from := 0; from < len(e.rows.along); from += e.rows.means {
+		along := e.rows.along[from : from+e.rows.means]
 		for q := range along {
-			along[q] *= e.by[q]
+			along[q] *= e.rows.by[q]
 		}
 	}
 }
@@ -230,45 +239,45 @@ func (e *episode) mapRows(p *Problem) {
 // addHeld fills v of rows from to to-1: of the prior prototypes, then of the means of labelled rows beside the
 // episode.
 func (e *episode) addHeld(p *Problem, from, to int) {
-	d := e.d
-	e.priorSquare = vector.Resize(e.priorSquare, e.k)
+	d := e.rows.d
+	e.rows.priorSquare = vector.Resize(e.rows.priorSquare, e.classes.k)
 	for q := from; q < to; q++ {
-		row := e.v[q*d : q*d+d]
-		if q >= e.means {
+		row := e.rows.v[q*d : q*d+d]
+		if q >= e.rows.means {
 			sum, share := e.meanRow(q)
 			copy(row, sum)
 			kernel.Scale(share, row)
 		} else {
-			p.Prior.mean(row, e.mean, int(e.class[e.fixed[q]]))
-			e.priorSquare[e.fixed[q]] = kernel.Dot(row, row)
+			p.Prior.mean(row, e.rows.mean, int(e.classes.active[e.rows.fixed[q]]))
+			e.rows.priorSquare[e.rows.fixed[q]] = kernel.Dot(row, row)
 		}
 	}
 }
 
 // meanRow returns a mean of labelled rows beside the episode, like v, as a sum of rows and a factor.
 func (e *episode) meanRow(q int) (sum []float32, share float32) {
-	at := int(e.class[e.fixed[q]]) * e.d
-	return e.beside.added[at : at+e.d], 1 / e.count[q]
+	at := int(e.classes.active[e.rows.fixed[q]]) * e.rows.d
+	return e.beside.added[at : at+e.rows.d], 1 / e.rows.count[q]
 }
 
 // shrinkRows turns v into u in place for the row-space engine. The Gram-space engine uses its matrix instead.
 func (e *episode) shrinkRows() {
-	if e.usesGram || e.points != nil {
+	if e.prototypes.usesGram || e.rows.points != nil {
 		return
 	}
-	e.u = e.v
+	e.rows.u = e.rows.v
 	if m := e.beside.metric; m != nil {
 		const some = 1 << 12
-		for from := 0; from < len(e.u); from += some * e.d {
-			rows := e.u[from:min(from+some*e.d, len(e.u))]
-			e.scratch = vector.Resize(e.scratch, len(rows)/e.d*len(m.Scales))
-			m.Shrink(rows, e.scratch)
+		for from := 0; from < len(e.rows.u); from += some * e.rows.d {
+			rows := e.rows.u[from:min(from+some*e.rows.d, len(e.rows.u))]
+			e.scratch.values = vector.Resize(e.scratch.values, len(rows)/e.rows.d*len(m.Scales))
+			m.Shrink(rows, e.scratch.values)
 		}
 	}
-	e.pool.run((e.rows+tile-1)/tile, func(_ *worker, block int) {
-		for p := block * tile; p < min(e.rows, (block+1)*tile); p++ {
-			row := e.u[p*e.d : p*e.d+e.d]
-			e.own[p] = kernel.Dot(row, row)
+	e.pool.run((e.rows.all+tile-1)/tile, func(_ *worker, block int) {
+		for p := block * tile; p < min(e.rows.all, (block+1)*tile); p++ {
+			row := e.rows.u[p*e.rows.d : p*e.rows.d+e.rows.d]
+			e.rows.own[p] = kernel.Dot(row, row)
 		}
 	})
 }
@@ -276,12 +285,12 @@ func (e *episode) shrinkRows() {
 // aroundMeans returns the part of R, before the factor tau, that is lost when labelled rows are replaced by
 // the mean of their class: ws (sum |u|^2 - count |mean|^2), summed over classes.
 func (e *episode) aroundMeans() (sum float64) {
-	if e.apart {
+	if e.rows.apart {
 		return 0
 	}
-	for q := e.n; q < e.rows; q++ {
-		if count := float64(e.count[q]); count > 0 {
-			sum += e.ws * (e.beside.prepared.unit[e.class[e.fixed[q]]] - count*float64(e.own[q]))
+	for q := e.rows.n; q < e.rows.all; q++ {
+		if count := float64(e.rows.count[q]); count > 0 {
+			sum += e.model.ws * (e.beside.prepared.unit[e.classes.active[e.rows.fixed[q]]] - count*float64(e.rows.own[q]))
 		}
 	}
 	return sum
@@ -290,30 +299,30 @@ func (e *episode) aroundMeans() (sum float64) {
 // correctBias adds the mean of the labelled rows less that of the unlabelled rows to each unlabelled row.
 func (e *episode) correctBias() {
 	labelled := 0
-	for _, y := range e.label {
+	for _, y := range e.rows.label {
 		if y >= 0 {
 			labelled++
 		}
 	}
-	if e.unlabelled == 0 || labelled == 0 {
+	if e.rows.unlabelled == 0 || labelled == 0 {
 		return
 	}
-	d := e.d
-	e.scratch = vector.Zeroed(e.scratch, d)
-	for p, y := range e.label {
+	d := e.rows.d
+	e.scratch.values = vector.Zeroed(e.scratch.values, d)
+	for p, y := range e.rows.label {
 		share := 1 / float32(labelled)
 		switch {
 		case y >= 0:
-		case p < e.n:
-			share = -1 / float32(e.unlabelled)
+		case p < e.rows.n:
+			share = -1 / float32(e.rows.unlabelled)
 		default:
 			continue
 		}
-		kernel.Axpy(share, e.v[p*d:p*d+d], e.scratch)
+		kernel.Axpy(share, e.rows.v[p*d:p*d+d], e.scratch.values)
 	}
-	for p, y := range e.label[:e.n] {
+	for p, y := range e.rows.label[:e.rows.n] {
 		if y < 0 {
-			kernel.Axpy(1, e.scratch, e.v[p*d:p*d+d])
+			kernel.Axpy(1, e.scratch.values, e.rows.v[p*d:p*d+d])
 		}
 	}
 }

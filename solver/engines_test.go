@@ -96,7 +96,7 @@ func TestEnginesAgree(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if solve.episode.usesGram != (engine == gramEngine) {
+					if solve.episode.prototypes.usesGram != (engine == gramEngine) {
 						t.Fatalf("engine %v was not used", engine)
 					}
 					if r.Rises > 0 {

@@ -3,143 +3,221 @@ package solver
 import (
 	"runtime"
 
+	"github.com/slkstream/slkstream/internal/parallel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// episode is a problem prepared for solving, and the workspace of a Solver. Rows are the problem's rows, its
-// anchors, and the prior prototypes. Classes are the active ones, which have a labelled item or a prior: a
-// class with neither is masked, because its zero prototype would absorb points.
+// episode is a problem prepared for solving, and the workspace of a Solver: each part owns its data.
 type episode struct {
-	settings                    *Settings
-	weights                     // in force: an annealed start scales them
-	sigma2, pull, beta, cpi, ws float64
-	modes, still                bool
+	settings   *Settings
+	model      model
+	classes    classes
+	rows       rows
+	s          assignments
+	mass       mass
+	prototypes prototypes
+	graph      graph
+	beside     besides
+	likeness   likeness
+	pool       workerPool
+	scratch    scratch
+}
 
-	n, anchors, d, k int
-	rows             int  // items, labelled rows beside the episode, prior prototypes, means of labelled rows
-	means            int  // the first mean
-	apart            bool // each labelled row beside the episode is a row; else each class's mean is
-	unlabelled       int
-	clustering       bool
-	class, number    []int32   // active class -> class, and back (-1: masked)
-	label            []int32   // items, then anchors: active class, -1 unlabelled
-	fixed            []int32   // rows: class that they hold, -1: none
-	weight, count    []float32 // rows: weight in that class, number of labelled rows they stand for
-	mean             []float32 // d: mu
-	inverse          []float32 // items: 1 / |x - mu|
-	z                []float32 // items, and anchors that are rows, x d
-	v, mapped        []float32 // rows x d: by (z - centre), so that u = metric(v); v is z or mapped
-	along            []float32 // directions x rows that are no means: products with v times alongScale
-	by, square       []float32 // rows: see v; |z - centre|^2
-	priorSquare      []float32 // classes: |m'|^2 where there is a prior
-	u                []float32 // rows x d, of the row-space engine
-	own              []float32 // rows: |u|^2
-	points           *Points   // instead of z, v and u
-	block            int       // rows that share proportions of their own; 0: none
-	beside           besides
-	likeness         likeness
-	sharpness        float64 // Weights.Prototypes in force
-	earlier          int     // the last rows come before the first
+// model is the method and the weights of R's terms that are in force.
+type model struct {
+	methodRules
+	lambda, tau, kappa  float64 // an annealed start scales them
+	sharpness           float64 // Weights.Prototypes in force, of which tau and kappa have a share
+	sigma2              float64 // of a mode's kernel
+	pull, beta, cpi, ws float64 // as Settings.U, Beta, CPI and WS
+	judged              bool    // R is computed
+}
 
-	s, hard assignments
-	started bool      // S is filled; before that only labelled rows and the prior count
-	pi0, pi []float64 // k
-	soft    []float64 // k: sum of s over unlabelled rows
-	held    []float64 // k: weight of labelled rows and prior
-	length  []float64 // k: |C|^2
-	psi     []float64 // k: psi_u(|C|), of means
-	graph   graph
-	order   sweepOrder
+func (m *model) take(s *Settings, judge bool) {
+	*m = model{
+		methodRules: s.rules(), lambda: s.lambda(), tau: s.Tau, kappa: s.Kappa, sigma2: s.Sigma * s.Sigma,
+		sharpness: 1, pull: s.U, beta: s.Beta, cpi: s.CPI, ws: s.WS, judged: judge || s.Check,
+	}
+}
 
-	space    space
+// classes are the active ones, which have a labelled item or a prior: a class with neither is masked, because
+// its zero prototype would absorb points.
+type classes struct {
+	k              int
+	active, number []int32   // active class -> class, and back (-1: masked)
+	clustering     bool      // none has a labelled item or a prior: they are clusters
+	pi0, pi        []float64 // k: proportions before the solve, and now
+}
+
+// activate numbers the classes with a mark in number; without any, all of them are clusters.
+func (c *classes) activate() {
+	c.active = c.active[:0]
+	for k, on := range c.number {
+		if c.number[k] = -1; on > 0 {
+			c.number[k] = int32(len(c.active))
+			c.active = append(c.active, int32(k))
+		}
+	}
+	if c.clustering = len(c.active) == 0; c.clustering {
+		c.first(len(c.number))
+	}
+	c.k = len(c.active)
+}
+
+// first makes classes 0 to k-1 the active ones.
+func (c *classes) first(k int) {
+	c.k, c.active = k, c.active[:0]
+	for class := range k {
+		c.number[class] = int32(class)
+		c.active = append(c.active, int32(class))
+	}
+}
+
+// setProportions sets pi0, and pi to it, from the counts of all classes; nil: uniform.
+func (c *classes) setProportions(counts []float64) {
+	c.pi0, c.pi = vector.Resize(c.pi0, c.k), vector.Resize(c.pi, c.k)
+	if c.clustering { // counts are those of classes, not of clusters
+		counts = nil
+	}
+	var sum float64
+	for i, class := range c.active {
+		c.pi0[i] = 1
+		if counts != nil {
+			c.pi0[i] = counts[class]
+		}
+		sum += c.pi0[i]
+	}
+	for i := range c.pi0 {
+		if sum > 0 {
+			c.pi0[i] /= sum
+		} else { // only masked classes have counts
+			c.pi0[i] = 1 / float64(c.k)
+		}
+	}
+	copy(c.pi, c.pi0)
+}
+
+// rows are the problem's rows, its labelled rows beside them, and the prior prototypes.
+type rows struct {
+	n, anchors, d int
+	all           int  // items, labelled rows beside the episode, prior prototypes, means of labelled rows
+	means         int  // the first mean
+	apart         bool // each labelled row beside the episode is a row; else each class's mean is
+	unlabelled    int
+	earlier       int       // the last ones, which come before the first
+	block         int       // rows that share proportions of their own; 0: none
+	label         []int32   // items, then anchors: active class, -1 unlabelled
+	fixed         []int32   // rows: class that they hold, -1: none
+	weight, count []float32 // rows: weight in that class, number of labelled rows they stand for
+	mean          []float32 // d: mu
+	inverse       []float32 // items: 1 / |x - mu|
+	z             []float32 // items, and anchors that are rows, x d
+	v, mapped     []float32 // rows x d: by (z - centre), so that u = metric(v); v is z or mapped
+	along         []float32 // directions x rows that are no means: products with v times alongScale
+	by, square    []float32 // rows: see v; |z - centre|^2
+	priorSquare   []float32 // classes: |m'|^2 where there is a prior
+	u             []float32 // rows x d, of the row-space engine
+	own           []float32 // rows: |u|^2
+	points        *Points   // instead of z, v and u
+}
+
+// mass is how much counts in each class.
+type mass struct {
+	soft []float64 // k: sum of s over unlabelled rows
+	held []float64 // k: weight of labelled rows and prior
+}
+
+// prototypes are the C_k, in one of the two engines.
+type prototypes struct {
+	space    space // direct or gram
 	direct   rowSpace
 	gram     gramSpace
 	usesGram bool
-	judged   bool // R is computed
-	pool     workerPool
-
-	terms       terms
-	assessment  assessment
-	base        []float32 // of a sweep, k: the part of a score that points share
-	batch       []float32 // of a sweep by blocks: scores of the rows of a batch
-	changes     []float64 // of a colour: L1 change of each block
-	faults      []int     // of each tile: the first row whose embedding is not finite, -1 for none
-	density     []float32 // tiles x k
-	total, last []float64 // k
-	wide        []float32 // n x K: S with the masked classes as zeros
-	scratch     []float32
+	length   []float64 // k: |C|^2
+	psi      []float64 // k: psi_u(|C|), of means
 }
 
-// weights are the weights of R's terms that an annealed start scales.
-type weights struct{ lambda, tau, kappa float64 }
+// scratch is memory that the steps of a solve reuse.
+type scratch struct {
+	terms       terms
+	assessment  assessment
+	hard        assignments // with HardStep
+	base        []float32   // of a sweep, k: the part of a score that points share
+	batch       []float32   // of a sweep by blocks: scores of the rows of a batch
+	changes     []float64   // of a colour: L1 change of each block
+	faults      []int       // of each tile: the first row whose embedding is not finite, -1 for none
+	density     []float32   // tiles x k
+	total, last []float64   // k
+	wide        []float32   // n x K: S with the masked classes as zeros
+	values      []float32
+}
 
+// layOut takes the problem's classes and rows, and the weights of the settings.
 func (e *episode) layOut(p *Problem, everyAnchor bool) {
-	s := e.settings
-	e.n, e.d, e.unlabelled, e.started = p.N, p.D, 0, false
-	e.weights = weights{lambda: s.lambda(), tau: s.Tau, kappa: s.Kappa}
-	e.pull, e.sigma2 = s.U, s.Sigma*s.Sigma
-	e.beta, e.cpi, e.ws, e.modes, e.still = s.Beta, s.CPI, s.WS, s.rules().modes, s.rules().fixed
-	e.judged = p.Judge || s.Check
-	e.points, e.block, e.earlier = p.Points, p.Block, p.Earlier
-	e.sharpness, e.likeness.weight = 1, 0
-	e.number = vector.Zeroed(e.number, p.K)
+	e.model.take(e.settings, p.Judge)
+	r, c, prepared := &e.rows, &e.classes, e.beside.prepared
+	r.n, r.d, r.points, r.block, r.earlier, r.unlabelled = p.N, p.D, p.Points, p.Block, p.Earlier, 0
+	e.s.started, e.likeness.weight = false, 0
+	c.number = vector.Zeroed(c.number, p.K)
 	for _, l := range p.Labels {
 		if l >= 0 {
-			e.number[l] = 1
+			c.number[l] = 1
 		}
 	}
-	prepared := e.beside.prepared
-	e.anchors = len(prepared.label)
+	r.anchors = len(prepared.label)
 	for k, members := range prepared.members {
 		if members > 0 {
-			e.number[k] = 1
+			c.number[k] = 1
 		}
 	}
 	if p.Prior != nil {
 		for k, w := range p.Prior.Weights {
 			if w > 0 {
-				e.number[k] = 1
+				c.number[k] = 1
 			}
 		}
 	}
-	e.class = e.class[:0]
-	for k, on := range e.number {
-		if e.number[k] = -1; on > 0 {
-			e.number[k] = int32(len(e.class))
-			e.class = append(e.class, int32(k))
+	c.activate()
+	e.layOutRows(p, everyAnchor)
+	c.setProportions(p.Proportions)
+	if c.clustering {
+		return // the start says how many clusters there are
+	}
+	e.sizeForClasses()
+	for p, y := range r.label[:r.n] {
+		if y >= 0 {
+			e.s.clamp(p, y)
 		}
 	}
-	if e.clustering = len(e.class) == 0; e.clustering {
-		for k := range e.number {
-			e.number[k] = int32(k)
-			e.class = append(e.class, int32(k))
-		}
-	}
-	e.k = len(e.class)
-	e.label, e.fixed, e.weight, e.count = e.label[:0], e.fixed[:0], e.weight[:0], e.count[:0]
-	e.held = vector.Zeroed(e.held, e.k)
+}
+
+// layOutRows numbers the rows, and says which class each one holds and how much it weighs there.
+func (e *episode) layOutRows(p *Problem, everyAnchor bool) {
+	r, c, prepared := &e.rows, &e.classes, e.beside.prepared
+	r.label, r.fixed, r.weight, r.count = r.label[:0], r.fixed[:0], r.weight[:0], r.count[:0]
+	e.mass.held = vector.Zeroed(e.mass.held, c.k)
 	for i := range p.N {
 		if p.labelled(i) {
-			e.addFixed(e.number[p.Labels[i]], e.ws, 1)
+			e.addFixed(c.number[p.Labels[i]], e.model.ws, 1)
 		} else {
 			e.addFixed(-1, 0, 0)
-			e.unlabelled++
+			r.unlabelled++
 		}
 	}
-	e.label = append(e.label, e.fixed...)
+	r.label = append(r.label, r.fixed...)
 	for _, l := range prepared.label {
 		if l >= 0 {
-			l = e.number[l]
+			l = c.number[l]
 		}
-		e.label = append(e.label, l)
+		r.label = append(r.label, l)
 	}
 	// A mean replaces its rows: sum |u - C|^2 is the same except for aroundMeans. This does not
 	// hold for kernels.
-	e.apart = e.modes || e.n > mostGram || e.settings.Paper.BiasCorrection || everyAnchor
-	if e.apart {
-		for _, y := range e.label[e.n:] {
+	r.apart = e.model.modes || r.n > mostGram || e.settings.Paper.BiasCorrection || everyAnchor
+	if r.apart {
+		for _, y := range r.label[r.n:] {
 			if y >= 0 {
-				e.addFixed(y, e.ws, 1)
+				e.addFixed(y, e.model.ws, 1)
 			} else {
 				e.addFixed(-1, 0, 0)
 			}
@@ -148,83 +226,56 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 	if p.Prior != nil {
 		for k, w := range p.Prior.Weights {
 			if w > 0 {
-				e.addFixed(e.number[k], float64(w), 0)
+				e.addFixed(c.number[k], float64(w), 0)
 			}
 		}
 	}
-	e.means = len(e.fixed)
-	if !e.apart {
-		for _, k := range e.class {
+	r.means = len(r.fixed)
+	if !r.apart {
+		for _, k := range c.active {
 			if members := prepared.members[k]; members > 0 {
-				e.addFixed(e.number[k], e.ws*members, members)
+				e.addFixed(c.number[k], e.model.ws*members, members)
 			}
 		}
 	}
-	e.rows = len(e.fixed)
-	e.setProportions(p)
-	if e.clustering {
-		return // the start says how many clusters there are
-	}
-	e.soft, e.length = vector.Zeroed(e.soft, e.k), vector.Zeroed(e.length, e.k)
-	e.total, e.last = vector.Resize(e.total, e.k), vector.Resize(e.last, e.k)
-	e.s.size(e.n, e.k)
-	for p, y := range e.label[:e.n] {
-		if y >= 0 {
-			e.s.clamp(p, y)
-		}
-	}
+	r.all = len(r.fixed)
 }
 
 // addFixed adds a row that counts for a class with a weight and stands for count labelled rows. Class
 // -1: for none.
 func (e *episode) addFixed(class int32, weight, count float64) {
-	e.fixed = append(e.fixed, class)
-	e.weight, e.count = append(e.weight, float32(weight)), append(e.count, float32(count))
+	r := &e.rows
+	r.fixed = append(r.fixed, class)
+	r.weight, r.count = append(r.weight, float32(weight)), append(r.count, float32(count))
 	if class >= 0 {
-		e.held[class] += weight
+		e.mass.held[class] += weight
 	}
 }
 
-// setProportions sets pi0 over the active classes.
-func (e *episode) setProportions(p *Problem) {
-	e.pi0, e.pi = vector.Resize(e.pi0, e.k), vector.Resize(e.pi, e.k)
-	if e.clustering { // proportions are those of classes, not of clusters
-		p = nil
-	}
-	var sum float64
-	for c, k := range e.class {
-		e.pi0[c] = 1
-		if p != nil && p.Proportions != nil {
-			e.pi0[c] = p.Proportions[k]
-		}
-		sum += e.pi0[c]
-	}
-	for c := range e.pi0 {
-		if sum > 0 {
-			e.pi0[c] /= sum
-		} else { // only masked classes have counts
-			e.pi0[c] = 1 / float64(e.k)
-		}
-	}
-	copy(e.pi, e.pi0)
+// sizeForClasses makes room for the active classes.
+func (e *episode) sizeForClasses() {
+	k := e.classes.k
+	e.mass.soft, e.prototypes.length = vector.Zeroed(e.mass.soft, k), vector.Zeroed(e.prototypes.length, k)
+	e.scratch.total, e.scratch.last = vector.Resize(e.scratch.total, k), vector.Resize(e.scratch.last, k)
+	e.s.size(e.rows.n, k)
 }
 
 // estimateSigma sets sigma^2, if Settings.Sigma is 0, to the mean squared distance of neighbours.
 func (e *episode) estimateSigma() {
-	if !e.modes || e.sigma2 > 0 {
+	if !e.model.modes || e.model.sigma2 > 0 {
 		return
 	}
 	var sum float64
 	var pairs int
-	for p := range e.n {
+	for p := range e.rows.n {
 		columns, _ := e.graph.Row(p)
 		for _, q := range columns {
-			sum += float64(e.space.squaredDistance(p, int(q)))
+			sum += float64(e.prototypes.space.squaredDistance(p, int(q)))
 			pairs++
 		}
 	}
-	if e.sigma2 = 1; sum > 0 { // if all rows are equal, every width gives the same answer
-		e.sigma2 = sum / float64(pairs)
+	if e.model.sigma2 = 1; sum > 0 { // if all rows are equal, every width gives the same answer
+		e.model.sigma2 = sum / float64(pairs)
 	}
 }
 
@@ -234,7 +285,7 @@ func (e *episode) sizePool() {
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	if e.n <= serial {
+	if e.rows.n <= serial {
 		workers = 1
 	}
 	e.pool.resize(workers)
@@ -242,37 +293,85 @@ func (e *episode) sizePool() {
 
 // enter prepares the engine for k classes.
 func (e *episode) enter() {
-	e.pool.size(e.k)
-	if e.usesGram {
-		e.gram.enter()
+	e.pool.size(e.classes.k)
+	if e.prototypes.usesGram {
+		e.prototypes.gram.enter()
 	} else {
-		e.direct.enter()
+		e.prototypes.direct.enter()
 	}
 }
 
 // finish fills the result from the episode.
 func (e *episode) finish(p *Problem, r *Result) {
-	k, d := e.k, e.d
-	r.Labels = vector.Resize(r.Labels, e.n)
-	r.episode, r.space, r.rows, r.class, r.k = e, e.space, &e.s, e.class, p.K
+	k, d := e.classes.k, e.rows.d
+	r.Labels = vector.Resize(r.Labels, e.rows.n)
+	r.episode, r.space, r.rows, r.class, r.k = e, e.prototypes.space, &e.s, e.classes.active, p.K
 	widen := false
 	switch {
-	case e.s.sparse() && e.points != nil:
+	case e.s.sparse() && e.rows.points != nil:
 	case !e.s.sparse() && k == p.K:
 		r.S = e.s.values // shared: a second N x K is made only to restore masked classes
 	default:
-		e.wide, widen = vector.Resize(e.wide, e.n*p.K), true
-		r.S = e.wide
+		e.scratch.wide, widen = vector.Resize(e.scratch.wide, e.rows.n*p.K), true
+		r.S = e.scratch.wide
 	}
-	for i := range e.n {
-		r.Labels[i] = e.class[e.s.answer(i)]
+	for i := range e.rows.n {
+		r.Labels[i] = e.classes.active[e.s.answer(i)]
 		if widen {
 			r.Row(i, r.S[i*p.K:i*p.K+p.K])
 		}
 	}
-	if e.points == nil {
-		r.Z, r.Mean, r.Inverse = e.z[:e.n*d], e.mean, e.inverse
+	if e.rows.points == nil {
+		r.Z, r.Mean, r.Inverse = e.rows.z[:e.rows.n*d], e.rows.mean, e.rows.inverse
 	}
-	r.labelled, r.beside = e.label[:e.n], &e.beside
+	r.labelled, r.beside = e.rows.label[:e.rows.n], &e.beside
 	r.Affinity = e.graph.Affinity
+}
+
+// serial is the largest number of rows that one core solves alone, in row order. Up to it, synchronising
+// after each colour costs more than a second core gains, and episodes run in parallel anyway.
+const serial = 4096
+
+// tile is how many rows are compared with the prototypes at once.
+const tile = 64
+
+// workerPool runs blocks of work in parallel. The result of a block never depends on the worker that ran it.
+type workerPool struct {
+	workers []*worker
+}
+
+// worker is the workspace of one goroutine.
+type worker struct {
+	rows    []float32 // tile x d, gathered
+	dots    []float32 // tile x k
+	scores  []float32 // tile x k
+	weights []float32 // tile x k
+	// tile x anchorTile: products in z-space, and in u-space or along the metric's directions
+	products, moved []float32
+	gathered        [2][]float32 // tile x d, and tile x d or directions: rows that are compared
+	anchors         []anchor     // anchorTile: what they are compared with
+	ones            []float32    // anchorTile: squared lengths of these in u-space
+	near            []int32      // anchorTile: those that are near an item
+	own             blockProportions
+	choice          choice
+}
+
+func (c *workerPool) resize(workers int) {
+	for len(c.workers) < workers {
+		c.workers = append(c.workers, &worker{})
+	}
+	c.workers = c.workers[:workers]
+}
+
+// size allocates for tiles of k classes.
+func (c *workerPool) size(k int) {
+	for _, w := range c.workers {
+		w.dots, w.scores, w.weights = vector.Resize(w.dots, tile*k), vector.Resize(w.scores, tile*k), vector.Resize(w.weights, tile*k)
+		w.choice.size(k)
+	}
+}
+
+// run runs blocks 0 to count-1.
+func (c *workerPool) run(count int, do func(w *worker, block int)) {
+	parallel.Each(len(c.workers), count, func(number, block int) { do(c.workers[number], block) })
 }

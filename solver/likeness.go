@@ -53,19 +53,19 @@ type likeness struct {
 // takeWeights takes the problem's weights, once its labels are in force and its rows compared.
 func (e *episode) takeWeights(p *Problem) {
 	l := &e.likeness
-	e.sharpness, l.weight = 1, 0
-	if p.Weights == nil || e.clustering {
+	e.model.sharpness, l.weight = 1, 0
+	if p.Weights == nil || e.classes.clustering {
 		return
 	}
-	e.sharpness, l.weight = p.Weights.Prototypes, p.Weights.Nearest
+	e.model.sharpness, l.weight = p.Weights.Prototypes, p.Weights.Nearest
 	e.anneal(0, 0)
 	if l.weight == 0 {
 		return
 	}
 	e.listLabelled()
-	l.values = vector.Resize(l.values, e.n*e.k)
-	for i := range e.n {
-		e.likenessOf(l.values[i*e.k:(i+1)*e.k], i)
+	l.values = vector.Resize(l.values, e.rows.n*e.classes.k)
+	for i := range e.rows.n {
+		e.likenessOf(l.values[i*e.classes.k:(i+1)*e.classes.k], i)
 	}
 	kernel.Scale(float32(l.weight), l.values)
 }
@@ -99,7 +99,7 @@ func (l *likeness) term(p int, row []float32, scale float64) (sum float64) {
 func (e *episode) listLabelled() {
 	l := &e.likeness
 	l.labelled = l.labelled[:0]
-	for p, y := range e.label[:e.n] {
+	for p, y := range e.rows.label[:e.rows.n] {
 		if y >= 0 {
 			l.labelled = append(l.labelled, int32(p))
 		}
@@ -111,23 +111,23 @@ func (e *episode) likenessOf(out []float32, p int) {
 	for c := range out {
 		out[c] = LeastLikeness
 	}
-	if e.label[p] >= 0 {
+	if e.rows.label[p] >= 0 {
 		return
 	}
-	if moved, all := e.beside.moved, len(e.number); len(moved) > 0 {
-		for c, class := range e.class {
+	if moved, all := e.beside.moved, len(e.classes.number); len(moved) > 0 {
+		for c, class := range e.classes.active {
 			out[c] = max(out[c], 1-moved[p*all+int(class)]/2)
 		}
 	}
 	for _, q := range e.likeness.labelled {
-		like := 1 - e.space.squaredDistance(p, int(q))/2
-		c := e.label[q]
+		like := 1 - e.prototypes.space.squaredDistance(p, int(q))/2
+		c := e.rows.label[q]
 		out[c] = max(out[c], like+Recency(e.time(p)-e.time(int(q))))
 	}
 }
 
 // time returns the position in time of a row, 0 for the first.
-func (e *episode) time(p int) int { return (p + e.earlier) % e.n }
+func (e *episode) time(p int) int { return (p + e.rows.earlier) % e.rows.n }
 
 // Recency is what a labelled row of the episode counts as more alike to one that is so many positions away.
 func Recency(positions int) float32 {
@@ -143,17 +143,17 @@ func (r *Result) Evidence(p int, prototypes, nearest []float32) {
 		prototypes[c], nearest[c] = float32(math.Inf(-1)), LeastLikeness
 	}
 	e.listLabelled()
-	l.row = vector.Resize(l.row, e.k)
+	l.row = vector.Resize(l.row, e.classes.k)
 	e.likenessOf(l.row, p)
-	dots := e.space.dots(e.pool.workers[0], p, 1, nil)
-	if e.modes {
+	dots := e.prototypes.space.dots(e.pool.workers[0], p, 1, nil)
+	if e.model.modes {
 		e.kernels(dots, dots, p, 1, nil)
 	}
-	for c, class := range e.class {
-		if nearest[class] = l.row[c]; e.modes {
+	for c, class := range e.classes.active {
+		if nearest[class] = l.row[c]; e.model.modes {
 			prototypes[class] = float32(e.settings.Kappa) * dots[c]
 		} else {
-			prototypes[class] = float32(e.settings.Tau) * (2*dots[c] - float32(e.psi[c]))
+			prototypes[class] = float32(e.settings.Tau) * (2*dots[c] - float32(e.prototypes.psi[c]))
 		}
 	}
 }

@@ -16,50 +16,50 @@ import (
 // A row of S is read as s / sum s, so that the float32 rounding of its sum does not count as a rise or a
 // fall.
 func (e *episode) objective() (sum float64) {
-	k := e.k
-	e.terms.states = vector.Resize(e.terms.states, e.n)
-	e.pool.run((e.n+tile-1)/tile, func(_ *worker, block int) {
-		for p := block * tile; p < min(e.n, (block+1)*tile); p++ {
-			e.terms.states[p] = pointState{1 / e.s.sum(p), e.label[p]}
+	k := e.classes.k
+	e.scratch.terms.states = vector.Resize(e.scratch.terms.states, e.rows.n)
+	e.pool.run((e.rows.n+tile-1)/tile, func(_ *worker, block int) {
+		for p := block * tile; p < min(e.rows.n, (block+1)*tile); p++ {
+			e.scratch.terms.states[p] = pointState{1 / e.s.sum(p), e.rows.label[p]}
 		}
 	})
-	e.terms.logPi, e.terms.pulled = vector.Resize(e.terms.logPi, k), vector.Resize(e.terms.pulled, k)
-	length := e.length
+	e.scratch.terms.logPi, e.scratch.terms.pulled = vector.Resize(e.scratch.terms.logPi, k), vector.Resize(e.scratch.terms.pulled, k)
+	length := e.prototypes.length
 	if e.settings.Check {
-		e.terms.exact.own, e.terms.exact.dots, e.terms.exact.length = vector.Resize(
-			e.terms.exact.own,
-			e.rows,
+		e.scratch.terms.exact.own, e.scratch.terms.exact.dots, e.scratch.terms.exact.length = vector.Resize(
+			e.scratch.terms.exact.own,
+			e.rows.all,
 		), vector.Zeroed(
-			e.terms.exact.dots,
-			e.rows*k,
+			e.scratch.terms.exact.dots,
+			e.rows.all*k,
 		), vector.Zeroed(
-			e.terms.exact.length,
+			e.scratch.terms.exact.length,
 			k,
 		)
-		e.space.precise(&e.terms.exact)
-		length = e.terms.exact.length
+		e.prototypes.space.precise(&e.scratch.terms.exact)
+		length = e.scratch.terms.exact.length
 	}
 	for c := range k {
-		e.terms.logPi[c], e.terms.pulled[c] = 0, psi(e.pull, length[c])
-		if e.beta > 0 {
-			e.terms.logPi[c] = e.beta * math.Log(e.pi[c])
+		e.scratch.terms.logPi[c], e.scratch.terms.pulled[c] = 0, psi(e.model.pull, length[c])
+		if e.model.beta > 0 {
+			e.scratch.terms.logPi[c] = e.model.beta * math.Log(e.classes.pi[c])
 		}
 	}
-	e.terms.unit = tile
-	if e.block > 0 {
-		e.terms.unit = e.block
+	e.scratch.terms.unit = tile
+	if e.rows.block > 0 {
+		e.scratch.terms.unit = e.rows.block
 	}
-	blocks := (e.n + e.terms.unit - 1) / e.terms.unit
-	e.terms.parts = vector.Resize(e.terms.parts, blocks)
+	blocks := (e.rows.n + e.scratch.terms.unit - 1) / e.scratch.terms.unit
+	e.scratch.terms.parts = vector.Resize(e.scratch.terms.parts, blocks)
 	e.pool.run(blocks, e.objectiveBlock)
-	for _, part := range e.terms.parts {
+	for _, part := range e.scratch.terms.parts {
 		sum += part
 	}
 	sum += e.heldObjective()
-	if e.beta > 0 && e.cpi > 0 && e.block == 0 { // without, a proportion may be 0
-		for c, v := range e.pi0 {
+	if e.model.beta > 0 && e.model.cpi > 0 && e.rows.block == 0 { // without, a proportion may be 0
+		for c, v := range e.classes.pi0 {
 			if v > 0 {
-				sum -= e.cpi * v * e.terms.logPi[c]
+				sum -= e.model.cpi * v * e.scratch.terms.logPi[c]
 			}
 		}
 	}
@@ -83,39 +83,39 @@ type pointState struct {
 
 // objectiveBlock computes a block of rows' part of R.
 func (e *episode) objectiveBlock(w *worker, block int) {
-	lo := block * e.terms.unit
-	hi := min(e.n, lo+e.terms.unit)
+	lo := block * e.scratch.terms.unit
+	hi := min(e.rows.n, lo+e.scratch.terms.unit)
 	sum := 0.
-	if e.block > 0 {
+	if e.rows.block > 0 {
 		w.own.share(e, lo, hi)
-		for c, v := range e.pi {
-			if e.cpi > 0 && v > 0 {
-				sum -= e.cpi * v * w.own.logPi[c]
+		for c, v := range e.classes.pi {
+			if e.model.cpi > 0 && v > 0 {
+				sum -= e.model.cpi * v * w.own.logPi[c]
 			}
 		}
 	}
 	for ; lo < hi; lo += tile {
 		sum += e.objectiveTile(w, lo, min(tile, hi-lo))
 	}
-	e.terms.parts[block] = sum
+	e.scratch.terms.parts[block] = sum
 }
 
 // objectiveTile returns the part of R of one tile's unlabelled points.
 func (e *episode) objectiveTile(w *worker, lo, n int) (sum float64) {
-	k, logPi := e.k, e.terms.logPi
-	if e.block > 0 {
+	k, logPi := e.classes.k, e.scratch.terms.logPi
+	if e.rows.block > 0 {
 		logPi = w.own.logPi
 	}
 	var dots []float32
 	if !e.s.sparse() {
-		dots = e.space.dots(w, lo, n, nil)
+		dots = e.prototypes.space.dots(w, lo, n, nil)
 	}
 	for i := range n {
 		p := lo + i
-		if e.label[p] >= 0 {
+		if e.rows.label[p] >= 0 {
 			continue
 		}
-		scale := e.terms.states[p].scale
+		scale := e.scratch.terms.states[p].scale
 		row := w.scores[:k]
 		e.s.expand(row, p, 1)
 		for c, v := range e.s.all(p) {
@@ -124,24 +124,24 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (sum float64) {
 				if dots != nil {
 					product = dots[i*k+c]
 				} else { // few are needed
-					product = e.space.dot(p, c)
+					product = e.prototypes.space.dot(p, c)
 				}
 				sum += s * (e.cost(p, c, product) + math.Log(s) - logPi[c])
 			}
 		}
-		if i+ahead < n && e.n > serial { // small problems are in the cache already
+		if i+ahead < n && e.rows.n > serial { // small problems are in the cache already
 			columns, _ := e.graph.Row(p + ahead)
-			kernel.Prefetch(e.terms.states, 1, columns)
+			kernel.Prefetch(e.scratch.terms.states, 1, columns)
 			later, _ := slices.BinarySearch(columns, int32(p+ahead))
 			e.s.prefetch(columns[later:])
 		}
 		columns, weights := e.graph.Row(p)
 		for j, q := range columns {
-			w := e.lambda * float64(weights[j])
-			if int(q) >= e.n || e.terms.states[q].label >= 0 {
-				sum -= w * float64(row[e.label[q]]) * scale
+			w := e.model.lambda * float64(weights[j])
+			if int(q) >= e.rows.n || e.scratch.terms.states[q].label >= 0 {
+				sum -= w * float64(row[e.rows.label[q]]) * scale
 			} else if int(q) > p { // W is symmetric: the pair counts twice
-				sum -= w * e.s.product(int(q), row) * scale * e.terms.states[q].scale
+				sum -= w * e.s.product(int(q), row) * scale * e.scratch.terms.states[q].scale
 			}
 		}
 		sum += e.evidenceTerm(p, row, scale) + e.likeness.term(p, row, scale)
@@ -151,43 +151,43 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (sum float64) {
 
 // heldObjective returns the part of R of labelled rows and the prior.
 func (e *episode) heldObjective() float64 {
-	sum := e.tau * e.aroundMeans()
-	if !e.modes && !e.settings.Check { // from sums over each class, without the products of every anchor
-		for p, y := range e.fixed {
+	sum := e.model.tau * e.aroundMeans()
+	if !e.model.modes && !e.settings.Check { // from sums over each class, without the products of every anchor
+		for p, y := range e.rows.fixed {
 			if y >= 0 {
-				sum += e.tau * float64(e.weight[p]) * float64(e.own[p])
+				sum += e.model.tau * float64(e.rows.weight[p]) * float64(e.rows.own[p])
 			}
 		}
-		for c, held := range e.held {
+		for c, held := range e.mass.held {
 			if held > 0 {
-				sum += e.tau * (held*e.terms.pulled[c] - 2*e.space.heldDot(c))
+				sum += e.model.tau * (held*e.scratch.terms.pulled[c] - 2*e.prototypes.space.heldDot(c))
 			}
 		}
 		return sum
 	}
-	for p, y := range e.fixed {
+	for p, y := range e.rows.fixed {
 		if y < 0 {
 			continue
 		}
 		var product float32
 		if !e.settings.Check { // else cost takes the exact one
-			product = e.space.dot(p, int(y))
+			product = e.prototypes.space.dot(p, int(y))
 		}
-		sum += float64(e.weight[p]) * e.cost(p, int(y), product)
+		sum += float64(e.rows.weight[p]) * e.cost(p, int(y), product)
 	}
 	return sum
 }
 
 // cost returns a_pc, given the product x.C.
 func (e *episode) cost(p, c int, product float32) float64 {
-	own, dot, length := float64(e.own[p]), float64(product), e.length[c]
+	own, dot, length := float64(e.rows.own[p]), float64(product), e.prototypes.length[c]
 	if e.settings.Check {
-		own, dot, length = e.terms.exact.own[p], e.terms.exact.dots[p*e.k+c], e.terms.exact.length[c]
+		own, dot, length = e.scratch.terms.exact.own[p], e.scratch.terms.exact.dots[p*e.classes.k+c], e.scratch.terms.exact.length[c]
 	}
-	if e.modes {
-		return -e.kappa * math.Exp(-max(0, own-2*dot+length)/(2*e.sigma2))
+	if e.model.modes {
+		return -e.model.kappa * math.Exp(-max(0, own-2*dot+length)/(2*e.model.sigma2))
 	}
-	return e.tau * (own - 2*dot + e.terms.pulled[c])
+	return e.model.tau * (own - 2*dot + e.scratch.terms.pulled[c])
 }
 
 // exact holds the products and squared lengths of R in float64, so that with Settings.Check a rise of R is

@@ -93,24 +93,108 @@ func (x *Points) check(p *Problem, s *Settings) error {
 
 // takePoints takes the problem's embedded rows and computes their squared lengths.
 func (e *episode) takePoints() {
-	e.u, e.own = e.points.Values, vector.Resize(e.own, e.rows)
-	blocks := (e.rows + tile - 1) / tile
+	e.rows.u, e.rows.own = e.rows.points.Values, vector.Resize(e.rows.own, e.rows.all)
+	blocks := (e.rows.all + tile - 1) / tile
 	e.pool.run(blocks, func(w *worker, block int) {
-		for p := block * tile; p < min(e.rows, (block+1)*tile); p++ {
+		for p := block * tile; p < min(e.rows.all, (block+1)*tile); p++ {
 			row := e.at(p, p+1, &w.rows)
-			e.own[p] = kernel.Dot(row, row)
+			e.rows.own[p] = kernel.Dot(row, row)
 		}
 	})
 }
 
 // coded says whether rows are codes.
-func (e *episode) coded() bool { return e.points != nil && e.points.Codes != nil }
+func (e *episode) coded() bool { return e.rows.points != nil && e.rows.points.Codes != nil }
 
 // at returns rows [from, to) of u-space; codes are decoded into scratch.
 func (e *episode) at(from, to int, scratch *[]float32) []float32 {
 	if !e.coded() {
-		return e.u[from*e.d : to*e.d]
+		return e.rows.u[from*e.rows.d : to*e.rows.d]
 	}
-	*scratch = vector.Resize(*scratch, (to-from)*e.d)
-	return e.points.Rows(from, to, *scratch)
+	*scratch = vector.Resize(*scratch, (to-from)*e.rows.d)
+	return e.rows.points.Rows(from, to, *scratch)
+}
+
+// checkBlock reports whether blocks of rows may have proportions of their own.
+func (p *Problem) checkBlock(s *Settings) error {
+	switch {
+	case p.Block < 0:
+		return errors.New("block: fewer rows than 0")
+	case p.Block > 0 && (s.rules().modes || s.Paper != (PaperSettings{})):
+		return errors.New("block: needs means as prototypes, made of S")
+	}
+	return nil
+}
+
+// batched is how many blocks are scored in parallel before their rows are updated one after the other.
+const batched = 16
+
+// blockProportions are those of the block that a worker is working on.
+type blockProportions struct {
+	logPi []float64 // k: beta log pi_b
+	base  []float32 // k: the same
+}
+
+// share computes the proportions of the block of rows [lo, hi).
+func (b *blockProportions) share(e *episode, lo, hi int) {
+	b.logPi, b.base = vector.Zeroed(b.logPi, e.classes.k), vector.Resize(b.base, e.classes.k)
+	total := e.model.cpi
+	for p := lo; p < hi; p++ {
+		if e.rows.label[p] >= 0 {
+			continue
+		}
+		for c, v := range e.s.row(p) {
+			b.logPi[c] += float64(v)
+			total += float64(v)
+		}
+	}
+	for c, mass := range b.logPi {
+		b.logPi[c] = 0
+		if e.model.beta > 0 {
+			b.logPi[c] = e.model.beta * math.Log((mass+e.model.cpi*e.classes.pi[c])/total)
+		}
+		b.base[c] = float32(b.logPi[c])
+	}
+}
+
+// sweepBlocks updates S by blocks: proportions of a block, then its rows one after the other. It returns the
+// sum of the L1 changes of S.
+func (e *episode) sweepBlocks(graph bool) (change float64) {
+	k, size := e.classes.k, e.rows.block
+	e.scratch.batch = vector.Resize(e.scratch.batch, batched*size*k)
+	for first := 0; first < e.rows.n; first += batched * size {
+		last := min(e.rows.n, first+batched*size)
+		e.pool.run((last-first+size-1)/size, func(w *worker, block int) {
+			from := first + block*size
+			to := min(last, from+size)
+			w.own.share(e, from, to)
+			for lo := from; lo < to; lo += tile {
+				n := min(tile, to-lo)
+				copy(e.scratch.batch[(lo-first)*k:], e.blockScores(w, lo, n))
+			}
+		})
+		for p := first; p < last; p++ {
+			if e.rows.label[p] >= 0 {
+				continue
+			}
+			if p+ahead < last {
+				columns, _ := e.graph.Row(p + ahead)
+				e.s.prefetch(columns)
+			}
+			row := e.scratch.batch[(p-first)*k : (p-first+1)*k]
+			change += e.relax(p, row, graph)
+		}
+	}
+	return change
+}
+
+// blockScores returns scores of a tile in the block of w. Without blocks they are those of scores.
+func (e *episode) blockScores(w *worker, lo, n int) []float32 {
+	scores := e.scores(w, lo, n, nil)
+	if e.rows.block > 0 {
+		for at := 0; at < len(scores); at += e.classes.k {
+			kernel.Axpy(1, w.own.base, scores[at:at+e.classes.k])
+		}
+	}
+	return scores
 }

@@ -137,7 +137,7 @@ func (r *Result) Row(p int, out []float32) {
 
 // Prototypes returns the prototypes, K x D in u-space; a masked class has zeros.
 func (r *Result) Prototypes() []float32 {
-	d := r.episode.d
+	d := r.episode.rows.d
 	out, active := make([]float32, r.k*d), make([]float32, len(r.class)*d)
 	r.space.prototypes(active)
 	for c, class := range r.class {
@@ -254,32 +254,6 @@ func (p *Problem) inForce(q int32) bool {
 		at -= b.Len()
 	}
 	return false
-}
-
-// checkBeside reports the first fault of the sets beside the problem.
-func (p *Problem) checkBeside() error {
-	if len(p.Beside) > 0 && len(p.AnchorLabels) > 0 {
-		return fmt.Errorf("problem: %d anchors beside %d prepared sets: not both", len(p.AnchorLabels), len(p.Beside))
-	}
-	for i, b := range p.Beside {
-		if b.Labelled == nil {
-			return fmt.Errorf("beside %d: no rows", i)
-		}
-		if b.d != p.D || len(b.Names) != b.k {
-			return fmt.Errorf("beside %d: dimension %d and %d names, not %d and %d", i, b.d, len(b.Names), p.D, b.k)
-		}
-		for local, c := range b.Names {
-			if c < -1 || int(c) >= p.K {
-				return fmt.Errorf("beside %d: class %d is %d, not -1 and not one of %d classes", i, local, c, p.K)
-			}
-		}
-		for j, row := range b.Without {
-			if row < 0 || int(row) >= b.Len() || j > 0 && row <= b.Without[j-1] {
-				return fmt.Errorf("beside %d: row %d to be left out is not one of %d, ascending", i, row, b.Len())
-			}
-		}
-	}
-	return nil
 }
 
 // checkRows reports the first fault of the rows' and the anchors' number and dimension.

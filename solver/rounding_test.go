@@ -18,7 +18,7 @@ func TestRounding(t *testing.T) {
 	} {
 		solve, _ := defaultSolver(t, nil)
 		e := &solve.episode
-		e.settings, e.unlabelled, e.sharpness = &solve.settings, c.rows, 1
+		e.settings, e.rows.unlabelled, e.model.sharpness = &solve.settings, c.rows, 1
 		e.anneal(0, 0)
 		if got := c.rise > e.rounding(); got != c.is {
 			t.Errorf("%d rows: a rise by %g counts: %t, as %g is allowed", c.rows, c.rise, got, e.rounding())

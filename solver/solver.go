@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -79,20 +81,21 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 	e.takeBeside(p)
 	e.layOut(p, s.engine == everyRow)
 	e.sizePool()
-	e.usesGram = e.gram.can(e, p) && (s.engine == gramEngine || s.engine == bySize && e.gram.cheaper(e, p))
+	e.prototypes.usesGram = e.prototypes.gram.can(e, p) &&
+		(s.engine == gramEngine || s.engine == bySize && e.prototypes.gram.cheaper(e, p))
 	if p.Points != nil {
 		e.takePoints()
 	} else if err := e.embed(p); err != nil {
 		return nil, err
 	}
-	e.direct.e, e.gram.e = e, e
-	if e.usesGram {
-		e.space = &e.gram
-		e.gram.build(e)
+	e.prototypes.direct.e, e.prototypes.gram.e = e, e
+	if e.prototypes.usesGram {
+		e.prototypes.space = &e.prototypes.gram
+		e.prototypes.gram.build(e)
 	} else {
-		e.space = &e.direct
+		e.prototypes.space = &e.prototypes.direct
 		if p.Points == nil {
-			e.u = e.v
+			e.rows.u = e.rows.v
 		}
 	}
 	s.space = Space{solver: s, problem: p}
@@ -103,14 +106,14 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 // have been called.
 func (x *Space) Distances(out []float32, n int) {
 	e := &x.solver.episode
-	if e.usesGram {
+	if e.prototypes.usesGram {
 		for p := range n {
-			copy(out[p*n:p*n+n], e.gram.row(p))
+			copy(out[p*n:p*n+n], e.prototypes.gram.row(p))
 		}
 	} else {
 		e.productsBeforeGraph(out[:n*n], n)
 	}
-	squaresOf(out[:n*n], e.own[:n])
+	squaresOf(out[:n*n], e.rows.own[:n])
 }
 
 // squaresOf turns inner products into squared distances, given the squared lengths.
@@ -131,31 +134,31 @@ func squaresOf(products, lengths []float32) {
 
 // Between fills out with the squared distances in z-space between rows from to to-1. Points have none.
 func (r *Result) Between(out []float32, from, to int) {
-	e, n, d := r.episode, to-from, r.episode.d
+	e, n, d := r.episode, to-from, r.episode.rows.d
 	out = out[:n*n]
-	if e.usesGram {
-		e.gram.plain(out, from, to)
+	if e.prototypes.usesGram {
+		e.prototypes.gram.plain(out, from, to)
 	} else {
-		kernel.Gram(out, e.z[from*d:to*d], n, d)
+		kernel.Gram(out, e.rows.z[from*d:to*d], n, d)
 	}
-	e.scratch = vector.Resize(e.scratch, n)
-	for p := range e.scratch {
-		e.scratch[p] = out[p*n+p]
+	e.scratch.values = vector.Resize(e.scratch.values, n)
+	for p := range e.scratch.values {
+		e.scratch.values[p] = out[p*n+p]
 	}
-	squaresOf(out, e.scratch)
+	squaresOf(out, e.scratch.values)
 }
 
 // productsBeforeGraph fills out with the inner products of the first n rows in u-space, in the row-space
 // engine, whose rows are still those of v.
 func (e *episode) productsBeforeGraph(out []float32, n int) {
-	kernel.Gram(out, e.at(0, n, &e.scratch), n, e.d)
+	kernel.Gram(out, e.at(0, n, &e.scratch.values), n, e.rows.d)
 	m := e.beside.metric
-	if e.points != nil || m == nil {
+	if e.rows.points != nil || m == nil {
 		return
 	}
 	less := shrinkingScales(m.Scales)
 	for r := range m.Scales {
-		sign, along := float32(1), e.along[r*e.means:r*e.means+n]
+		sign, along := float32(1), e.rows.along[r*e.rows.means:r*e.rows.means+n]
 		if r < less {
 			sign = -1
 		}
@@ -175,11 +178,11 @@ func (x *Space) Label(labels []int32) error {
 		return err
 	}
 	e.layOut(p, x.solver.engine == everyRow)
-	if e.usesGram {
-		e.gram.findHeld()
+	if e.prototypes.usesGram {
+		e.prototypes.gram.findHeld()
 	} else if e.settings.Paper.BiasCorrection { // it moves rows by their labels
 		e.mapRows(p)
-		e.u, x.listed = e.v, false
+		e.rows.u, x.listed = e.rows.v, false
 	}
 	x.linked = false
 	return nil
@@ -204,7 +207,7 @@ func (x *Space) Graph(ctx context.Context) (*index.Affinity, error) {
 	e.addEdges(p.Edges)
 	e.graph.evidence = p.Evidence
 	e.takeWeights(p)
-	e.order.plan(e)
+	e.graph.order.plan(e)
 	x.linked = true
 	return e.graph.Affinity, nil
 }
@@ -217,11 +220,11 @@ func (x *Space) Descend(ctx context.Context) (*Result, error) {
 	}
 	x.linked = false
 	r.clear()
-	if e.clustering {
+	if e.classes.clustering {
 		e.start(p.Start)
 	} else {
 		for i, c := range p.Start {
-			if e.number[c] < 0 {
+			if e.classes.number[c] < 0 {
 				return nil, fmt.Errorf("start: class %d of row %d has neither a labelled row nor a prior", c, i)
 			}
 		}
@@ -235,4 +238,83 @@ func (x *Space) Descend(ctx context.Context) (*Result, error) {
 	}
 	e.finish(p, r)
 	return r, nil
+}
+
+// RowError is a fault of one row. errors.As finds it in the errors of Label, Embed and Solve.
+type RowError struct {
+	Row int
+	Err error
+}
+
+func (e *RowError) Error() string { return fmt.Sprintf("row %d: %v", e.Row, e.Err) }
+func (e *RowError) Unwrap() error { return e.Err }
+
+func rowError(row int, format string, args ...any) error {
+	return &RowError{row, fmt.Errorf(format, args...)}
+}
+
+// ClassError is a fault in the prior or the proportion of one class, SettingError a fault of one setting.
+type (
+	ClassError struct {
+		Class int
+		Err   error
+	}
+	SettingError struct {
+		Setting string
+		Err     error
+	}
+)
+
+func (e *ClassError) Error() string   { return e.Err.Error() }
+func (e *ClassError) Unwrap() error   { return e.Err }
+func (e *SettingError) Error() string { return e.Setting + " " + e.Err.Error() }
+func (e *SettingError) Unwrap() error { return e.Err }
+
+func classError(class int, format string, args ...any) error {
+	return &ClassError{class, fmt.Errorf(format, args...)}
+}
+
+// Label labels the rows whose label is "" from those that have one, with the settings of DefaultPreset. It
+// returns a label for each row and its confidence, from 0 to 1; labelled rows keep theirs. For many problems,
+// or other settings, use a Solver.
+func Label(rows [][]float32, labels []string) (answers []string, confidence []float32, err error) {
+	if len(rows) != len(labels) {
+		return nil, nil, fmt.Errorf("label: %d labels for %d rows", len(labels), len(rows))
+	}
+	classes := map[string]int32{}
+	for _, label := range labels {
+		if label != "" {
+			classes[label] = 0
+		}
+	}
+	if len(classes) == 0 {
+		return nil, nil, errors.New("label: no row has a label")
+	}
+	names := slices.Sorted(maps.Keys(classes))
+	for c, name := range names {
+		classes[name] = int32(c)
+	}
+	p := &Problem{Each: rows, N: len(rows), D: len(rows[0]), K: len(names)}
+	for _, label := range labels {
+		c, known := classes[label]
+		if !known {
+			c = -1
+		}
+		p.Labels = append(p.Labels, c)
+	}
+	solve, err := New(Defaults())
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := solve.Solve(context.Background(), p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.Assess(); err != nil {
+		return nil, nil, err
+	}
+	for _, c := range r.Labels {
+		answers = append(answers, names[c])
+	}
+	return answers, r.Confidence, nil
 }

@@ -1,8 +1,6 @@
 package solver
 
 import (
-	"math"
-
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver/metric"
@@ -47,8 +45,8 @@ type heldRows struct {
 
 // can says whether the Gram-space engine supports the problem.
 func (g *gramSpace) can(e *episode, p *Problem) bool {
-	given := e.points != nil || e.block > 0
-	if e.rows > mostGram || given || e.settings.Paper.BiasCorrection || e.clustering {
+	given := e.rows.points != nil || e.rows.block > 0
+	if e.rows.all > mostGram || given || e.settings.Paper.BiasCorrection || e.classes.clustering {
 		return false
 	}
 	if p.Embedding != nil && p.Embedding.Metric != nil {
@@ -69,16 +67,16 @@ func (g *gramSpace) can(e *episode, p *Problem) bool {
 
 // columns returns the number of rows that have weights of their own.
 func (g *gramSpace) columns(e *episode) int {
-	if e.apart {
-		return e.rows
+	if e.rows.apart {
+		return e.rows.all
 	}
-	return e.n
+	return e.rows.n
 }
 
 // cheaper says whether the whole solve, with its graph, takes no more multiplications than in
 // the row-space engine.
 func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
-	rows, n, m, d, k := float64(e.means), float64(e.n), float64(g.columns(e)), float64(e.d), float64(e.k)
+	rows, n, m, d, k := float64(e.rows.means), float64(e.rows.n), float64(g.columns(e)), float64(e.rows.d), float64(e.classes.k)
 	steps := float64(e.settings.Outer)
 	gram := (m/2+rows-m)*m*d + steps*n*m*k
 	direct := steps * 2 * n * d * k
@@ -90,11 +88,11 @@ func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 
 // build fills the inner products in u-space: of v, plus those of along with the sign of s^2 - 1.
 func (g *gramSpace) build(e *episode) {
-	t, m, d := e.means, g.columns(e), e.d
+	t, m, d := e.rows.means, g.columns(e), e.rows.d
 	g.e, g.m, g.metric = e, m, e.beside.metric
-	g.g, g.others = vector.Resize(g.g, m*m), vector.Resize(g.others, (e.rows-m)*m)
-	kernel.Gram(g.g, e.v[:m*d], m, d)
-	kernel.Products(g.others[:(t-m)*m], e.v[m*d:t*d], e.v[:m*d], t-m, m, d)
+	g.g, g.others = vector.Resize(g.g, m*m), vector.Resize(g.others, (e.rows.all-m)*m)
+	kernel.Gram(g.g, e.rows.v[:m*d], m, d)
+	kernel.Products(g.others[:(t-m)*m], e.rows.v[m*d:t*d], e.rows.v[:m*d], t-m, m, d)
 	if g.metric != nil && len(g.metric.Scales) > 0 {
 		directions, less := len(g.metric.Scales), shrinkingScales(g.metric.Scales)
 		g.alongOf(0, m)
@@ -105,7 +103,7 @@ func (g *gramSpace) build(e *episode) {
 		kernel.Accumulate(g.others[:(t-m)*m], g.along, g.signed, directions, t-m, m)
 	}
 	for q := range m {
-		e.own[q] = g.g[q*m+q]
+		e.rows.own[q] = g.g[q*m+q]
 	}
 	g.findHeld()
 }
@@ -113,60 +111,31 @@ func (g *gramSpace) build(e *episode) {
 // alongOf fills along for rows from to to-1.
 func (g *gramSpace) alongOf(from, to int) {
 	g.along = g.along[:0]
-	for at := 0; at < len(g.e.along); at += g.e.means {
-		g.along = append(g.along, g.e.along[at+from:at+to]...)
+	for at := 0; at < len(g.e.rows.along); at += g.e.rows.means {
+		g.along = append(g.along, g.e.rows.along[at+from:at+to]...)
 	}
 }
 
 // takeMeans fills the products of the means with the items, when these are compared with all labelled rows.
 func (g *gramSpace) takeMeans() {
 	e, m := g.e, g.m
-	for q := e.means; q < e.rows; q++ {
-		row, share, c := g.others[(q-m)*m:(q-m+1)*m], 1/e.count[q], int(e.class[e.fixed[q]])
+	for q := e.rows.means; q < e.rows.all; q++ {
+		row, share, c := g.others[(q-m)*m:(q-m+1)*m], 1/e.rows.count[q], int(e.classes.active[e.rows.fixed[q]])
 		for p := range row {
 			row[p] = share * e.beside.toward[p*e.beside.prepared.k+c]
 		}
 	}
 }
 
-// plain fills out with the inner products of rows from to to-1 by z - centre: without the metric, and without
-// the length that it gave them.
-func (g *gramSpace) plain(out []float32, from, to int) {
-	n, by := to-from, g.e.by[from:to]
-	for p := range n {
-		copy(out[p*n:(p+1)*n], g.row(from + p)[from:to])
-	}
-	if g.metric == nil {
-		return
-	}
-	g.alongOf(from, to)
-	g.signed = append(g.signed[:0], g.along...)
-	kernel.Scale(-1, g.signed[shrinkingScales(g.metric.Scales)*n:])
-	kernel.Accumulate(out, g.signed, g.along, len(g.metric.Scales), n, n)
-	lengths := append(g.e.scratch[:0], by...) // that v lost
-	for p, v := range by {
-		if v > 0 {
-			lengths[p] = 1 / v
-		}
-	}
-	for p, length := range lengths {
-		row := out[p*n : p*n+n]
-		for q, other := range lengths {
-			row[q] *= length * other
-		}
-	}
-	g.e.scratch = lengths
-}
-
 // findHeld fills held.
 func (g *gramSpace) findHeld() {
 	e := g.e
-	g.held = vector.Resize(g.held, e.k)
+	g.held = vector.Resize(g.held, e.classes.k)
 	for c := range g.held {
 		g.held[c] = heldRows{-1, -1, 0}
 	}
-	for q := g.m; q < e.rows; q++ {
-		if h := &g.held[e.fixed[q]]; e.count[q] > 0 {
+	for q := g.m; q < e.rows.all; q++ {
+		if h := &g.held[e.rows.fixed[q]]; e.rows.count[q] > 0 {
 			h.mean = int32(q)
 		} else {
 			h.prior = int32(q)
@@ -181,16 +150,16 @@ func (g *gramSpace) findHeld() {
 
 // heldProduct computes the product of a mean and a prior in u-space.
 func (g *gramSpace) heldProduct(mean, prior int) float32 {
-	e, d := g.e, g.e.d
+	e, d := g.e, g.e.rows.d
 	row, share := e.meanRow(mean)
-	sum := share * kernel.Dot(row, e.v[prior*d:prior*d+d])
+	sum := share * kernel.Dot(row, e.rows.v[prior*d:prior*d+d])
 	if g.metric == nil {
 		return sum
 	}
 	directions := len(g.metric.Scales)
-	drawn := e.beside.prepared.drawn[int(e.class[e.fixed[mean]])*directions:]
+	drawn := e.beside.prepared.drawn[int(e.classes.active[e.rows.fixed[mean]])*directions:]
 	for r, s := range g.metric.Scales {
-		part := share * drawn[r] * e.along[r*e.means+prior]
+		part := share * drawn[r] * e.rows.along[r*e.rows.means+prior]
 		if s <= 1 {
 			part = -part
 		}
@@ -211,25 +180,25 @@ func shrinkingScales(scales []float32) int {
 
 // enter prepares the space for the descent.
 func (g *gramSpace) enter() {
-	e, m, k := g.e, g.m, g.e.k
+	e, m, k := g.e, g.m, g.e.classes.k
 	g.fixed, g.product = vector.Zeroed(g.fixed, k*m), vector.Zeroed(g.product, k*m)
 	g.next = vector.Resize(g.next, k*m)
 	g.weights, g.pending = vector.Zeroed(g.weights, m*k), vector.Resize(g.pending, m*k)
 	g.factor, g.holds = vector.Zeroed(g.factor, k), vector.Zeroed(g.holds, k)
 	g.heldLength, g.nothing = vector.Zeroed(g.heldLength, k), vector.Zeroed(g.nothing, m)
-	g.sumHeld(g.fixed, g.heldLength, e.weight)
+	g.sumHeld(g.fixed, g.heldLength, e.rows.weight)
 }
 
 // sumHeld adds up the labelled rows and prior of each class by these weights: to sums, k x m, the products of
 // its sum with the m rows, and to lengths its squared length.
 func (g *gramSpace) sumHeld(sums []float32, lengths []float64, weights []float32) {
 	e, m := g.e, g.m
-	for p, y := range e.fixed {
+	for p, y := range e.rows.fixed {
 		if y >= 0 && weights[p] != 0 {
 			kernel.Axpy(weights[p], g.row(p), sums[int(y)*m:int(y)*m+m])
 		}
 	}
-	for p, y := range e.fixed[:m] { // sums hold the others too; each pair of one here and one there counts twice
+	for p, y := range e.rows.fixed[:m] { // sums hold the others too; each pair of one here and one there counts twice
 		if y >= 0 {
 			weight, h := float64(weights[p]), g.held[y]
 			lengths[y] += weight * float64(sums[int(y)*m+p])
@@ -240,9 +209,9 @@ func (g *gramSpace) sumHeld(sums []float32, lengths []float64, weights []float32
 			}
 		}
 	}
-	for q := m; q < e.rows; q++ {
+	for q := m; q < e.rows.all; q++ {
 		weight := float64(weights[q])
-		lengths[e.fixed[q]] += weight * weight * float64(e.own[q])
+		lengths[e.rows.fixed[q]] += weight * weight * float64(e.rows.own[q])
 	}
 	for c, h := range g.held {
 		if h.mean >= 0 && h.prior >= 0 {
@@ -260,7 +229,7 @@ func (g *gramSpace) row(p int) []float32 {
 }
 
 func (g *gramSpace) dots(w *worker, lo, count int, _ []int32) []float32 {
-	m, k := g.m, g.e.k
+	m, k := g.m, g.e.classes.k
 	out := w.dots[:count*k]
 	for c := range k {
 		at := c
@@ -275,7 +244,7 @@ func (g *gramSpace) dots(w *worker, lo, count int, _ []int32) []float32 {
 func (g *gramSpace) dot(p, c int) float32 { return g.product[c*g.m+p] }
 
 func (g *gramSpace) average(count int, base, density bool) {
-	e, m, k := g.e, g.m, g.e.k
+	e, m, k := g.e, g.m, g.e.classes.k
 	clear(g.pending)
 	if base {
 		copy(g.next, g.fixed)
@@ -283,7 +252,7 @@ func (g *gramSpace) average(count int, base, density bool) {
 		clear(g.next)
 	}
 	w, first := e.pool.workers[0], 0
-	for !density && first < count && e.label[first] >= 0 { // labelled rows weigh nothing, and often lead
+	for !density && first < count && e.rows.label[first] >= 0 { // labelled rows weigh nothing, and often lead
 		first++
 	}
 	for lo := first; lo < count; lo += tile {
@@ -300,10 +269,10 @@ func (g *gramSpace) average(count int, base, density bool) {
 			held = g.fixed[c*m : c*m+m]
 		}
 		soft, squared := weighted(g.pending[c:], next, held, k)
-		e.soft[c] = soft
+		e.mass.soft[c] = soft
 		mass, holds := soft, float32(0)
 		if base {
-			mass, holds = mass+e.held[c], 1
+			mass, holds = mass+e.mass.held[c], 1
 			squared += g.heldLength[c]
 		}
 		if mass < leastMass {
@@ -313,7 +282,7 @@ func (g *gramSpace) average(count int, base, density bool) {
 		}
 		g.factor[c], g.holds[c] = float32(1/mass), holds
 		kernel.Scale(g.factor[c], next)
-		e.length[c] = max(0, squared/(mass*mass))
+		e.prototypes.length[c] = max(0, squared/(mass*mass))
 	}
 	g.product, g.next = g.next, g.product
 	if !empty {
@@ -321,7 +290,7 @@ func (g *gramSpace) average(count int, base, density bool) {
 		return
 	}
 	for c := range k {
-		if e.soft[c] >= leastMass || base && e.held[c] > 0 {
+		if e.mass.soft[c] >= leastMass || base && e.mass.held[c] > 0 {
 			for p := range m {
 				g.weights[p*k+c] = g.pending[p*k+c]
 			}
@@ -357,121 +326,5 @@ func weighted(weights, x, y []float32, stride int) (all, sum float64) {
 func (g *gramSpace) scale(c int, by float64) {
 	g.factor[c] *= float32(by)
 	kernel.Scale(float32(by), g.product[c*g.m:(c+1)*g.m])
-	g.e.length[c] *= by * by
-}
-
-func (g *gramSpace) heldDot(c int) float64 {
-	_, sum := weighted(g.weights[c:], g.fixed[c*g.m:(c+1)*g.m], g.nothing, g.e.k)
-	return float64(g.factor[c]) * (sum + float64(g.holds[c])*g.heldLength[c])
-}
-
-func (g *gramSpace) squaredDistance(p, q int) float32 {
-	m := g.m
-	return max(0, g.g[p*m+p]+g.g[q*m+q]-2*g.g[p*m+q])
-}
-
-// prototypes writes the prototypes as rows of u-space: metric(sum of weight * v), where only the linear part
-// of the metric is needed.
-func (g *gramSpace) prototypes(out []float32) {
-	e, d, k := g.e, g.e.d, g.e.k
-	kernel.Accumulate(out, g.weights, e.v[:g.m*d], g.m, k, d)
-	for p, y := range e.fixed {
-		if y < 0 || g.holds[y] == 0 {
-			continue
-		}
-		row, by := e.v, e.weight[p]
-		if p < e.means {
-			row = row[p*d : p*d+d]
-		} else {
-			var share float32
-			row, share = e.meanRow(p)
-			by *= share
-		}
-		kernel.Axpy(by, row, out[int(y)*d:int(y)*d+d])
-	}
-	for c, by := range g.factor {
-		kernel.Scale(by, out[c*d:c*d+d])
-	}
-	if g.metric == nil {
-		return
-	}
-	e.scratch = vector.Resize(e.scratch, k*len(g.metric.Scales))
-	g.metric.Shrink(out, e.scratch)
-}
-
-// labelledDots fills out with products of the first n rows with the unit mean of each class's labelled items.
-func (g *gramSpace) labelledDots(out []float32) {
-	e, m, k := g.e, g.m, g.e.k
-	means := g.next
-	clear(means)
-	clear(e.total)
-	g.sumHeld(means, e.total, e.count)
-	for c, length := range e.total[:k] {
-		inverse := float32(0)
-		if length > 1e-12 {
-			inverse = float32(1 / math.Sqrt(length))
-		}
-		for p := range e.n {
-			out[p*k+c] = means[c*m+p] * inverse
-		}
-	}
-}
-
-// precise takes the inner products as exact, and sums in float64 from there.
-func (g *gramSpace) precise(out *exact) {
-	e, m, k := g.e, g.m, g.e.k
-	for p, own := range e.own {
-		out.own[p] = float64(own)
-	}
-	weights := make([]float64, m*k)
-	for i, v := range g.weights {
-		weights[i] = float64(v)
-	}
-	for p := range m {
-		dots := out.dots[p*k : p*k+k]
-		for q, v := range g.row(p) {
-			v := float64(v)
-			for c, weight := range weights[q*k : q*k+k] {
-				dots[c] += weight * v
-			}
-		}
-	}
-	for q, y := range e.fixed { // of a row that is not among the m, only the product with its own class is needed
-		if y < 0 {
-			continue
-		}
-		c, weight := int(y), float64(g.holds[y])*float64(e.weight[q])
-		for p, v := range g.row(q) {
-			v := float64(v)
-			out.dots[p*k+c] += weight * v
-			if q >= m {
-				out.dots[q*k+c] += weights[p*k+c] * v
-				if int(e.fixed[p]) == c {
-					out.dots[q*k+c] += float64(g.holds[c]) * float64(e.weight[p]) * v
-				}
-			}
-		}
-		if h := g.held[c]; q >= m {
-			out.dots[q*k+c] += weight * out.own[q]
-			if other := h.mean + h.prior - int32(q); h.mean >= 0 && h.prior >= 0 {
-				out.dots[q*k+c] += float64(g.holds[c]) * float64(e.weight[other]) * float64(h.product)
-			}
-		}
-	}
-	for p, y := range e.fixed {
-		for c, factor := range g.factor {
-			dot, weight := &out.dots[p*k+c], 0.
-			*dot *= float64(factor)
-			if p < m {
-				weight = weights[p*k+c]
-			}
-			if int(y) == c {
-				weight += float64(g.holds[c]) * float64(e.weight[p])
-			}
-			out.length[c] += float64(factor) * weight * *dot
-		}
-	}
-	for c := range out.length {
-		out.length[c] = max(0, out.length[c])
-	}
+	g.e.prototypes.length[c] *= by * by
 }

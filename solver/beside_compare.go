@@ -16,7 +16,7 @@ const anchorTile = 256
 // product by (z - centre), plus the signed product of both rows' products with the metric's directions after
 // scaleAlong.
 func (e *episode) compare(p *Problem, lists *nearLists) {
-	b, l, n, d := &e.beside, e.beside.prepared, e.n, e.d
+	b, l, n, d := &e.beside, e.beside.prepared, e.rows.n, e.rows.d
 	b.nearest, b.plain, b.moved = vector.Resize(b.nearest, n), b.plain[:0], b.moved[:0]
 	infinite(b.nearest)
 	if len(l.label) == 0 {
@@ -27,14 +27,14 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 	infinite(b.plain)
 	infinite(b.moved)
 	b.limits = vector.Resize(b.limits, n)
-	for i, y := range e.label[:n] {
+	for i, y := range e.rows.label[:n] {
 		if b.limits[i] = float32(math.Inf(-1)); y < 0 && lists != nil {
 			b.limits[i] = lists.last(i)
 		}
 	}
 	b.centre, b.back = vector.Zeroed(b.centre, n), vector.Zeroed(b.back, n)
-	b.lengths = append(b.lengths[:0], e.square[:n]...)
-	for i, by := range e.by[:n] {
+	b.lengths = append(b.lengths[:0], e.rows.square[:n]...)
+	for i, by := range e.rows.by[:n] {
 		if by == 0 {
 			b.lengths[i] = 0
 			continue
@@ -44,20 +44,20 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 		}
 	}
 	if b.metric != nil {
-		kernel.Products(b.centre, b.metric.Centre, e.v, 1, n, d)
+		kernel.Products(b.centre, b.metric.Centre, e.rows.v, 1, n, d)
 		directions, less := len(b.metric.Scales), shrinkingScales(b.metric.Scales)
 		b.signed = vector.Resize(b.signed, n*directions)
 		for i := range n {
 			row := b.signed[i*directions : i*directions+directions]
 			for r := range row {
-				row[r] = e.along[r*e.means+i]
+				row[r] = e.rows.along[r*e.rows.means+i]
 			}
 			kernel.Scale(-1, row[:less])
 		}
 	}
 	b.delta = vector.Resize(b.delta, n*len(b.list))
 	for s := range b.list {
-		kernel.Products(b.delta[s*n:s*n+n], b.deltas[s*d:s*d+d], e.v, 1, n, d)
+		kernel.Products(b.delta[s*n:s*n+n], b.deltas[s*d:s*d+d], e.rows.v, 1, n, d)
 	}
 	b.turn(e)
 	b.near, b.asked = lists, b.asked[:0]
@@ -81,8 +81,8 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 	if b.now < n {
 		e.remember()
 	}
-	if e.usesGram {
-		e.gram.takeMeans()
+	if e.prototypes.usesGram {
+		e.prototypes.gram.takeMeans()
 	}
 }
 
@@ -100,11 +100,11 @@ func (e *episode) compareItems(w *worker, items []int32) {
 	w.near = vector.Resize(w.near, anchorTile)
 	var turned []float32 // their products with labelled rows, or with along of these, are the metric's part
 	if b.twists {
-		turned = gathered(&w.gathered[1], b.twisted, e.d, items)
+		turned = gathered(&w.gathered[1], b.twisted, e.rows.d, items)
 	} else if len(l.along) > 0 {
 		turned = gathered(&w.gathered[1], b.signed, len(b.metric.Scales), items)
 	}
-	v := gathered(&w.gathered[0], e.v, e.d, items)
+	v := gathered(&w.gathered[0], e.rows.v, e.rows.d, items)
 	for s, set := range b.list {
 		label := l.label[first : first+set.Len()]
 		for from := 0; from < len(label); {
@@ -139,13 +139,13 @@ func gathered(memory *[]float32, rows []float32, d int, listed []int32) []float3
 // turn fills what the items' products with labelled rows in u-space need. Where these rows have no along,
 // products of plain rows with twisted are products in u-space: v + V' sign(s^2-1) sqrt|1-s^2| along.
 func (b *besides) turn(e *episode) {
-	l, n, d, sets, r := b.prepared, e.n, e.d, len(b.list), 0
+	l, n, d, sets, r := b.prepared, e.rows.n, e.rows.d, len(b.list), 0
 	if b.metric != nil {
 		r = len(b.metric.Scales)
 	}
 	if b.twists = r > 0 && len(l.along) == 0; b.twists {
 		scaleAlong(b.signed, b.metric.Scales)
-		b.twisted = append(b.twisted[:0], e.v[:n*d]...)
+		b.twisted = append(b.twisted[:0], e.rows.v[:n*d]...)
 		for i := range n {
 			for j, by := range b.signed[i*r : i*r+r] {
 				kernel.Axpy(by, b.metric.Vectors[j*d:j*d+d], b.twisted[i*d:i*d+d])
@@ -160,10 +160,10 @@ func (b *besides) turn(e *episode) {
 			kernel.Products(b.turnedDelta[s*n:s*n+n], b.deltas[s*d:s*d+d], b.twisted, 1, n, d)
 		}
 	} else if r > 0 {
-		e.scratch = vector.Resize(e.scratch, (sets+1)*n)
-		kernel.Products(e.scratch, l.shifts, b.signed, sets+1, n, r)
-		kernel.Axpy(1, e.scratch[:sets*n], b.turnedDelta)
-		kernel.Axpy(1, e.scratch[sets*n:], b.turnedCentre)
+		e.scratch.values = vector.Resize(e.scratch.values, (sets+1)*n)
+		kernel.Products(e.scratch.values, l.shifts, b.signed, sets+1, n, r)
+		kernel.Axpy(1, e.scratch.values[:sets*n], b.turnedDelta)
+		kernel.Axpy(1, e.scratch.values[sets*n:], b.turnedCentre)
 	}
 }
 
@@ -176,7 +176,7 @@ type anchor struct {
 // compareTile compares items, whose v and whose rows for the products in u-space are given, with rows from to
 // from+count-1 of set s. first is the number of the set's first row among the rows of all sets.
 func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, first, from, count int) {
-	b, l, d, n := &e.beside, e.beside.prepared, e.d, e.n
+	b, l, d, n := &e.beside, e.beside.prepared, e.rows.d, e.rows.n
 	at := first + from
 	rows := b.list[s].rows[from*d : (from+count)*d]
 	products, moved := w.products[:len(items)*count], w.moved[:len(items)*count]
@@ -200,7 +200,7 @@ func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, 
 	}
 	for i, item := range items {
 		plain, dots := products[i*count:(i+1)*count], moved[i*count:(i+1)*count]
-		centre, delta, back, square := b.centre[item], b.delta[s*n+int(item)], b.back[item], e.square[item]
+		centre, delta, back, square := b.centre[item], b.delta[s*n+int(item)], b.back[item], e.rows.square[item]
 		turnedCentre, turnedDelta := b.turnedCentre[item], b.turnedDelta[s*n+int(item)]
 		row := int(item) * l.k
 		nearest, closest, toward := b.plain[row:row+l.k], b.moved[row:row+l.k], b.toward[row:row+l.k]
