@@ -247,9 +247,13 @@ func (t *Topics) check(c *Config, fault report) {
 // not.
 func (t *Topics) checkNames(c *Config, fault report) {
 	const rule = "a topic's name has 1 to 249 of the letters a to z and A to Z, digits, dots, _ and -"
+	const taken = "the brokers keep their own records there"
 	for _, in := range t.In {
-		if !isTopicName(in) {
+		switch {
+		case !isTopicName(in):
 			fault("in", "has %q: %s", in, rule)
+		case ofBrokers(in):
+			fault("in", "has %s: %s", in, taken)
 		}
 	}
 	job := c.Backfill.Job
@@ -261,6 +265,8 @@ func (t *Topics) checkNames(c *Config, fault report) {
 	}
 	for _, own := range t.Own() {
 		switch {
+		case ofBrokers(own.Name):
+			fault(own.Setting, "is %s: %s", own.Name, taken)
 		case isTopicName(own.Name) || own.Setting == "dead" && t.Dead == "":
 		case own.Setting == "state" && t.State == "":
 			fault("group", "is %q, which names the state topic GROUP-state: %s", t.Group, rule)
@@ -268,6 +274,14 @@ func (t *Topics) checkNames(c *Config, fault report) {
 			fault(own.Setting, "is %q: %s", own.Name, rule)
 		}
 	}
+}
+
+// ofBrokers says whether a topic is one that the brokers keep groups, transactions and metadata in. The embedded
+// broker would take records for it.
+func ofBrokers(name string) bool {
+	return slices.Contains([]string{
+		"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata",
+	}, name)
 }
 
 // isTopicName is Kafka's rule for names of topics.

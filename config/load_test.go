@@ -290,6 +290,8 @@ func TestSizes(t *testing.T) {
 // A name that Kafka's brokers refuse is refused at once: the embedded broker would take it.
 func TestNamesOfTopics(t *testing.T) {
 	for _, row := range []struct{ command, flag, want string }{
+		{"run", "--in=__transaction_state", `in has __transaction_state: the brokers keep their own records there`},
+		{"run", "--out=__consumer_offsets", `out is __consumer_offsets: the brokers keep their own records there`},
 		{"run", "--in=a b", `in has "a b": a topic's name has 1 to 249 of the letters`},
 		{"run", "--in=.", `in has ".": `},
 		{"run", "--out=Straße", `out is "Straße": `},

@@ -63,7 +63,8 @@ func askStage(ctx context.Context, c *call, address, path string, question, answ
 	if answer == nil {
 		return nil
 	}
-	if err := json.NewDecoder(reply.Body).Decode(answer); err != nil {
+	const longest = 64 << 20 // of a stage's answer: similar items, with their vectors
+	if err := json.NewDecoder(io.LimitReader(reply.Body, longest)).Decode(answer); err != nil {
 		return fmt.Errorf("%s: %w", request.URL, err)
 	}
 	return nil

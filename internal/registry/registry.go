@@ -76,7 +76,7 @@ func New(s Settings) (*Registry, error) {
 	}
 	client, err := sr.NewClient(
 		sr.URLs(addresses...), sr.UserAgent("slkstream"),
-		sr.HTTPClient(&http.Client{Timeout: 10 * time.Second, Transport: transport}), sr.PreReq(s.authorize))
+		sr.HTTPClient(&http.Client{Timeout: 10 * time.Second, Transport: bounded{transport}}), sr.PreReq(s.authorize))
 	if err != nil {
 		return nil, fmt.Errorf("schema registry %s: %w", s.URL, err)
 	}
@@ -86,6 +86,21 @@ func New(s Settings) (*Registry, error) {
 		asking: map[int]chan struct{}{}, waiting: map[int]error{},
 	}
 	return r, nil
+}
+
+// bounded fails an answer of more than longestAnswer bytes, inflated. sr reads an answer whole, whatever its length.
+type bounded struct{ http.RoundTripper }
+
+// longestAnswer is far above any schema: a registry takes a megabyte by default.
+const longestAnswer = 8 << 20
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer, err := b.RoundTripper.RoundTrip(request)
+	if err == nil {
+		answer.Body = http.MaxBytesReader(nil, answer.Body, longestAnswer)
+	}
+	return answer, err
 }
 
 // authorize adds the password or token to a request. It reads the file each time, because it may change.

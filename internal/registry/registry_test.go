@@ -2,13 +2,16 @@ package registry
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"io"
 	"log/slog"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -418,5 +421,54 @@ func TestNoAnswerHoldsOthersUp(t *testing.T) {
 	waits.Wait()
 	if err := r.Waiting(); err != nil {
 		t.Errorf("still waits for %v", err)
+	}
+}
+
+// A registry whose answer does not end, inflated or not, is one that does not work: records wait for it, and only so
+// much of the answer is read.
+func TestAnAnswerWithoutEnd(t *testing.T) {
+	for _, inflated := range []bool{false, true} {
+		var sent atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			to := io.Writer(w)
+			if inflated {
+				w.Header().Set("Content-Encoding", "gzip")
+				packed, err := gzip.NewWriterLevel(w, gzip.HuffmanOnly)
+				if err != nil {
+					t.Error(err)
+				}
+				defer packed.Close()
+				to = packed
+			}
+			part := bytes.Repeat([]byte(" "), 1<<20)
+			for {
+				n, err := to.Write(part)
+				if sent.Add(int64(n)); err != nil {
+					return
+				}
+			}
+		}))
+		r := open(t, Settings{URL: server.URL})
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() {
+			_, _, err := r.Decode(ctx, 1, []byte{0})
+			ended <- err
+		}()
+		for r.Waiting() == nil {
+			select {
+			case err := <-ended:
+				t.Fatalf("it does not wait: %v", err)
+			case <-time.After(time.Millisecond):
+			}
+		}
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		server.Close()
+		if most := int64(1 << 30); sent.Load() > most { // an answer in ten seconds has more
+			t.Errorf("%d bytes were read", sent.Load())
+		}
 	}
 }
