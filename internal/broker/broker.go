@@ -156,10 +156,10 @@ func (b *Broker) tryServe(port int) (bool, error) {
 	if address, err := readAddress(b.dir); err == nil && port == 0 {
 		port = portOf(address)
 	}
-	server, err := Serve(filepath.Join(b.dir, dataFolder), port, b.log, listenAt(b.host))
+	server, err := Serve(filepath.Join(b.dir, dataFolder), port, b.log, listenAt(b.host, b.log))
 	if portTaken(err) {
 		b.log.Warn("embedded broker: its port is taken, listening on another", "port", port)
-		server, err = Serve(filepath.Join(b.dir, dataFolder), 0, b.log, listenAt(b.host))
+		server, err = Serve(filepath.Join(b.dir, dataFolder), 0, b.log, listenAt(b.host, b.log))
 	}
 	if err != nil {
 		return false, err

@@ -92,14 +92,18 @@ func served() *kversion.Versions {
 	return v
 }
 
-// listenAt makes the broker listen on a host of this machine, and advertise that host to clients.
-func listenAt(host string) kfake.Opt {
+// listenAt makes the broker listen on a host of this machine, behind a guard, and advertise that host to clients.
+func listenAt(host string, log *slog.Logger) kfake.Opt {
 	return kfake.ListenFn(func(network, address string) (net.Listener, error) {
 		_, port, err := net.SplitHostPort(address)
 		if err != nil {
 			return nil, err
 		}
-		return net.Listen(network, net.JoinHostPort(host, port))
+		listener, err := net.Listen(network, net.JoinHostPort(host, port))
+		if err != nil {
+			return nil, err
+		}
+		return &guard{Listener: listener, log: log}, nil
 	})
 }
 
