@@ -44,7 +44,11 @@ func TestGarbageEndsItsConnection(t *testing.T) {
 	binary.BigEndian.PutUint32(tags, uint32(len(tags)-4))
 	unknown := append([]byte{0, 0, 0, 16, 0x7f, 0xff}, make([]byte, 14)...)
 	garbage := [][]byte{
-		[]byte("GET / HTTP/1.1\r\n\r\n"), {0xff, 0xff, 0xff, 0xff}, {0, 0, 0, 0}, {0x80, 0, 0, 0}, tags, unknown,
+		[]byte("GET / HTTP/1.1\r\n\r\n"),
+		{0xff, 0xff, 0xff, 0xff},
+		{0, 0, 0, 0},
+		{0x80, 0, 0, 0},
+		tags, unknown,
 		{0, 0, 0, 4, 0, 3, 0, 1},
 	}
 	random := rand.New(rand.NewPCG(1, 1))

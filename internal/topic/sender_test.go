@@ -112,8 +112,7 @@ func TestAResultThatCannotBeWrittenIsADeadLetter(t *testing.T) {
 		"Message Size Too Large") || header(got, record.OffsetHeader) != "14" {
 		t.Errorf("headers %v", got.Headers)
 	}
-	if !bytes.HasPrefix(got.Value, []byte(`{"id":"i","stream":`)) &&
-		!bytes.HasPrefix(got.Value, []byte(`{"id":"i"`)) {
+	if !bytes.HasPrefix(got.Value, []byte(`{"id":"item:in/3/14","itemId":"i"`)) {
 		t.Errorf("%.200s", got.Value)
 	}
 }
