@@ -1,6 +1,11 @@
 package pipeline
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline/labels"
 )
@@ -20,7 +25,39 @@ func (p *partition) newDecoder() (*record.Decoder, error) {
 	for model, d := range labels.LabelledDimensions(p.stage.labels.Current().Labels.All()) {
 		decoder.Suggest(model, d.Dimension, d.Examples)
 	}
-	return decoder, nil
+	return decoder, decoder.Formerly(p.reading[:max(0, len(p.reading)-1)]...)
+}
+
+// readBy sets how the partition's records are read: those that a journal's owner had read as it read them, and
+// later ones by the options of now. Answers are known by stream, and so would have no meaning, or another one,
+// where the records of a stream are found by other options. needed is the lowest offset that is read again.
+func (p *partition) readBy(journal string, read, needed int64) error {
+	now := record.Former{Options: p.stage.options.Decode}
+	if journal != "" {
+		if err := json.Unmarshal([]byte(journal), &p.reading); err != nil {
+			return fmt.Errorf("how the records were read: %w", err)
+		}
+	}
+	if n := len(p.reading); n > 0 && !sameReading(p.reading[n-1], now) {
+		p.log.Warn("settings by which records are read have changed: they hold for records that were not read before",
+			"from", read)
+		p.reading[n-1].Before = read
+		p.reading = append(p.reading, now)
+	}
+	p.reading = slices.DeleteFunc(p.reading, func(f record.Former) bool { return f.Before != 0 && f.Before <= needed })
+	if len(p.reading) == 0 {
+		p.reading = []record.Former{now}
+	}
+	text, err := json.Marshal(p.reading)
+	p.readingText = string(text)
+	return err
+}
+
+// sameReading compares what a journal says of them.
+func sameReading(a, b record.Former) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 // dimensionGivenUp logs which dead letters hold good records after all. It is called from the goroutine that

@@ -26,6 +26,10 @@ type partition struct {
 	log      *slog.Logger
 	ctx      context.Context // ends when the partition is released, not when it drains
 	abandon  func()          // ends ctx
+	reading  []record.Former // how its records are read; readingText is what journals say of it
+
+	readingText string
+
 	buffer   *consumer.Buffer
 	streams  map[record.Stream]*liveStream
 	replay   *replay
@@ -362,7 +366,7 @@ func (p *partition) inputName() string {
 func (p *partition) restart() *state.Journal {
 	r := &state.Journal{
 		From: p.position, High: p.buffer.High(), Decided: p.position,
-		Rejected: p.rejected, Dimensions: p.dimensions, Input: p.inputName(),
+		Rejected: p.rejected, Dimensions: p.dimensions, Input: p.inputName(), Reading: p.readingText,
 	}
 	if oldest, before, ok := p.buffer.Oldest(); ok {
 		r.From, r.High = oldest, before

@@ -412,11 +412,16 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	}
 	start = p.within(start, first, end)
 	p.position, p.commits.last = record.Start(start), from
-	return start, nil
+	read := max(from.Offset, j.Decided.Offset, j.Rejected)
+	for _, last := range r.Done {
+		read = max(read, last.Offset+1)
+	}
+	return start, p.readBy(j.Reading, read, start)
 }
 
 // begin sets where a partition without a usable journal is read from, and returns it.
 func (p *partition) begin(start int64) int64 {
+	_ = p.readBy("", start, start)
 	p.position, p.commits.last, p.rejected = record.Start(start), record.Start(start), start
 	return start
 }

@@ -49,8 +49,10 @@ type Decoder struct {
 	envelope envelope
 	empty    string // why it has no items
 	ctx      context.Context
-	failed   error // error that says nothing about the record, as ctx's
-	examples bool  // decoding the labels topic: keys are ids, and an item without a stream of its own has none
+	failed   error    // error that says nothing about the record, as ctx's
+	former   []Former // how earlier records are read, in the order of their offsets
+	decoders []*Decoder
+	examples bool // decoding the labels topic: keys are ids, and an item without a stream of its own has none
 }
 
 // NewDecoder returns a decoder, or an error that names the faulty setting.
@@ -93,6 +95,9 @@ func NewDecoder(o Options) (*Decoder, error) {
 // nothing to label, such as a frame without objects. Only a marker without a value yields neither items nor
 // an error. Any other error says nothing about the record: it is ctx's, after a wait for the schema registry.
 func (d *Decoder) Decode(ctx context.Context, raw *Raw, items []Item) ([]Item, error) {
+	if f := d.at(raw.Offset); f != d {
+		return f.Decode(ctx, raw, items)
+	}
 	if raw.Rejected != nil {
 		return items, raw.Rejected
 	}
@@ -128,7 +133,7 @@ const keptScratch = 1 << 16
 
 // Stream returns the stream of a record without an embedding, such as a marker; "" if its name is too long.
 func (d *Decoder) Stream(raw *Raw) string {
-	name := d.stream(raw, nil, nil)
+	name := d.at(raw.Offset).stream(raw, nil, nil)
 	if len(name) > longestName {
 		return ""
 	}

@@ -33,6 +33,9 @@ type Journal struct {
 	// with that id: positions written by earlier owners refer to a topic that was deleted.
 	Input string
 	Since int64
+	// Reading says how the records were read, before which offset by which settings: the caller's text. Names of
+	// streams have a meaning only with it.
+	Reading string
 	// Episodes are those whose results are part of this commit.
 	Episodes []Episode
 }
@@ -96,6 +99,7 @@ func (j *Journal) encode() []byte {
 	}
 	b = appendText(b, j.Input)
 	b = binary.AppendVarint(b, j.Since)
+	b = appendText(b, j.Reading)
 	return seal(b)
 }
 
@@ -135,6 +139,7 @@ func decodeJournal(value []byte) (*Journal, error) {
 		j.Episodes = append(j.Episodes, a)
 	}
 	j.Input, j.Since = r.text(), r.integer()
+	j.Reading = r.text()
 	return j, r.end()
 }
 

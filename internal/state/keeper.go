@@ -217,6 +217,7 @@ func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	for {
 		n := fitting(episodes, min(journalBytes, k.largest/2))
 		part := k.said
+		part.Reading = j.Reading // all of its episodes were read so
 		if n == len(episodes) {
 			part = *j
 			part.Since = k.said.Since
