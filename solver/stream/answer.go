@@ -43,6 +43,7 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *La
 	}
 	next.model, next.dimension = items[0].Model, d
 	if answers, report, err = next.answerAll(ctx, e, items, labels.of(s.Name)); err != nil {
+		s.forgetCaches() // they may know what the first part of the episode taught
 		return nil, Report{}, err
 	}
 	*s = *next
@@ -65,6 +66,7 @@ func (s *Stream) answerAll(
 	if !errors.Is(err, errLarge) {
 		return answers, report, err
 	}
+	s.detach()
 	half := len(items) / 2
 	if answers, report, err = s.answerAll(ctx, e, items[:half], labels); err != nil {
 		return nil, Report{}, err
@@ -138,7 +140,9 @@ func (s *Stream) answer(ctx context.Context, of *episode, labels *followedLabels
 		s.model, s.dimension = model, d
 		return s.answer(ctx, of, labels)
 	}
-	of.broken = s.shape.judge(p, items)
+	if of.broken = s.shape.judge(p, items); of.broken && !teaches(items) {
+		s.detach() // what is learned of these items is dropped
+	}
 	if skipped != s.skipped {
 		s.skipped = skipped
 		of.report.note("%d labelled examples are of another model or dimension and were left out", skipped)

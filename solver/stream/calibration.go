@@ -114,6 +114,8 @@ func (c *calibration) scores() (scores []float32) {
 	return scores
 }
 
+func (c *calibration) detach() { c.answers = slices.Clone(c.answers) }
+
 func (c *calibration) reset(class string) bool {
 	c.answers = slices.DeleteFunc(c.answers, func(a heldOut) bool { return a.label == class })
 	return false

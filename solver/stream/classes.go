@@ -134,6 +134,13 @@ func (c *classes) keep(class string, taught example, most int) (dropped string) 
 	return dropped
 }
 
+func (c *classes) detach() {
+	c.kept, c.owner = maps.Clone(c.kept), maps.Clone(c.owner)
+	for name, examples := range c.kept {
+		c.kept[name] = slices.Clone(examples)
+	}
+}
+
 func (c *classes) reset(class string) bool {
 	c.version++
 	examples, had := c.kept[class]

@@ -49,6 +49,15 @@ func (s *clusters) summary() []ClusterSummary {
 	return out
 }
 
+func (s *clusters) detach() {
+	s.list = slices.Clone(s.list)
+	for i, c := range s.list {
+		next := *c
+		next.mean = slices.Clone(c.mean)
+		s.list[i] = &next
+	}
+}
+
 // reset drops the clusters of a label.
 func (s *clusters) reset(label string) bool {
 	before := len(s.list)

@@ -25,6 +25,9 @@ type (
 	observer interface{ observe(e *episode) }
 	// learner learns what takes too long to be done before the answers are handed over.
 	learner interface{ learn(s *Stream, of *lesson) }
+	// sharer changes memory in place that a copy of the part shares, until it has copied it. Nearly every episode
+	// learns only once nothing can fail any more, so that what would be copied each time is copied when it matters.
+	sharer interface{ detach() }
 	// resetter forgets a class, and reports whether there was anything to forget.
 	resetter interface{ reset(class string) bool }
 )

@@ -139,6 +139,8 @@ func (p *proportions) observe(e *episode) {
 	}
 }
 
+func (p *proportions) detach() { p.counts = maps.Clone(p.counts) }
+
 func (p *proportions) reset(class string) bool {
 	_, had := p.counts[class]
 	delete(p.counts, class)

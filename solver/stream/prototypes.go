@@ -3,6 +3,7 @@ package stream
 import (
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -44,6 +45,15 @@ func (p *prototypes) mass(class string) float64 {
 		return k.mass
 	}
 	return 0
+}
+
+func (p *prototypes) detach() {
+	p.of = maps.Clone(p.of)
+	for name, k := range p.of {
+		next := *k
+		next.mean = slices.Clone(k.mean)
+		p.of[name] = &next
+	}
 }
 
 // stop drops the learned prototypes for good: labels came after the start, and a prototype made from the

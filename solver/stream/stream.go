@@ -74,12 +74,19 @@ func (s *Stream) fork() *Stream {
 	return &next
 }
 
+// detach makes the stream share nothing that a part changes in place with the stream that it was forked from.
+func (s *Stream) detach() { each(s.state, func(p sharer) { p.detach() }) }
+
+// forgetCaches drops what is kept only to save work.
+func (s *Stream) forgetCaches() { s.force, s.prepared = &inForce{}, &solver.Prepared{} }
+
 // restart makes the stream start from its labels, with a note of the reason why; "": without.
 func (s *Stream) restart(why string) {
 	next := &state{episode: s.episode, learned: s.learned}
 	next.clusters.next = s.clusters.next // ids are never reused
 	next.evidence.fitted.f = 1
-	s.state, s.force, s.prepared = next, &inForce{}, &solver.Prepared{}
+	s.state = next
+	s.forgetCaches()
 	if why != "" {
 		s.note("%s: the stream starts from its labels", why)
 	}

@@ -263,6 +263,8 @@ func nearest[T any](near []link[T], x link[T], most int) []link[T] {
 	return near
 }
 
+func (t *timeline) detach() { t.tracks = maps.Clone(t.tracks) }
+
 func (t *timeline) reset(class string) bool {
 	maps.DeleteFunc(t.tracks, func(_ string, x labelledTrack) bool { return x.label == class })
 	return false
