@@ -102,6 +102,25 @@ func cells() []cell {
 			begin: mute(group...),
 		},
 		{
+			resource: "group coordinator", way: "another's", how: "a consumer of another program joins the group",
+			does:       "goes on: the group refuses it",
+			othersGoOn: true, short: true, begin: stranger,
+		},
+		{
+			resource: "group coordinator", way: "another's",
+			how:  "a consumer of another program has the group at a restart, and commits",
+			does: "waits until it has gone, and answers what it has read", told: cutOff, atStart: true, short: true,
+			begin: stranger,
+		},
+		{
+			resource: "clock", way: "another's", how: "the brokers' is two hours behind",
+			does: "writes with their time", othersGoOn: true, on: embedded, short: true, begin: behind,
+		},
+		{
+			resource: "input", way: "another's", how: "the brokers throttle its reader to a quota that others have used up",
+			does: "waits as long as they say", told: inputStuck, on: embedded, short: true, begin: throttled,
+		},
+		{
 			resource: "transaction coordinator", way: "away", how: "not available", does: retries, told: stuck,
 			onceOnly: true,
 			on:       embedded, short: true,
