@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"log/slog"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -55,9 +54,8 @@ func TestResumeWithoutTopicIDs(t *testing.T) {
 		{900, 1000, 950, 900},
 		{900, 1000, 899, 0},
 	} {
-		s := &Stage{metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
-		p := &partition{stage: s, log: s.log, commits: &commits{keeper: &state.Keeper{}}, replay: newReplay()}
-		p.replay.decided = record.Start(0)
+		p := owned(&Stage{metrics: newMetrics()}, nil)
+		p.intake.replay.decided = record.Start(0)
 		start, err := p.resume(t.Context(), &state.Restored{Journal: &state.Journal{
 			From: record.Start(c.from), Decided: record.Start(c.decided), Rejected: c.decided,
 		}}, c.from, 0, c.end)

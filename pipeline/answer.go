@@ -11,7 +11,7 @@ import (
 // encode turns answers into records: results, review records and the episode's own. It returns results and
 // review items for the observer.
 func (j *job) encode(answers []stream.Answer, v *labels.Version) ([]record.Result, []record.Review) {
-	stage, e := j.stream.partition.stage, j.episode
+	stage, e := j.of.stage, j.episode
 	o := &stage.options
 	j.records = make([]record.Out, 0, len(answers)+1)
 	results := make([]record.Result, len(answers))
@@ -93,7 +93,7 @@ func (j *job) result(
 ) []record.Alternative {
 	say(r, &j.episode.Items[i], record.ResultOf(j.places[i]), a)
 	r.Episode = j.report.Episode
-	if j.stream.partition.stage.options.Memory.MaxWrong > 0 {
+	if j.of.stage.options.Memory.MaxWrong > 0 {
 		r.Sure, r.SureFrom = &a.Sure, a.SureFrom
 	}
 	if n := len(others); len(a.Alternatives) > 0 {
@@ -115,7 +115,7 @@ type resultFallback struct {
 
 // Instead implements record.Fallback.
 func (f *resultFallback) Instead(rejected record.Out, why error, limit int) (record.Out, bool) {
-	o, it := &f.job.stream.partition.stage.options, &f.job.episode.Items[f.item]
+	o, it := &f.job.of.stage.options, &f.job.episode.Items[f.item]
 	var r record.Result
 	f.job.result(&r, f.item, f.answer, nil)
 	if o.WithVector || o.Form.Vector {
@@ -141,11 +141,11 @@ func say(r *record.Result, it *record.Item, id string, a *stream.Answer) {
 // reject sends the items of an episode that could not be answered to the dead letters, as JSON that can
 // be fed again.
 func (j *job) reject(why error) {
-	if j.stream.partition.stage.options.Compare != nil {
+	if j.of.stage.options.Compare != nil {
 		return // the dead letters exist already
 	}
 	for i := range j.episode.Items {
-		j.add(record.ItemLetter(&j.episode.Items[i], why.Error(), j.stream.partition.stage.options.Dead))
+		j.add(record.ItemLetter(&j.episode.Items[i], why.Error(), j.of.stage.options.Dead))
 	}
 }
 

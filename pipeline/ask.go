@@ -29,14 +29,14 @@ func (s *Stage) live(name, model string) (*liveStream, error) {
 
 // announce makes the streams of a partition that was claimed known to the process.
 func (p *partition) announce() {
-	for _, s := range p.streams {
+	for _, s := range p.answering.streams {
 		p.stage.remembered.Store(s.key, s)
 	}
 }
 
 // withdraw takes the streams of a partition that is given up from the process.
 func (p *partition) withdraw() {
-	for _, s := range p.streams {
+	for _, s := range p.answering.streams {
 		p.drop(s)
 	}
 	p.stage.streams.Release(p.TopicPartition)

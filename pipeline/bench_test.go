@@ -102,13 +102,11 @@ func BenchmarkRestore(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		p := &partition{
-			stage: s, TopicPartition: topic.TopicPartition{Topic: in}, log: o.Log,
-			streams: map[record.Stream]*liveStream{}, dimensions: map[string]int{},
-		}
+		p := &partition{}
+		p.own(s.ownership(a, keeper), nil)
 		p.remember(loader.Restore())
-		if len(p.streams) != streams {
-			b.Fatalf("%d streams", len(p.streams))
+		if len(p.answering.streams) != streams {
+			b.Fatalf("%d streams", len(p.answering.streams))
 		}
 	}
 	b.ReportMetric(float64(size), "bytes/stream")

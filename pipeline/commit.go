@@ -56,6 +56,13 @@ func (d *draft) answer(j *job) {
 	})
 }
 
+// await holds the records back until a request of first answers is over; nil: none is to be awaited.
+func (d *draft) await(sent <-chan struct{}) {
+	if sent != nil {
+		d.after = append(d.after, sent)
+	}
+}
+
 func (d *draft) empty() bool {
 	return len(d.records) == 0 && len(d.episodes) == 0 && len(d.snapshots) == 0 && !d.forgotten
 }

@@ -23,32 +23,33 @@ type correcting struct {
 // correctFor bounds the time that a partition's owner spends on corrections before it does other work.
 const correctFor = 20 * time.Millisecond
 
-// correct corrects recent items for labels that changed after they were answered. The corrections go into the
-// next commit. Items whose name was forgotten are dropped. It returns whether work remains.
-func (p *partition) correct() (more bool) {
-	if p.recent == nil || !p.caughtUp() {
+// correct corrects recent items for labels that changed after they were answered. Items whose name was forgotten
+// are dropped. It returns whether work remains.
+func (r *recall) correct() (more bool) {
+	if r == nil {
 		return false
 	}
-	now := p.stage.labels.Current()
-	if p.correcting == nil {
-		from, recalled := p.calledBy(now), p.earlier != nil && p.earlier.recalled
+	r.takeEarlier()
+	now := r.of.stage.labels.Current()
+	if r.correcting == nil {
+		from, recalled := r.calledBy(now), r.earlier != nil && r.earlier.recalled
 		if from == nil && !recalled {
 			return false
 		}
-		p.forgetNames(now) // first, as a forgotten example's items are no longer called so afterwards
-		p.correcting = &correcting{to: now, recalled: recalled, blocks: p.recent.Blocks()}
+		r.forgetNames(now) // first, as a forgotten example's items are no longer called so afterwards
+		r.correcting = &correcting{to: now, recalled: recalled, blocks: r.recent.Blocks()}
 		if recalled {
-			p.earlier.recalled = false
+			r.earlier.recalled = false
 		}
-		if from != nil && p.stage.options.Corrections != "" {
-			changes, known := p.stage.labels.Changes(from, now)
+		if from != nil && r.of.stage.options.Corrections != "" {
+			changes, known := r.of.stage.labels.Changes(from, now)
 			if !known {
-				p.log.Warn("labels changed too long ago for recent items to be corrected", "since", from, "now", now.Next)
+				r.of.log.Warn("labels changed too long ago for recent items to be corrected", "since", from, "now", now.Next)
 			}
-			p.correcting.changes = changes
+			r.correcting.changes = changes
 		}
 	}
-	c := p.correcting
+	c := r.correcting
 	for begin := time.Now(); len(c.changes) > 0; {
 		if time.Since(begin) > correctFor {
 			return true
@@ -56,26 +57,26 @@ func (p *partition) correct() (more bool) {
 		change := &c.changes[0]
 		if change.IsName() {
 			c.named = true
-		} else if p.apply(c, change) {
+		} else if r.apply(c, change) {
 			continue
 		}
 		c.changes, c.first = c.changes[1:], nil
 	}
-	p.rename(c)
+	r.rename(c)
 	for _, b := range c.blocks {
 		if c.to.Behind(b.Labels) > 0 {
 			b.Labels = c.to.Next
 		}
 	}
-	p.correcting = nil
+	r.correcting = nil
 	return false
 }
 
 // calledBy returns the oldest version of the labels among the blocks of recent items; nil: all are
 // up to date.
-func (p *partition) calledBy(now *labels.Version) (oldest labels.Position) {
+func (r *recall) calledBy(now *labels.Version) (oldest labels.Position) {
 	behind := int64(0)
-	for _, b := range p.recent.Blocks() {
+	for _, b := range r.recent.Blocks() {
 		if n := now.Behind(b.Labels); n > behind {
 			oldest, behind = b.Labels, n
 		}
@@ -84,7 +85,7 @@ func (p *partition) calledBy(now *labels.Version) (oldest labels.Position) {
 }
 
 // apply makes some of the corrections of the first change that is left, and returns whether more are left.
-func (p *partition) apply(c *correcting, change *labels.Change) (more bool) {
+func (r *recall) apply(c *correcting, change *labels.Change) (more bool) {
 	to := c.to
 	of := recent.Change{
 		ID: change.By.Key, Gone: change.By.With != "", Named: to.Name,
@@ -100,44 +101,44 @@ func (p *partition) apply(c *correcting, change *labels.Change) (more bool) {
 	}
 	by := func(*recent.Corrected) *labels.Record { return change.By }
 	if c.first == nil {
-		c.first = p.recent.Correction(of)
+		c.first = r.recent.Correction(of)
 	}
 	items, more := c.first.Next(to.Examples())
-	p.tellCorrections(items, to, kind, by)
+	r.tellCorrections(items, to, kind, by)
 	if slices.ContainsFunc(items, func(c recent.Corrected) bool { return c.Label == "" }) {
-		p.recent.DropForgotten()
+		r.recent.DropForgotten()
 	}
 	return more
 }
 
 // forgetNames drops the recent items whose class or name was forgotten after they were answered.
-func (p *partition) forgetNames(to *labels.Version) {
-	if since := p.calledBy(to); since == nil || !to.ForgetsSince(since) {
+func (r *recall) forgetNames(to *labels.Version) {
+	if since := r.calledBy(to); since == nil || !to.ForgetsSince(since) {
 		return
 	}
-	gone := p.recent.Forget(func(b *recent.Block, in string, classes ...string) bool {
+	gone := r.recent.Forget(func(b *recent.Block, in string, classes ...string) bool {
 		return to.Forgot(b.Labels, in, classes...) != nil
 	})
-	p.tellCorrections(gone, to, "forgotten", func(item *recent.Corrected) *labels.Record {
+	r.tellCorrections(gone, to, "forgotten", func(item *recent.Corrected) *labels.Record {
 		return to.Forgot(nil, item.Stream, item.Class, item.Was)
 	})
 }
 
 // rename makes the corrections that follow from names given or taken back.
-func (p *partition) rename(c *correcting) {
+func (r *recall) rename(c *correcting) {
 	if !c.named && !c.recalled {
 		return
 	}
-	p.tellCorrections(p.recent.Rename(c.to.Name), c.to, "renamed", func(item *recent.Corrected) *labels.Record {
-		return p.stage.labels.Naming(c.to, item.Stream, item.Class)
+	r.tellCorrections(r.recent.Rename(c.to.Name), c.to, "renamed", func(item *recent.Corrected) *labels.Record {
+		return r.of.stage.labels.Naming(c.to, item.Stream, item.Class)
 	})
 }
 
-// tellCorrections adds corrections to the next commit. by returns the record that caused each.
-func (p *partition) tellCorrections(
+// tellCorrections makes records of corrections. by returns the record that caused each.
+func (r *recall) tellCorrections(
 	items []recent.Corrected, to *labels.Version, kind string, by func(*recent.Corrected) *labels.Record,
 ) {
-	if p.stage.options.Corrections == "" {
+	if r.of.stage.options.Corrections == "" {
 		return
 	}
 	asOf := to.Header()
@@ -153,8 +154,8 @@ func (p *partition) tellCorrections(
 		if item.Label != "" && item.Class != item.Label {
 			correction.New.Class = item.Class
 		}
-		out := correction.Out(p.stage.options.Corrections, item.Key, asOf...)
-		p.commits.next.records = append(p.commits.next.records, out)
+		out := correction.Out(r.of.stage.options.Corrections, item.Key, asOf...)
+		r.records = append(r.records, out)
 	}
-	p.stage.metrics.corrections.Add(float64(len(items)), kind)
+	r.of.stage.metrics.corrections.Add(float64(len(items)), kind)
 }

@@ -19,37 +19,37 @@ func (p *partition) newDecoder() (*record.Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	for model, d := range p.dimensions {
+	for model, d := range p.intake.dimensions {
 		decoder.Expect(model, d)
 	}
 	for model, d := range labels.LabelledDimensions(p.stage.labels.Current().Labels.All()) {
 		decoder.Suggest(model, d.Dimension, d.Examples)
 	}
-	return decoder, decoder.Formerly(p.reading[:max(0, len(p.reading)-1)]...)
+	return decoder, decoder.Formerly(p.intake.formers[:max(0, len(p.intake.formers)-1)]...)
 }
 
 // readBy sets how the partition's records are read: those that a journal's owner had read as it read them, and
 // later ones by the options of now. Answers are known by stream, and so would have no meaning, or another one,
 // where the records of a stream are found by other options. needed is the lowest offset that is read again.
-func (p *partition) readBy(journal string, read, needed int64) error {
-	now := record.Former{Options: p.stage.options.Decode}
+func (i *intake) readBy(journal string, read, needed int64) error {
+	now := record.Former{Options: i.of.stage.options.Decode}
 	if journal != "" {
-		if err := json.Unmarshal([]byte(journal), &p.reading); err != nil {
+		if err := json.Unmarshal([]byte(journal), &i.formers); err != nil {
 			return fmt.Errorf("how the records were read: %w", err)
 		}
 	}
-	if n := len(p.reading); n > 0 && !sameReading(p.reading[n-1], now) {
-		p.log.Warn("settings by which records are read have changed: they hold for records that were not read before",
+	if n := len(i.formers); n > 0 && !sameReading(i.formers[n-1], now) {
+		i.of.log.Warn("settings by which records are read have changed: they hold for records that were not read before",
 			"from", read)
-		p.reading[n-1].Before = read
-		p.reading = append(p.reading, now)
+		i.formers[n-1].Before = read
+		i.formers = append(i.formers, now)
 	}
-	p.reading = slices.DeleteFunc(p.reading, func(f record.Former) bool { return f.Before != 0 && f.Before <= needed })
-	if len(p.reading) == 0 {
-		p.reading = []record.Former{now}
+	i.formers = slices.DeleteFunc(i.formers, func(f record.Former) bool { return f.Before != 0 && f.Before <= needed })
+	if len(i.formers) == 0 {
+		i.formers = []record.Former{now}
 	}
-	text, err := json.Marshal(p.reading)
-	p.readingText = string(text)
+	text, err := json.Marshal(i.formers)
+	i.reading = string(text)
 	return err
 }
 

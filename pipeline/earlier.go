@@ -67,15 +67,16 @@ func (e *earlier) again(of record.Stream, at record.Position) bool {
 }
 
 // readEarlier starts reading the items of previous owners, as far back as recent items may reach.
-func (p *partition) readEarlier(ctx context.Context) {
-	e := p.earlier
-	if e == nil || e.taken {
+func (r *recall) readEarlier(ctx context.Context) {
+	if r == nil || r.earlier == nil || r.earlier.taken {
 		return
 	}
+	e := r.earlier
 	read := make(chan earlierRead, 1)
 	e.read = read
+	of := r.of
 	go func() {
-		items, err := p.stage.earlierItems(ctx, p, e)
+		items, err := of.earlierItems(ctx, e)
 		if ctx.Err() == nil {
 			read <- earlierRead{items, err}
 		}
@@ -86,9 +87,10 @@ func (p *partition) readEarlier(ctx context.Context) {
 const earlierBytes = 512
 
 // earlierItems returns the latest items of a partition that have results, in the order of their records.
-func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]earlierItem, error) {
+func (o *ownership) earlierItems(ctx context.Context, e *earlier) ([]earlierItem, error) {
+	s := o.stage
 	most := s.options.Recent.Most() / earlierBytes / int64(max(1, s.owned.Load()))
-	id := fmt.Appendf(nil, `"%s/`, p.TopicPartition) // the start of the partition's item IDs in a record
+	id := fmt.Appendf(nil, `"%s/`, o.TopicPartition) // the start of the partition's item IDs in a record
 	var items []earlierItem
 	at := map[string]int{}
 	err := s.readLast(ctx, s.options.Out, most, e, id, func(r *record.Raw, value []byte) {
@@ -96,7 +98,7 @@ func (s *Stage) earlierItems(ctx context.Context, p *partition, e *earlier) ([]e
 		if json.Unmarshal(value, &said) != nil || said.Settled != nil {
 			return
 		}
-		if from, ok := record.ParseID(said.ID); !ok || from.Topic != p.Topic || from.Partition != p.Partition {
+		if from, ok := record.ParseID(said.ID); !ok || from.Topic != o.Topic || from.Partition != o.Partition {
 			return
 		}
 		class := cmp.Or(said.Class, said.Label)
@@ -197,27 +199,28 @@ func (s *Stage) resultOf(r *record.Raw) []byte {
 	return r.Value
 }
 
-// readOfEarlier returns the channel of previous owners' items, or nil while they must not be taken.
-func (p *partition) readOfEarlier() <-chan earlierRead {
-	if p.earlier == nil || p.correcting != nil {
-		return nil
-	}
-	return p.earlier.read
-}
-
 // takeEarlier puts previous owners' items before the owner's own recent items, and corrects those to which
-// the current labels give another name.
-func (p *partition) takeEarlier(read earlierRead) {
-	e := p.earlier
-	e.read = nil
+// the current labels give another name, once they are read.
+func (r *recall) takeEarlier() {
+	e := r.earlier
+	if e == nil || r.correcting != nil {
+		return
+	}
+	var read earlierRead
+	select {
+	case read = <-e.read: // nil: not reading
+		e.read = nil
+	default:
+		return
+	}
 	if read.err != nil {
-		p.earlier = nil
-		p.log.Warn("results of earlier owners cannot be read: labels correct only later results",
+		r.earlier = nil
+		r.of.log.Warn("results of earlier owners cannot be read: labels correct only later results",
 			"error", read.err)
 		return
 	}
 	e.taken = true
-	to := p.stage.labels.Current()
+	to := r.of.stage.labels.Current()
 	var kept []recent.Item
 	for i := range read.items {
 		it := &read.items[i]
@@ -227,26 +230,26 @@ func (p *partition) takeEarlier(read earlierRead) {
 			continue
 		}
 		was := recent.Corrected{Was: it.Label, WasConfidence: it.Confidence}
-		kind, by := p.settle(to, it)
+		kind, by := r.settle(to, it)
 		if it.Label != was.Was {
 			was.Item = it.Item
-			p.tellCorrections([]recent.Corrected{was}, to, kind,
+			r.tellCorrections([]recent.Corrected{was}, to, kind,
 				func(*recent.Corrected) *labels.Record { return by })
 		}
 		if it.Class != "" {
 			kept = append(kept, it.Item)
 		}
 	}
-	p.recent.Before(kept, to.Next)
-	for _, b := range p.recent.Blocks() {
-		p.recall(b)
+	r.recent.Before(kept, to.Next)
+	for _, b := range r.recent.Blocks() {
+		r.recall(b)
 	}
-	p.recent.DropForgotten()
+	r.recent.DropForgotten()
 }
 
 // settle sets an item's label by the current labels, and returns the kind of correction and the record
 // that caused it. An item whose class or name was forgotten since is left without a class.
-func (p *partition) settle(to *labels.Version, it *earlierItem) (kind string, by *labels.Record) {
+func (r *recall) settle(to *labels.Version, it *earlierItem) (kind string, by *labels.Record) {
 	if it.Class == "" {
 		return "", nil
 	}
@@ -257,7 +260,7 @@ func (p *partition) settle(to *labels.Version, it *earlierItem) (kind string, by
 	if it.Said != it.Class && to.Forgot(it.said, it.Stream, it.Said) != nil {
 		it.Said, it.SaidConfidence = "", 0
 	}
-	l := p.stage.labels
+	l := r.of.stage.labels
 	kind = "renamed"
 	for _, id := range []string{it.Name, it.ID, it.Cause} {
 		if id == "" {
@@ -290,10 +293,10 @@ func (p *partition) settle(to *labels.Version, it *earlierItem) (kind string, by
 
 // recall sets the labels of a block's items that previous owners had answered to their last known ones, so
 // that any other label is a correction.
-func (p *partition) recall(b *recent.Block) (any bool) {
-	any = p.earlier != nil && len(p.earlier.called) > 0 && p.recent.Recall(b, p.earlier.called)
+func (r *recall) recall(b *recent.Block) (any bool) {
+	any = r.earlier != nil && len(r.earlier.called) > 0 && r.recent.Recall(b, r.earlier.called)
 	if any {
-		p.earlier.recalled = true
+		r.earlier.recalled = true
 	}
 	return any
 }

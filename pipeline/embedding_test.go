@@ -71,7 +71,8 @@ func TestAPartitionTakesItsEmbeddings(t *testing.T) {
 		if list, _ := stage.streams.Troubles(now); len(list) != 1 {
 			t.Errorf("before partition %d goes: %d troubles", number, len(list))
 		}
-		(&partition{stage: stage, TopicPartition: topic.TopicPartition{Topic: "in", Partition: number}}).withdraw()
+		at := topic.TopicPartition{Topic: "in", Partition: number}
+		(&partition{ownership: &ownership{stage: stage, TopicPartition: at}}).withdraw()
 	}
 	if list, _ := stage.streams.Troubles(now); len(list) > 0 {
 		t.Errorf("%v", list)

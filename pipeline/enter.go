@@ -35,7 +35,7 @@ func (s *Stage) Enter(ctx context.Context, name, model string, vectors [][]float
 	out := make([]record.Out, len(vectors))
 	for i, v := range vectors {
 		out[i] = record.Out{
-			Topic: live.partition.Topic, Partition: live.partition.Partition, Key: []byte(name),
+			Topic: live.at.Topic, Partition: live.at.Partition, Key: []byte(name),
 			Value: record.AppendVector(nil, v), Headers: headers,
 		}
 	}

@@ -27,8 +27,8 @@ func (p *partition) handOver(cause error) error {
 	limit := o.DrainTimeout
 	if errors.Is(cause, consumer.ErrRevoked) {
 		limit = o.HandOver
-	} else if (o.DrainOpen || gone(cause)) && p.caughtUp() {
-		p.buffer.Drain(p.position)
+	} else if (o.DrainOpen || gone(cause)) && p.intake.caughtUp() {
+		p.submit(p.intake.Drain())
 	}
 	begin := time.Now()
 	deadline := time.NewTimer(limit)
@@ -37,8 +37,8 @@ func (p *partition) handOver(cause error) error {
 	defer half.Stop()
 	saved := false
 	for {
-		if p.jobs == 0 && p.commits.sending == nil {
-			if !saved && p.caughtUp() {
+		if p.answering.jobs == 0 && p.ledger.commits.sending == nil {
+			if !saved && p.intake.caughtUp() {
 				saved = true
 				p.saveAll(begin, limit)
 			}
@@ -55,13 +55,13 @@ func (p *partition) handOver(cause error) error {
 		case <-deadline.C:
 			return fmt.Errorf(
 				"%s: handing over took longer than %v: what was not acknowledged will be answered again by the next owner",
-				p,
+				p.TopicPartition,
 				limit,
 			)
 		case <-half.C:
-		case <-p.inbox.wake:
-			p.collect()
-		case err := <-p.commits.result:
+		case jobs := <-p.answering.Done():
+			p.collect(jobs)
+		case err := <-p.ledger.commits.result:
 			if err := p.acknowledge(err); err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func (p *partition) handOver(cause error) error {
 func (p *partition) saveAll(begin time.Time, limit time.Duration) {
 	room := int(handOverSpeed * (limit - time.Since(begin)).Seconds() / 2)
 	for room > 0 && time.Since(begin) < limit/2 {
-		s := p.saver.take(time.Now())
+		s := p.ledger.saver.take(time.Now())
 		if s == nil {
 			return
 		}
@@ -81,7 +81,7 @@ func (p *partition) saveAll(begin time.Time, limit time.Duration) {
 		snapshot := s.snapshot()
 		s.working.Unlock()
 		room -= snapshot.Bytes()
-		p.commits.next.snapshots = append(p.commits.next.snapshots, snapshot)
+		p.ledger.commits.next.snapshots = append(p.ledger.commits.next.snapshots, snapshot)
 		p.stage.metrics.snapshots.Observe(float64(snapshot.Bytes()))
 	}
 }

@@ -184,12 +184,12 @@ func (p *partition) relieve(now time.Time) {
 	if b.metrics.Load() > 0 {
 		p.dropMetrics(now)
 	}
-	if b.streams.Load() <= 0 || p.commits.sending != nil || !p.caughtUp() || p.replay.left > 0 {
+	if b.streams.Load() <= 0 || p.ledger.commits.sending != nil || !p.intake.caughtUp() || p.intake.replay.left > 0 {
 		return
 	}
 	var list []*liveStream
 	for _, s := range p.leastWorth(func(s *liveStream) float64 {
-		return s.worth(p.position.Offset) / float64(max(s.bytes.Load(), 1))
+		return s.worth(p.intake.position.Offset) / float64(max(s.bytes.Load(), 1))
 	}) {
 		if b.streams.Add(-s.bytes.Load()) <= -s.bytes.Load() {
 			break
@@ -201,7 +201,7 @@ func (p *partition) relieve(now time.Time) {
 
 // dropMetrics drops metrics of streams that no worker is using.
 func (p *partition) dropMetrics(now time.Time) {
-	list := slices.SortedFunc(maps.Values(p.streams), func(a, b *liveStream) int {
+	list := slices.SortedFunc(maps.Values(p.answering.streams), func(a, b *liveStream) int {
 		return cmp.Or(cmp.Compare(b.metricBytes.Load(), a.metricBytes.Load()),
 			cmp.Compare(a.key.Name, b.key.Name))
 	})
@@ -218,13 +218,13 @@ func (p *partition) dropMetrics(now time.Time) {
 		s.measure()
 		s.working.Unlock()
 		dropped++
-		p.saver.changed(s, now)
+		p.ledger.saver.changed(s, now)
 	}
 	if dropped == 0 {
 		return
 	}
 	p.stage.metrics.metricsDropped.Add(float64(dropped))
-	p.warned.Once("metrics", func(int) {
+	p.intake.warned.Once("metrics", func(int) {
 		p.log.Warn("metrics of streams given up: memory is used up", "streams", dropped,
 			"memory", mebibytes(p.stage.memory.limit))
 	})

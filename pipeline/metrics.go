@@ -294,11 +294,11 @@ func (m *Metrics) progress(now time.Time) {
 
 func (m *Metrics) size(p *partition) {
 	tags := tags(p.TopicPartition)
-	m.buffered.Set(float64(p.buffer.Bytes()), tags...)
-	m.inflight.Set(float64(p.inFlight), tags...)
-	m.streams.Set(float64(len(p.streams)), tags...)
-	m.restoring.Set(float64(p.replay.left), tags...)
-	m.recovery.Set(p.recovery().Seconds(), tags...)
+	m.buffered.Set(float64(p.intake.buffer.Bytes()), tags...)
+	m.inflight.Set(float64(p.ledger.inFlight), tags...)
+	m.streams.Set(float64(len(p.answering.streams)), tags...)
+	m.restoring.Set(float64(p.intake.replay.left), tags...)
+	m.recovery.Set(p.ledger.recovery().Seconds(), tags...)
 }
 
 func (m *Metrics) episode(j *job) {

@@ -34,12 +34,12 @@ const (
 
 // firstAnswers gives the items of one owned partition their first answers.
 type firstAnswers struct {
-	partition *partition
-	from      int64 // offsets below were there when the partition was claimed
-	batch     []firstItem
-	sender    topic.Sender
-	wake      chan struct{}
-	done      chan struct{}
+	of     *ownership
+	from   int64 // offsets below were there when the partition was claimed
+	batch  []firstItem
+	sender topic.Sender
+	wake   chan struct{}
+	done   chan struct{}
 
 	// The request that is being made: answers, the record of each, and what the records are made of.
 	given        []FirstAnswer
@@ -63,24 +63,24 @@ type firstItem struct {
 }
 
 // answerAtOnce starts the first answers of a partition that was just claimed; nil where none are asked for.
-func (p *partition) answerAtOnce(ctx context.Context) (*firstAnswers, error) {
-	if p.stage.options.Now == "" {
+func (o *ownership) answerAtOnce(ctx context.Context) (*firstAnswers, error) {
+	if o.stage.options.Now == "" {
 		return nil, nil
 	}
-	end, err := p.stage.client.Offset(ctx, p.Topic, p.Partition, topic.Latest, false)
+	end, err := o.stage.client.Offset(ctx, o.Topic, o.Partition, topic.Latest, false)
 	if err != nil {
 		return nil, err
 	}
-	f := &firstAnswers{partition: p, from: end, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	f := &firstAnswers{of: o, from: end, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	f.sender = topic.Sender{
-		Client: p.stage.client, Origin: p.Partition, Patient: func(error, time.Duration) bool { return false },
+		Client: o.stage.client, Origin: o.Partition, Patient: func(error, time.Duration) bool { return false },
 	}
 	go f.run()
 	return f, nil
 }
 
 // read takes each item that goes into an episode.
-func (f *firstAnswers) read(it *record.Item, now time.Time) {
+func (f *firstAnswers) read(s *liveStream, it *record.Item, now time.Time) {
 	if f == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (f *firstAnswers) read(it *record.Item, now time.Time) {
 		f.count(1, nowEarlier)
 		return
 	}
-	f.batch = append(f.batch, firstItem{f.partition.stream(it.Of()).known(), it, now})
+	f.batch = append(f.batch, firstItem{s.known(), it, now})
 }
 
 // flush hands over what was read; behind leaves out what is older than NowWithin.
@@ -125,7 +125,7 @@ func (f *firstAnswers) wakeUp() {
 
 func (f *firstAnswers) count(n int, outcome string) {
 	if n > 0 {
-		f.partition.stage.metrics.now.Add(float64(n), outcome)
+		f.of.stage.metrics.now.Add(float64(n), outcome)
 	}
 }
 
@@ -177,7 +177,7 @@ func (f *firstAnswers) run() {
 // give answers items and writes the answers in one request. Items whose stream is being solved and has answered nothing
 // yet wait for that.
 func (f *firstAnswers) give(queue []firstItem) {
-	within := f.partition.stage.options.NowWithin
+	within := f.of.stage.options.NowWithin
 	var order []*firstStream
 	late, now := 0, time.Now()
 	f.mutex.Lock()
@@ -200,7 +200,7 @@ func (f *firstAnswers) give(queue []firstItem) {
 	}
 	for _, s := range order {
 		before, wait := len(f.given), []firstItem(nil)
-		if f.partition.guarded("items could not be answered at once", s.live.key.Name, func() { wait = f.answer(s, s.turn) }) {
+		if f.of.guarded("items could not be answered at once", s.live.key.Name, func() { wait = f.answer(s, s.turn) }) {
 			waiting = append(waiting, wait...)
 		} else {
 			f.given, f.out = f.given[:before], f.out[:before]
@@ -240,7 +240,7 @@ func (f *firstAnswers) answer(s *firstStream, list []firstItem) (wait []firstIte
 		if !s.live.working.TryLock() {
 			return list // the worker tells when it is done
 		}
-		err := f.partition.stage.learn(s, &items[0], nil, nil)
+		err := f.of.stage.learn(s, &items[0], nil, nil)
 		s.live.working.Unlock()
 		if err != nil {
 			f.count(len(list), nowUnknown)
@@ -279,7 +279,7 @@ func (f *firstAnswers) encode(a *FirstAnswer) {
 	f.headers = append(f.headers, record.Header{Key: record.TimeHeader, Value: at})
 	f.headers = it.Trace.AppendHeaders(f.headers)
 	f.out = append(f.out, record.Out{
-		Topic: f.partition.stage.options.Now, Partition: -1, Key: it.Key, Value: value,
+		Topic: f.of.stage.options.Now, Partition: -1, Key: it.Key, Value: value,
 		Headers: f.headers[first:len(f.headers):len(f.headers)],
 	})
 }
@@ -302,7 +302,7 @@ func (a *FirstAnswer) result(others []record.Alternative) (r record.Result) {
 
 // write writes first answers once. What the topic does not take is counted, and nothing waits for it.
 func (f *firstAnswers) write() {
-	stage := f.partition.stage
+	stage := f.of.stage
 	begin := time.Now()
 	out, kept := f.out[:0], f.given[:0]
 	f.mutex.Lock()
@@ -330,7 +330,7 @@ func (f *firstAnswers) write() {
 	if err != nil {
 		f.count(len(kept), nowRefused)
 		stage.warned.Once("now", func(times int) {
-			f.partition.log.Warn("first answers are not written: the stage goes on without", "times", times, "error", err)
+			f.of.log.Warn("first answers are not written: the stage goes on without", "times", times, "error", err)
 			stage.makeNow(context.Background(), 1)
 		})
 		return
@@ -354,7 +354,7 @@ func (f *firstAnswers) tell(told func([]FirstAnswer), list []FirstAnswer) {
 	for i := range list {
 		list[i].Late = !list[i].item.Source.Position().After(list[i].stream.settled)
 	}
-	f.partition.guarded("the observer failed", "", func() { told(list) })
+	f.of.guarded("the observer failed", "", func() { told(list) })
 }
 
 // send writes the records, and waits for no broker that fails.

@@ -89,7 +89,7 @@ func (s *Stage) release(first *firstStream) {
 func (j *job) follow() {
 	s, items, answers := j.stream, j.items, j.answers
 	j.items, j.answers = nil, nil
-	first, stage := s.first.Load(), s.partition.stage
+	first, stage := s.first.Load(), j.of.stage
 	if first == nil || len(answers) == 0 {
 		return
 	}
@@ -98,7 +98,7 @@ func (j *job) follow() {
 		return
 	}
 	if err := stage.learn(first, &items[0], items, answers); err != nil {
-		s.partition.log.Error("first answers could not follow", "stream", s.key.Name, "error", err)
+		j.of.log.Error("first answers could not follow", "stream", s.key.Name, "error", err)
 	}
 }
 

@@ -4,69 +4,49 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
+	"runtime/debug"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
-	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
-	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/health"
-	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// partition is one ownership of one input partition, from claim to hand-over. One goroutine owns all of it
-// except the inbox. The stage's workers answer its episodes; commits run one at a time, each on a goroutine.
-type partition struct {
+// ownership is one ownership of a partition, from claim to hand-over, as others than its owner see it: the
+// workers, first answers, the watchdog. Nothing of it changes once episodes are answered.
+type ownership struct {
 	topic.TopicPartition
-	stage    *Stage
-	progress *health.Partition
-	log      *slog.Logger
-	ctx      context.Context // ends when the partition is released, not when it drains
-	abandon  func()          // ends ctx
-	reading  []record.Former // how its records are read; readingText is what journals say of it
+	stage   *Stage
+	log     *slog.Logger
+	ctx     context.Context // ends when the partition is released, not when it drains
+	abandon func()          // ends ctx
+	keeper  *state.Keeper   // makes the record of an episode that hangs
+	first   *firstAnswers   // nil: none are given
+	done    finished
+}
 
-	readingText string
+// partition is what one ownership of a partition works with: three stations, each of which takes in what the one
+// before gives out, and what stands beside them. One goroutine owns all of it. Workers have jobs and their
+// streams, and the ownership, and touch nothing else.
+type partition struct {
+	*ownership
+	intake    intake
+	answering answering
+	ledger    ledger
+	recall    *recall // nil: recent items are not kept
+	progress  *health.Partition
+	topics    topics
+	works     func() // called after an acknowledged commit
+	handed    bool   // everything is committed or in flight; closing waits for it
+}
 
-	buffer   *consumer.Buffer
-	streams  map[record.Stream]*liveStream
-	replay   *replay
-	closings closings
-	commits  *commits
-	saver    saver
-	inbox    inbox
-	warned   telemetry.Warnings
-	recent   *recent.Partition // nil: recent items are not kept
-	earlier  *earlier          // nil: those of earlier owners are not corrected
-
-	correcting *correcting   // nil: recent items already carry the names of the labels in force
-	works      func()        // called after an acknowledged commit
-	first      *firstAnswers // nil: none are given
-
-	handed bool // everything is committed or in flight; closing waits for it
-
-	input topic.ID      // zero: not known
-	anew  chan struct{} // holds one value when the topic was deleted and created again
-
-	statesMade int64 // Stage.statesMade when all streams were last in the state topic, or queued for saving
-
-	stateID  topic.ID // of the state topic when it was read; zero: not known
-	stateEnd int64    // of the partition's state: only this owner has written before it since it was read
-
-	position   record.Position // of the next record
-	rejected   int64           // bad records below are in the dead letters, or in the next commit
-	dimensions map[string]int  // of most records' vectors, by record.DimensionKey; replaced, never changed
-	jobs       int             // given to the workers and not collected
-	inFlight   int64           // bytes of closed episodes and of dead letters that are not acknowledged
-	unsolved   int64           // bytes of closed episodes that wait for a worker
-
-	retired   retired      // evicted streams
-	hung      []state.Hung // episodes whose solve did not end for earlier owners
-	fetchedAt time.Time    // when brokers last answered a fetch
-	endSince  time.Time    // since when reading has been at the end; zero: it is not
-	resting   bool         // nothing is open, being answered or written: ticks are rarer
+// topics says which topics the partition works with.
+type topics struct {
+	input, state topic.ID // zero: not known
+	stateEnd     int64    // of the partition's state: only this owner has written before it since it was read
+	statesMade   int64    // Stage.statesMade when all streams were last in the state topic, or queued for saving
 }
 
 var errAnew = errors.New("the input was deleted and made again")
@@ -77,115 +57,113 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 		p.first.stop()
 		p.withdraw()
 	}()
-	fetching, stop := context.WithCancel(ctx)
-	batches := make(chan *consumer.Batch, 1)
-	fetched := make(chan error, 1)
-	go func() {
-		fetched <- consumer.Fetch(fetching, reader, decoder, consumer.Bounds{Committed: p.stage.options.Committed, End: end}, batches)
-	}()
-	fetchEnded := false
-	endFetch := func() {
-		stop()
-		if !fetchEnded {
-			<-fetched
-			fetchEnded = true
-		}
-	}
-	defer endFetch()
-	p.readEarlier(fetching)
-	timer, due := time.NewTimer(0), time.NewTimer(0)
+	r := fetch(ctx, reader, decoder, consumer.Bounds{Committed: p.stage.options.Committed, End: end})
+	defer r.stop(nil)
+	p.progress.Claimed(p.topics.input, func() { r.cancel(errAnew) })
+	p.recall.begin(r.ctx)
+	timer := time.NewTimer(0)
 	defer timer.Stop()
-	defer due.Stop()
+	ticks := time.Now()
 	for {
-		in := batches
+		in := r.batches
 		if p.full() {
-			if p.jobs == 0 && !p.caughtUp() {
-				p.replay.giveUp(p.position)
-			}
-			in = nil
-			p.endSince = time.Time{}
+			p.intake.replay.giveUp(p.intake.position, p.answering.jobs)
+			p.intake.endSince, in = time.Time{}, nil
 		}
 		select {
 		case <-ctx.Done():
-			endFetch()
+			r.stop(nil)
 			return p.handOver(context.Cause(ctx))
-		case err := <-fetched:
-			fetchEnded = true
-			if err != nil && ctx.Err() == nil { // the input may no longer hold the items in memory
-				return errors.Join(err, p.handOver(err))
+		case b, more := <-in:
+			if more {
+				p.take(b)
+				if len(b.Records) > 0 {
+					ticks = sooner(ticks, time.Now().Add(tickEvery))
+				}
+				break
 			}
-			fetched = nil // the end of the range: closed episodes must still be answered
-		case <-p.anew: // the items in memory cannot be read again
-			endFetch()
-			return errors.Join(errAnew, p.handOver(errAnew))
-		case b := <-in:
-			p.take(b)
-			if len(b.Records) > 0 && p.resting {
-				p.resting = false
-				timer.Reset(tickEvery)
+			r.batches = nil // at the end of a range closed episodes must still be answered
+			if r.err != nil && ctx.Err() == nil {
+				return errors.Join(r.err, p.handOver(r.err)) // the input may no longer hold the items in memory
 			}
-		case <-p.inbox.wake:
-			p.collect()
-		case read := <-p.readOfEarlier():
-			p.takeEarlier(read)
-		case err := <-p.commits.result:
+		case jobs := <-p.answering.Done():
+			p.collect(jobs)
+		case err := <-p.ledger.commits.result:
 			if err := p.acknowledge(err); err != nil {
 				return err
 			}
-		case err := <-p.commits.committer.Failed():
+		case err := <-p.ledger.commits.committer.Failed():
 			return err
-		case <-timer.C:
-			timer.Reset(p.tick())
-		case <-due.C:
-		}
-		if !p.commit(false) && p.caughtUp() {
-			if wait, ok := p.commits.wait(time.Now()); ok {
-				due.Reset(wait)
+		case now := <-timer.C:
+			if !now.Before(ticks) {
+				ticks = time.Now().Add(p.tick())
 			}
 		}
+		wakes := ticks
+		if now := time.Now(); !p.commit(false) && p.intake.caughtUp() {
+			if wait, ok := p.ledger.commits.wait(now); ok {
+				wakes = sooner(wakes, now.Add(wait))
+			}
+		}
+		timer.Reset(time.Until(wakes))
 	}
 }
 
-// full says that reading must wait: closed episodes must be acknowledged first, or the workers have enough to
-// do. Reading far ahead of the workers only fills memory. If few streams are ready, as when a topic holds
-// items of one stream in long runs, reading continues to find others. A partition with unsolved episodes is
-// woken when a worker is done and checks again.
-func (p *partition) full() bool {
-	return p.inFlight >= p.stage.inFlightMost() || p.stage.memory.paused.Load() ||
-		p.unsolved >= unsolvedMost && p.stage.pool.busyFor(readyMost)
+func sooner(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
-// unsolvedMost bytes of closed episodes may wait in a partition however busy the workers are: about one
-// fetch. Beyond that, reading waits once each worker has readyMost streams to work on.
-const (
-	unsolvedMost = 1 << 20
-	readyMost    = 2
-)
+// reading is the fetching of a partition, on a goroutine of its own.
+type reading struct {
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	batches chan *consumer.Batch // closed at the end
+	err     error                // why it ended; valid after that
+}
+
+func fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, bounds consumer.Bounds) *reading {
+	r := &reading{batches: make(chan *consumer.Batch, 1)}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	batches := r.batches
+	go func() {
+		defer close(batches)
+		r.err = consumer.Fetch(r.ctx, reader, decoder, bounds, batches)
+		if cause := context.Cause(r.ctx); errors.Is(cause, errAnew) {
+			r.err = cause
+		}
+	}()
+	return r
+}
+
+// stop ends the reading and waits for its end.
+func (r *reading) stop(cause error) {
+	r.cancel(cause)
+	if r.batches == nil {
+		return
+	}
+	for range r.batches { // nobody takes them any more
+	}
+	r.batches = nil
+}
+
+// full says that reading must wait: closed episodes must be acknowledged first, or the workers have enough to
+// do.
+func (p *partition) full() bool {
+	return p.ledger.inFlight >= p.stage.inFlightMost() || p.stage.memory.paused.Load() || p.answering.busy()
+}
 
 // take adds a batch to the open episodes.
 func (p *partition) take(b *consumer.Batch) {
 	now := time.Now()
-	p.fetchedAt = now
-	p.saver.read(b)
-	if b.Dimensions != nil {
-		p.dimensions = b.Dimensions
-		p.stage.labels.Agree(b.Dimensions)
+	p.ledger.saver.read(b)
+	t := p.intake.Take(b, now)
+	for _, it := range t.joined {
+		p.first.read(p.answering.stream(it.Of()), it, now)
 	}
-	for i := range b.Records {
-		p.record(&b.Records[i], now)
-	}
-	if b.Next > p.position.Offset {
-		p.position = record.Start(b.Next)
-	}
-	p.rejected = max(p.rejected, b.Next)
-	if b.Last {
-		p.buffer.Drain(p.position)
-	}
-	if b.Next < b.End {
-		p.endSince = time.Time{}
-	} else if p.endSince.IsZero() {
-		p.endSince = now
-	}
+	p.submit(t)
 	p.first.flush(b.Next < b.End && now.Sub(b.Time) > p.stage.options.NowWithin)
 	var last time.Time
 	if b.Next < b.End {
@@ -193,233 +171,78 @@ func (p *partition) take(b *consumer.Batch) {
 	}
 	p.progress.Read(b.Next, last, now)
 	p.progress.Ends(b.End, b.Waiting, now)
-	if len(p.closings.waiting) == 0 && !p.commits.waiting() {
+	if p.ledger.idle() {
 		p.progress.Moved(now) // reading is all that remains
 	}
 }
 
-func (p *partition) record(r *consumer.Record, now time.Time) {
-	if r.Rejected != nil && r.Offset >= p.rejected && p.stage.options.Compare == nil {
-		p.inFlight += p.commits.next.letter(p.stage.letter(p.log, r, now), r.Rejected.Fault)
-		p.warned.Once("rejected "+string(r.Rejected.Fault), func(records int) {
-			p.log.Warn("records cannot be used and go to the dead letters", "reason", r.Rejected.Fault,
-				"records", records, "offset", r.Offset, "detail", r.Rejected.Reason)
-		})
-		p.stage.records.Rejected(1, r.Rejected.Reason, false, now)
+// submit passes on what was taken in.
+func (p *partition) submit(t taken) {
+	p.ledger.Letters(t.letters)
+	for _, c := range t.closed {
+		p.ledger.Expect(p.answering.Submit(c))
 	}
-	if len(r.Items) > 0 {
-		p.stage.records.Used(false)
-	}
-	if r.Empty != "" && r.Offset >= p.rejected {
-		p.stage.metrics.empty.Add(1, r.Empty)
-		p.warned.Once("empty "+r.Empty, func(records int) {
-			p.log.Warn("records hold nothing to answer", "reason", r.Empty, "records", records, "offset", r.Offset)
-		})
-	}
-	for i := range r.Items {
-		it := &r.Items[i]
-		p.replay.take(it, p.relearn)
-		if at := it.Source.Position(); !p.replay.covers(at) {
-			p.position = at
-			p.first.read(it, now)
-			p.buffer.Add(*it, r.Time, now)
-		}
-	}
-	if r.Marker && r.Offset >= p.replay.from.Offset {
-		p.buffer.Mark(r.Stream, record.Position{Offset: r.Offset, Object: 1<<31 - 1})
-	}
-	p.position = record.Start(r.Offset + 1)
 }
 
-// relearn replays an episode that an earlier owner answered: it is learned without emitting results.
-func (p *partition) relearn(key record.Stream, e *relearning) {
-	var size int64
-	for i := range e.items {
-		size += int64(e.items[i].Size())
-	}
-	p.inFlight += size
-	p.unsolved += size
-	j := &job{
-		stream: p.stream(key), relearn: e.view,
-		episode: &consumer.Episode{
-			Key: key, Items: e.items, Closed: consumer.Reason(e.Closed), At: e.At, Reached: p.buffer.High(), Bytes: size,
-		},
-	}
-	if j.poison = p.poisoned(j.episode); j.poison != nil {
-		p.log.Error("an episode is not learned again", "stream", key.Name, "error", j.poison)
-	}
-	p.submit(j)
-}
-
-// close is called with each episode that the buffer closes.
-func (p *partition) close(e *consumer.Episode) {
-	j := &job{stream: p.stream(e.Key), episode: e, closed: time.Now(), poison: p.poisoned(e)}
-	p.closings.add(j)
-	p.inFlight += e.Bytes
-	p.unsolved += e.Bytes
-	p.submit(j)
-}
-
-func (p *partition) submit(j *job) {
-	p.jobs++
-	j.stream.pending++
-	p.stage.pool.submit(j)
-}
-
-func (p *partition) stream(key record.Stream) *liveStream {
-	s := p.streams[key]
-	if s == nil {
-		s = &liveStream{
-			key: key, partition: p, memory: stream.New(key.Name, p.stage.options.Memory), learned: record.NoPosition, saved: time.Now(),
-		}
-		p.streams[key] = s
-		p.stage.remembered.Store(s.key, s)
-	}
-	return s
-}
-
-// collect takes the jobs that workers have done.
-func (p *partition) collect() {
-	for _, j := range p.inbox.take() {
-		p.jobs--
-		j.stream.pending--
-		if j.episode != nil {
-			p.unsolved -= j.episode.Bytes
-		}
-		if p.ctx.Err() == nil {
-			p.done(j)
+// collect takes the jobs that workers have done into the next commit.
+func (p *partition) collect(jobs []*job) {
+	now := time.Now()
+	for _, j := range p.answering.Collect(jobs) {
+		p.ledger.Add(j, now)
+		p.recall.answered(j)
+		if j.done {
+			p.answered(j, now)
 		}
 	}
 }
 
-// done takes a job's outcome into the next commit.
-func (p *partition) done(j *job) {
-	s := j.stream
-	switch {
-	case j.episode == nil && j.rejected != nil:
-		s.saving = false
-		p.saver.unwritten -= s.size
-		p.log.Error("a stream cannot be saved", "stream", s.key.Name, "error", j.rejected)
-	case j.snapshot != nil:
-		s.saving = false
-		p.commits.next.snapshots = append(p.commits.next.snapshots, j.snapshot)
-		p.commits.next.saved += j.snapshot.Bytes()
-		p.saver.settle(s, j.snapshot.Bytes())
-		p.stage.metrics.snapshots.Observe(float64(j.snapshot.Bytes()))
-	case j.relearn != nil:
-		p.inFlight -= j.episode.Bytes
-		p.keep(j.kept)
-		p.saver.relearned(s, time.Now())
-		p.saver.spent.solves += j.took + j.learned
-	default:
-		j.done = true
-		e := j.episode
-		s.episodes = max(s.episodes, j.report.Episode)
-		s.taught = s.taught || slices.ContainsFunc(e.Items, func(it record.Item) bool { return it.Label != "" })
-		const several = 3 // records of one dimension are taken as the feed's own
-		labels := p.stage.labels
-		if j.rejected == nil && len(e.Items) >= several && labels.Dimension(e.Key.Model) == 0 {
-			labels.Agree(map[string]int{e.Key.Model: len(e.Items[0].Vector)})
-		}
-		p.stage.streams.Answered(health.Stream{TopicPartition: p.TopicPartition, Key: s.key}, health.Answer{
-			EmbeddingChanged: j.report.EmbeddingChanged, Doubtful: j.report.Doubtful, Right: j.report.LabelledRight,
-			Labelled: j.report.Labelled,
-		}, time.Now())
-		p.commits.next.answer(j)
-		if sent := p.first.settle(s, e.Last()); sent != nil {
-			p.commits.next.after = append(p.commits.next.after, sent)
-		}
-		p.keep(j.kept)
-		p.inFlight += j.bytes
-		p.closings.drop()
-		p.saver.changed(s, s.saved.Add(p.stage.options.StateInterval))
-		p.saver.spent.solves += j.took + j.learned
-		if j.rejected != nil {
-			p.log.Error(
-				"an episode could not be answered: its items are in the dead letters",
-				"stream",
-				e.Key.Name,
-				"items",
-				len(e.Items),
-				"error",
-				j.rejected,
-			)
-		}
-		for _, note := range j.report.Notes {
-			p.log.Warn(note, "stream", e.Key.Name, "episode", j.report.Episode)
-		}
+// answered notes what an answered episode says of its stream.
+func (p *partition) answered(j *job, now time.Time) {
+	s, e := j.stream, j.episode
+	s.episodes = max(s.episodes, j.report.Episode)
+	s.taught = s.taught || taught(e.Items)
+	const several = 3 // records of one dimension are taken as the feed's own
+	labels := p.stage.labels
+	if j.rejected == nil && len(e.Items) >= several && labels.Dimension(e.Key.Model) == 0 {
+		labels.Agree(map[string]int{e.Key.Model: len(e.Items[0].Vector)})
 	}
-}
-
-// caughtUp says whether the replay is over, so that episodes may close by the clock and commits may be made.
-func (p *partition) caughtUp() bool { return p.replay.over(p.position) }
-
-// inputName is the input's id as the journal writes it; "" if it is not known.
-func (p *partition) inputName() string {
-	if p.input == (topic.ID{}) {
-		return ""
+	p.stage.streams.Answered(health.Stream{TopicPartition: p.TopicPartition, Key: s.key}, health.Answer{
+		EmbeddingChanged: j.report.EmbeddingChanged, Doubtful: j.report.Doubtful, Right: j.report.LabelledRight,
+		Labelled: j.report.Labelled,
+	}, now)
+	p.ledger.commits.next.await(p.first.settle(s, e.Last()))
+	if j.rejected != nil {
+		p.log.Error("an episode could not be answered: its items are in the dead letters", "stream", e.Key.Name,
+			"items", len(e.Items), "error", j.rejected)
 	}
-	return string(p.input[:])
+	for _, note := range j.report.Notes {
+		p.log.Warn(note, "stream", e.Key.Name, "episode", j.report.Episode)
+	}
 }
 
 // restart returns a journal that says where the next owner would begin if it took the partition now.
-func (p *partition) restart() *state.Journal {
-	r := &state.Journal{
-		From: p.position, High: p.buffer.High(), Decided: p.position,
-		Rejected: p.rejected, Dimensions: p.dimensions, Input: p.inputName(), Reading: p.readingText,
-	}
-	if oldest, before, ok := p.buffer.Oldest(); ok {
-		r.From, r.High = oldest, before
-	}
-	p.closings.lower(r)
-	return r
-}
+func (p *partition) restart() *state.Journal { return p.ledger.restart(p.intake.restart()) }
 
 // commit starts the next commit, unless there is nothing to commit or one is in flight, and says whether it
 // did. At least once, results are written as soon as they are ready, journal and offset at the commit
 // interval. In a transaction all of it is written together.
 func (p *partition) commit(final bool) bool {
-	if !p.caughtUp() {
-		return false
-	}
-	c := p.commits.begin(p.ctx, time.Now(), final, p.restart)
-	if c == nil {
-		return false
-	}
-	p.stage.metrics.stateBytes.Add(size(c.State))
-	p.stage.metrics.outBytes.Add(size(c.Records))
-	return true
+	return p.intake.caughtUp() && p.ledger.Next(time.Now(), final, p.intake.restart)
 }
 
 // acknowledge takes the outcome of a commit.
 func (p *partition) acknowledge(err error) error {
 	now := time.Now()
-	sent, err := p.commits.acknowledge(err, now)
+	sent, err := p.ledger.Acked(err, now)
 	if err != nil {
-		p.stage.metrics.commits.Add(1, "failed")
 		return err
 	}
-	p.stage.metrics.commits.Add(1, "done")
 	if len(sent.records) > 0 {
 		p.works()
 	}
 	p.progress.Moved(now)
 	if sent.journal {
-		p.saver.unwritten -= sent.saved
-		p.progress.Committed(p.commits.last.Offset, now)
-	}
-	for fault, n := range sent.faults {
-		p.stage.metrics.rejections.Add(float64(n), string(fault))
-	}
-	p.inFlight -= sent.letterBytes
-	for _, j := range sent.jobs {
-		p.stage.metrics.episode(j)
-		p.inFlight -= j.episode.Bytes + j.bytes
-		p.saver.earn(j.bytes)
-		p.stage.metrics.delay.ObserveTraced(now.Sub(j.closed).Seconds(), j.episode.Items[0].Trace.Parent)
-		if traced := p.stage.options.Traced; traced != nil {
-			traced(j.trace(now))
-		}
+		p.progress.Committed(p.ledger.commits.last.Offset, now)
 	}
 	return nil
 }
@@ -427,38 +250,30 @@ func (p *partition) acknowledge(err error) error {
 // tick does the work that depends on the clock and returns when to call it again.
 func (p *partition) tick() time.Duration {
 	now := time.Now()
-	o := &p.stage.options
-	if now.Sub(p.fetchedAt) > staleAfter {
-		p.endSince = time.Time{} // brokers that do not answer do not make a stream silent
-	}
-	if o.Limits.Idle > 0 && !p.endSince.IsZero() && p.caughtUp() {
-		if before := now.Add(-o.Limits.Idle); !p.endSince.After(before) {
-			p.buffer.Silent(before, p.position)
+	p.submit(p.intake.Silent(now, p.stage.memory.paused.Load()))
+	if made := p.stage.statesMade.Load(); made != p.topics.statesMade {
+		p.topics.statesMade = made
+		for _, s := range p.answering.streams {
+			p.ledger.saver.changed(s, now)
 		}
 	}
-	if p.stage.memory.paused.Load() && p.caughtUp() && !o.Bounded {
-		p.buffer.Silent(now, p.position) // open episodes are memory too
-	}
-	if made := p.stage.statesMade.Load(); made != p.statesMade {
-		p.statesMade = made
-		for _, s := range p.streams {
-			p.saver.changed(s, now)
+	if p.intake.caughtUp() {
+		for _, s := range p.ledger.DueForSaving(now) {
+			p.answering.submit(&job{stream: s})
 		}
 	}
-	p.save(now)
 	p.relieve(now)
 	p.retire(now)
 	p.report(now)
-	p.resting = false
-	if p.correct() {
+	more := p.intake.caughtUp() && p.recall.correct()
+	p.ledger.Corrections(p.recall.told())
+	switch {
+	case more:
 		return time.Millisecond
-	}
-	_, _, open := p.buffer.Oldest()
-	if open || p.jobs > 0 || p.commits.waiting() || !p.caughtUp() {
+	case p.intake.open() || p.answering.jobs > 0 || p.ledger.commits.waiting() || !p.intake.caughtUp() || p.recall.reading():
 		return tickEvery
 	}
-	p.resting = true
-	return min(restingTick, o.StallAfter/4)
+	return min(restingTick, p.stage.options.StallAfter/4)
 }
 
 // Ticks come at tickEvery, and at restingTick while nothing can end by time.
@@ -472,52 +287,31 @@ func (p *partition) report(now time.Time) {
 	p.stage.metrics.size(p)
 	doing := "reading"
 	switch {
-	case p.commits.sending != nil:
+	case p.ledger.commits.sending != nil:
 		doing = "writing"
-	case len(p.closings.waiting) > 0:
+	case len(p.ledger.closings.waiting) > 0:
 		doing = "answering"
-	case p.replay.left > 0:
+	case p.intake.replay.left > 0:
 		doing = "learning again"
 	case p.stage.memory.paused.Load():
 		doing = "waiting for memory"
 	}
-	nothing := !p.endSince.IsZero() && p.jobs == 0 &&
-		len(p.closings.waiting) == 0 && !p.commits.waiting()
 	p.progress.Doing(doing)
-	if nothing {
+	if !p.intake.endSince.IsZero() && p.answering.jobs == 0 && p.ledger.idle() {
 		p.progress.Moved(now)
 	}
-	if p.replay.left == 0 && p.caughtUp() {
+	if p.intake.replay.left == 0 && p.intake.caughtUp() {
 		p.progress.Ready(now)
 	}
 }
 
-// recovery is how long a new owner would take to replay what no snapshot covers.
-func (p *partition) recovery() time.Duration {
-	return p.saver.recovery(p.stage.options.Workers, int(p.stage.owned.Load()))
-}
-
-// save requests snapshots of streams that are due, within the allowance for state.
-func (p *partition) save(now time.Time) {
-	p.saver.refill(now)
-	// Half of the target is for reading the snapshots themselves.
-	hurry := func() bool { return p.recovery() > p.stage.options.RecoveryTarget/2 }
-	const most = 64 // at a time, so that episodes do not wait
-	for range most {
-		if !p.caughtUp() {
-			return
+// guarded runs do, and says whether it ended well. A panic ends here: it is logged with the message what.
+func (o *ownership) guarded(what, stream string, do func()) (well bool) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			o.log.Error(what, "stream", stream, "error", fault, "stack", string(debug.Stack()))
 		}
-		s := p.saver.next(now, hurry())
-		if s == nil {
-			return
-		}
-		s.saving = true
-		p.submit(&job{stream: s})
-	}
+	}()
+	do()
+	return true
 }
-
-// fetchWait is how long a fetch waits at the end of a partition; staleAfter is well beyond it.
-const (
-	fetchWait  = 2 * time.Second
-	staleAfter = 5 * time.Second
-)

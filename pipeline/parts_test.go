@@ -73,6 +73,16 @@ func (n *noted) Failed() <-chan error        { return nil }
 func (n *noted) GiveUpHanging(context.Context, []topic.TopicPartition) error { return nil }
 func (n *noted) StateEnd() (int64, bool)                                     { return -1, true }
 
+// ofEpisode is the job to answer an episode.
+func ofEpisode(e *consumer.Episode) *job { return &job{closed: closed{episode: e}} }
+
+// answeredJob is one of an episode of one item, with its answer.
+func answeredJob() *job {
+	j := ofEpisode(&consumer.Episode{Items: []record.Item{*item("a", 1)}})
+	j.records = []record.Out{{Value: []byte("answer")}}
+	return j
+}
+
 // Results are written at once, one commit at a time. Their journal entries wait for the journal, which is
 // written at the interval.
 func TestCommits(t *testing.T) {
@@ -97,8 +107,7 @@ func TestCommits(t *testing.T) {
 		return d
 	}
 	answer := func() {
-		e := &consumer.Episode{Items: []record.Item{*item("a", 1)}}
-		c.next.answer(&job{episode: e, records: []record.Out{{Value: []byte("answer")}}})
+		c.next.answer(answeredJob())
 	}
 	answer()
 	if c.begin(context.Background(), now, false, journal) == nil {
@@ -137,7 +146,7 @@ func TestCommits(t *testing.T) {
 func TestClosings(t *testing.T) {
 	c := closings{}
 	add := func(first, at int64) *job {
-		j := &job{episode: &consumer.Episode{Items: []record.Item{*item("a", first)}, At: record.Start(at)}}
+		j := ofEpisode(&consumer.Episode{Items: []record.Item{*item("a", first)}, At: record.Start(at)})
 		c.add(j)
 		return j
 	}
@@ -168,9 +177,8 @@ func TestClosings(t *testing.T) {
 func TestAnsweredEpisodesAreFreed(t *testing.T) {
 	c, answered := closings{}, []weak.Pointer[job]{}
 	for _, at := range []int64{10, 10, 10, 11} {
-		j := &job{done: true, episode: &consumer.Episode{
-			Items: []record.Item{*item("a", at-1)}, At: record.Start(at), Closed: consumer.Age,
-		}}
+		j := ofEpisode(&consumer.Episode{Items: []record.Item{*item("a", at-1)}, At: record.Start(at), Closed: consumer.Age})
+		j.done = true
 		c.add(j)
 		answered = append(answered, weak.Make(j))
 	}
@@ -190,9 +198,7 @@ func TestAnsweredEpisodesAreFreed(t *testing.T) {
 func TestClosingsBySilence(t *testing.T) {
 	c := closings{}
 	add := func(first int64, why consumer.Reason) *job {
-		j := &job{episode: &consumer.Episode{
-			Items: []record.Item{*item("a", first)}, At: record.Start(12), Closed: why,
-		}}
+		j := ofEpisode(&consumer.Episode{Items: []record.Item{*item("a", first)}, At: record.Start(12), Closed: why})
 		c.add(j)
 		return j
 	}
@@ -330,8 +336,7 @@ func TestCommitsBeginInTime(t *testing.T) {
 		{70 * time.Millisecond, interval * 4 / 5},
 		{20 * time.Millisecond, interval / 2},
 	} {
-		e := &consumer.Episode{Items: []record.Item{*item("a", 1)}}
-		c.next.answer(&job{episode: e, records: []record.Out{{Value: []byte("answer")}}})
+		c.next.answer(answeredJob())
 		begun := now
 		if c.begin(context.Background(), now, false, journal) == nil {
 			t.Fatalf("commit %d does not begin in time", i)
@@ -344,7 +349,7 @@ func TestCommitsBeginInTime(t *testing.T) {
 		if _, err := c.acknowledge(<-c.result, now); err != nil {
 			t.Fatal(err)
 		}
-		c.next.answer(&job{episode: e, records: []record.Out{{Value: []byte("answer")}}})
+		c.next.answer(answeredJob())
 		wait, waits := c.wait(now)
 		if !waits || wait != step.wait-step.takes {
 			t.Errorf("commit %d: the next begins %v after it, not %v", i, wait+step.takes, step.wait)

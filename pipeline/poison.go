@@ -14,9 +14,9 @@ const mostHangs = 2
 
 // poisoned returns why an episode must not be solved; nil: it may be. It must not if it contains the first
 // item of an episode that hung earlier owners, even if it was closed elsewhere this time.
-func (p *partition) poisoned(e *consumer.Episode) error {
-	for i := range p.hung {
-		h := &p.hung[i]
+func (i *intake) poisoned(e *consumer.Episode) error {
+	for n := range i.hung {
+		h := &i.hung[n]
 		if h.Times >= mostHangs && h.Stream == e.Key && !e.First().After(h.First) && !h.First.After(e.Last()) {
 			return fmt.Errorf("%w: it has ended %d owners of the partition, and is not solved again", ErrHung, h.Times)
 		}
@@ -31,9 +31,7 @@ func (s *Stage) noteHung(j *job) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	p := j.stream.partition
-	name := j.stream.key
-	if err := s.client.Write(ctx, []record.Out{p.commits.keeper.Hung(name, j.episode.First())}); err != nil {
+	if err := s.client.Write(ctx, []record.Out{j.of.keeper.Hung(j.stream.key, j.episode.First())}); err != nil {
 		s.log.Error("an episode that does not end cannot be recorded: the next owner will try it again", "error", err)
 	}
 }

@@ -95,11 +95,11 @@ func (p *pool) do(worker int, engine *stream.Engine, s *liveStream, j *job) {
 	s.learn(before)
 	if j != nil {
 		s.working.Lock()
-		if s.partition.ctx.Err() == nil {
-			j.attempt(s.partition.ctx, engine)
+		if j.of.ctx.Err() == nil {
+			j.attempt(j.of.ctx, engine)
 		}
 		s.working.Unlock()
-		s.partition.inbox.put(j)
+		j.of.done.put(j)
 	}
 	// A busy worker would keep its core for ten milliseconds, while fetches, writes and acknowledgements need
 	// one several times for each commit.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
@@ -13,9 +14,7 @@ import (
 // A partition reads ahead only as far as needed to keep the workers busy, unless its closed episodes wait
 // for one stream.
 func TestReadsWhatTheWorkersNeed(t *testing.T) {
-	p := &partition{stage: &Stage{
-		options: Options{InFlight: 8 << 20}, pool: &pool{busy: make([]busy, 2)}, memory: newBudget(0),
-	}}
+	p := owned(&Stage{options: Options{InFlight: 8 << 20}, pool: &pool{busy: make([]busy, 2)}, memory: newBudget(0)}, nil)
 	waiting := func(n int) { p.stage.pool.ready = make([]*liveStream, n) }
 	for _, c := range []struct {
 		unsolved, inFlight int64
@@ -28,7 +27,7 @@ func TestReadsWhatTheWorkersNeed(t *testing.T) {
 		{unsolvedMost, unsolvedMost, 2 * readyMost, false, "other streams may keep a worker busy that would wait"},
 		{0, 8 << 20, 0, true, "the output does not take what is answered"},
 	} {
-		p.unsolved, p.inFlight = c.unsolved, c.inFlight
+		p.answering.unsolved, p.ledger.inFlight = c.unsolved, c.inFlight
 		if waiting(c.ready); p.full() != c.full {
 			t.Errorf("full %v where %s", p.full(), c.what)
 		}
@@ -39,11 +38,11 @@ func TestReadsWhatTheWorkersNeed(t *testing.T) {
 // once where nothing waits.
 func TestAnswersComeBeforeLearning(t *testing.T) {
 	pool := &pool{busy: make([]busy, 1)}
-	part := &partition{stage: &Stage{pool: pool}, ctx: t.Context(), inbox: inbox{wake: make(chan struct{}, 1)}}
+	of := owned(&Stage{pool: pool}, nil).ownership
 	streams, jobs := make([]*liveStream, 2), make([]*job, 2)
 	for i := range streams {
-		streams[i] = &liveStream{partition: part, memory: stream.New("camera")}
-		jobs[i] = &job{stream: streams[i], poison: errors.New("not solved here")}
+		streams[i] = &liveStream{memory: stream.New("camera")}
+		jobs[i] = &job{of: of, stream: streams[i], closed: closed{poison: errors.New("not solved here")}}
 	}
 	run := func(s *liveStream, j *job) {
 		pool.mutex.Lock()
@@ -58,7 +57,7 @@ func TestAnswersComeBeforeLearning(t *testing.T) {
 		t.Error("a stream's next job came before what it had left to learn, or left nothing to learn")
 	}
 	large := &consumer.Episode{Bytes: 2 << 20, Items: make([]record.Item, 1)}
-	run(streams[1], &job{stream: streams[1], episode: large, relearn: new(labels.Version), poison: jobs[1].poison})
+	run(streams[1], &job{of: of, stream: streams[1], closed: closed{large, new(labels.Version), jobs[1].poison, time.Time{}}})
 	if streams[1].unlearned != nil {
 		t.Error("a copy of a large episode waits")
 	}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
@@ -11,7 +12,7 @@ import (
 
 // keep makes the block of an episode's recent items. The partition adds it when it gets the answers.
 func (j *job) keep(answers []stream.Answer) {
-	if j.stream.partition.recent == nil {
+	if j.of.stage.options.Recent == nil {
 		return
 	}
 	items := make([]recent.Item, len(answers))
@@ -28,22 +29,52 @@ func (j *job) keep(answers []stream.Answer) {
 	j.kept.Labels = j.labels
 }
 
-// keep adds an episode's block to the recent items; nil: nothing to add.
-func (p *partition) keep(b *recent.Block) {
-	if b != nil {
-		recalled := p.recall(b)
-		p.recent.Add(b)
-		if recalled {
-			p.recent.DropForgotten()
-		}
+// recall corrects the recent items of a partition when the labels change, whatever the cause: an example, a
+// rejection, a name, a name that is forgotten, or a change while an earlier owner had the partition. nil: recent
+// items are not kept.
+type recall struct {
+	of         *ownership
+	recent     *recent.Partition
+	earlier    *earlier     // nil: items of earlier owners are not corrected
+	correcting *correcting  // nil: recent items already carry the names of the labels in force
+	records    []record.Out // corrections that told has not returned yet
+}
+
+// newRecall opens the partition's recent items.
+func newRecall(of *ownership) *recall {
+	s := of.stage.options.Recent
+	if s == nil {
+		return nil
+	}
+	return &recall{of: of, recent: s.Open(of.String())}
+}
+
+// begin starts to read what earlier owners answered; ctx ends it.
+func (r *recall) begin(ctx context.Context) { r.readEarlier(ctx) }
+
+// reading says whether that goes on.
+func (r *recall) reading() bool { return r != nil && r.earlier != nil && r.earlier.read != nil }
+
+// answered adds an episode's block to the recent items, if it has one.
+func (r *recall) answered(j *job) {
+	if j.kept == nil {
+		return
+	}
+	recalled := r.recall(j.kept)
+	r.recent.Add(j.kept)
+	if recalled {
+		r.recent.DropForgotten()
 	}
 }
 
-// openRecent opens the partition's recent items.
-func (p *partition) openRecent() {
-	if s := p.stage.options.Recent; s != nil {
-		p.recent = s.Open(p.String())
+// told returns the records of the corrections made since the last call.
+func (r *recall) told() []record.Out {
+	if r == nil {
+		return nil
 	}
+	list := r.records
+	r.records = nil
+	return list
 }
 
 // keepRecent drops the items of partitions that are no longer assigned here.

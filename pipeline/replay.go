@@ -43,9 +43,13 @@ func (r *replay) over(position record.Position) bool { return !r.decided.After(p
 // covers says whether the item at position was answered before and enters no episode.
 func (r *replay) covers(position record.Position) bool { return r.from.After(position) }
 
-// giveUp ends a replay that has filled the partition, as where the previous owner had more room for closed
-// episodes: only commits make room, and a replay makes none.
-func (r *replay) giveUp(position record.Position) { r.decided = position }
+// giveUp ends a replay that has filled the partition while no job is left, as where the previous owner had more
+// room for closed episodes: only commits make room, and a replay makes none.
+func (r *replay) giveUp(position record.Position, jobs int) {
+	if jobs == 0 && !r.over(position) {
+		r.decided = position
+	}
+}
 
 // take adds the item to its stream's next episode and passes each complete episode to learn. It does not wait
 // for items that retention has deleted.

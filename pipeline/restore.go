@@ -34,20 +34,21 @@ func (s *Stage) claim(
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	holding, abandon := context.WithCancel(context.WithoutCancel(ctx))
-	made := context.AfterFunc(ctx, abandon)
 	p, err := s.proceed(ctx, a, committer, committed)
 	if p == nil && err == nil {
 		p, err = s.restore(ctx, a, committer, committed)
 	}
 	var reader *topic.Reader
 	var decoder *record.Decoder
+	abandon := func() {}
 	if err == nil {
-		p.progress, p.ctx, p.abandon = progress, holding, abandon
+		abandon = p.abandon
+		made := context.AfterFunc(ctx, abandon)
+		p.progress = progress
 		reader, decoder, err = p.open()
-	}
-	if !made() && err == nil {
-		err = ctx.Err()
+		if !made() && err == nil {
+			err = ctx.Err()
+		}
 	}
 	if err != nil {
 		defer abandon()
@@ -68,24 +69,60 @@ func (p *partition) open() (*topic.Reader, *record.Decoder, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p.stage.labels.Agree(p.dimensions)
-	for _, name := range p.commits.keeper.Outdated() {
-		if s := p.streams[name]; s != nil {
-			p.saver.changed(s, time.Now())
+	p.stage.labels.Agree(p.intake.dimensions)
+	for _, name := range p.keeper.Outdated() {
+		if s := p.answering.streams[name]; s != nil {
+			p.ledger.saver.changed(s, time.Now())
 		}
 	}
-	committed := p.commits.last.Offset
-	if err := p.commits.committer.Commit(p.ctx, &producer.Commit{Offset: committed}); err != nil {
+	committed := p.ledger.commits.last.Offset
+	if err := p.ledger.commits.committer.Commit(p.ctx, &producer.Commit{Offset: committed}); err != nil {
 		return nil, nil, err
 	}
 	p.progress.Committed(committed, time.Now())
-	p.progress.Claimed(p.input, p.anew)
 	o := &p.stage.options
 	reader := p.stage.client.NewReader(topic.ReaderSettings{
 		MaxWait: fetchWait,
-		Topic:   p.Topic, Partition: p.Partition, Offset: p.position.Offset, End: p.stage.ranges[p.TopicPartition].To, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.LongestValue,
+		Topic:   p.Topic, Partition: p.Partition, Offset: p.intake.position.Offset, End: p.stage.ranges[p.TopicPartition].To, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.LongestValue,
 	})
 	return reader, decoder, nil
+}
+
+// ownership begins an ownership of a partition, whose state is written by keeper.
+func (s *Stage) ownership(a consumer.Assignment, keeper *state.Keeper) *ownership {
+	of := &ownership{
+		TopicPartition: a.TopicPartition, stage: s, log: s.log.With("topic", a.Topic, "partition", a.Partition),
+		keeper: keeper, done: finished{jobs: make(chan []*job, 1)},
+	}
+	of.ctx, of.abandon = context.WithCancel(context.Background())
+	return of
+}
+
+// own makes p's stations work for an ownership: new ones, or, if p was kept in memory, those that it has.
+func (p *partition) own(of *ownership, committer producer.Committer) {
+	o := &of.stage.options
+	before := p.ledger.commits
+	p.ownership, p.handed = of, false
+	p.ledger.of, p.ledger.commits = of, newCommits(committer, of.keeper, o.CommitInterval, o.Eager)
+	if before != nil {
+		p.intake.of, p.answering.of, p.ledger.commits.last = of, of, before.last
+		if p.recall != nil {
+			p.recall.of = of
+		}
+		return
+	}
+	p.intake = intake{of: of, replay: newReplay(), dimensions: map[string]int{}, fetchedAt: time.Now()}
+	p.intake.buffer = consumer.NewBuffer(o.Limits, p.intake.close)
+	p.answering = answering{of: of, streams: map[record.Stream]*liveStream{}}
+	p.recall = newRecall(of)
+}
+
+// nameOf is the input's id as the journal writes it; "" if it is not known.
+func nameOf(input topic.ID) string {
+	if input == (topic.ID{}) {
+		return ""
+	}
+	return string(input[:])
 }
 
 func (s *Stage) restore(
@@ -126,38 +163,34 @@ func (s *Stage) restore(
 	}
 	keeper := state.NewKeeper(o.Group, a.Topic, o.State, a.Partition, a.Generation.ID, restored)
 	keeper.Fit(s.client.RecordLimit(ctx, o.State))
-	p := &partition{
-		stage: s, TopicPartition: a.TopicPartition, log: log, commits: newCommits(committer, keeper, o.CommitInterval, o.Eager),
-		streams: map[record.Stream]*liveStream{}, dimensions: map[string]int{}, inbox: inbox{wake: make(chan struct{}, 1)}, anew: make(chan struct{}, 1),
-		replay: newReplay(), fetchedAt: time.Now(), statesMade: made,
-	}
-	p.buffer = consumer.NewBuffer(o.Limits, p.close)
-	p.openRecent()
+	p := &partition{topics: topics{stateEnd: stateEnd, statesMade: made}}
+	p.own(s.ownership(a, keeper), committer)
 	if o.FromState != "" {
 		if err := p.inherit(ctx); err != nil {
 			return nil, err
 		}
 	}
-	p.hung = restored.Hung
-	p.stateEnd = stateEnd
+	p.intake.hung = restored.Hung
 	p.remember(restored)
 	now, err := p.find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.input, p.stateID = now.input, now.state
+	p.topics.input, p.topics.state = now.input, now.state
+	p.intake.input = nameOf(now.input)
 	start, err := p.resume(ctx, restored, committed, now.first, now.end)
 	if err != nil {
 		return nil, err
 	}
-	if p.recent != nil && o.Corrections != "" && o.Labels != "" && p.replay.from == p.commits.last {
-		p.earlier = newEarlier(restored, p.commits.last)
+	last := p.ledger.commits.last
+	if p.recall != nil && o.Corrections != "" && o.Labels != "" && p.intake.replay.from == last {
+		p.recall.earlier = newEarlier(restored, last)
 		// Before this owner writes to them.
-		if p.earlier.written, err = s.client.Spans(ctx, false, o.Out, o.Corrections); err != nil {
+		if p.recall.earlier.written, err = s.client.Spans(ctx, false, o.Out, o.Corrections); err != nil {
 			return nil, err
 		}
 	}
-	keeper.Start(p.commits.last)
+	keeper.Start(last)
 	s.metrics.takeovers.Add(1, fromState)
 	log.Info(
 		"partition taken over",
@@ -166,9 +199,9 @@ func (s *Stage) restore(
 		"committed",
 		committed,
 		"streams",
-		len(p.streams),
+		len(p.answering.streams),
 		"episodes_to_learn_again",
-		p.replay.left,
+		p.intake.replay.left,
 		"state_bytes",
 		loaded.Bytes(),
 	)
@@ -275,16 +308,16 @@ func (s *Stage) ensureState(ctx context.Context, a consumer.Assignment) error {
 // remember restores the memories of the streams.
 func (p *partition) remember(r *state.Restored) {
 	if r.Journal != nil {
-		maps.Copy(p.dimensions, r.Journal.Dimensions)
+		maps.Copy(p.intake.dimensions, r.Journal.Dimensions)
 	}
 	held := int64(0)
 	for name, snapshot := range r.Snapshots {
-		s := p.stream(name)
+		s := p.answering.stream(name)
 		s.learned, s.labels, s.learnedTime = snapshot.Learned, snapshot.Labels, snapshot.Seen
 		s.size = snapshot.Bytes()
 		var readable bool
 		if s.memory, readable = p.memory(snapshot); !readable {
-			p.commits.keeper.Leave(name)
+			p.keeper.Leave(name)
 		}
 		s.measure()
 		if p.stage.memory.tight(held + s.bytes.Load()) {
@@ -328,7 +361,7 @@ func (p *partition) inherit(ctx context.Context) error {
 		p.log.Error("from-state: a record cannot be read and is left out", "error", fault)
 	}
 	for name, snapshot := range restored.Snapshots {
-		s := p.stream(name)
+		s := p.answering.stream(name)
 		s.memory, _ = p.memory(snapshot)
 		p.stage.labels.Current().Reset(s.memory, name.Name, snapshot.Labels)
 	}
@@ -350,8 +383,8 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	}
 	// An owner decides and rejects only what it has read.
 	shorter := max(j.From.Offset, j.Decided.Offset, j.Rejected) > end
-	known := j.Input != "" && p.inputName() != ""
-	remade := known && j.Input != p.inputName() || !known && j.From.Offset > end
+	known := j.Input != "" && p.intake.input != ""
+	remade := known && j.Input != p.intake.input || !known && j.From.Offset > end
 	if shorter || remade {
 		// Offsets refer to other records now. The streams' memories still hold, but not the positions up to
 		// which they learned.
@@ -367,8 +400,8 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 			p.log.Error("the input was deleted and made again: it is read from its start, memories stay",
 				"was", j.From.Offset, "end", end)
 		}
-		p.commits.keeper.Anew()
-		for _, s := range p.streams {
+		p.keeper.Anew()
+		for _, s := range p.answering.streams {
 			s.learned = record.NoPosition
 		}
 		return p.begin(start), nil
@@ -380,17 +413,17 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		p.log.Error("the group's offset was moved forward by others: reading starts where this group has answered to, "+
 			"so that nothing is left without an answer", "from", from.Offset, "offset", committed)
 	}
-	p.replay.from, p.replay.decided = from, j.Decided
-	p.rejected = j.Rejected
-	p.buffer.Resume(j.High, time.Now())
+	p.intake.replay.from, p.intake.replay.decided = from, j.Decided
+	p.intake.rejected = j.Rejected
+	p.intake.buffer.Resume(j.High, time.Now())
 	for name, last := range r.Done {
-		p.buffer.Skip(name, last)
+		p.intake.buffer.Skip(name, last)
 	}
 	ghosts := make([]consumer.Ghost, len(r.Ghosts))
 	for i, g := range r.Ghosts {
 		ghosts[i] = consumer.Ghost{Key: g.Stream, First: g.First, Last: g.Last, At: g.At, Closed: consumer.Reason(g.Closed)}
 	}
-	p.buffer.Ghosts(ghosts)
+	p.intake.buffer.Ghosts(ghosts)
 	start, lost := from.Offset, 0
 	var v *labels.Version
 	for _, a := range r.Relearn {
@@ -404,25 +437,25 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 				return 0, err
 			}
 		}
-		p.replay.add(a, v)
+		p.intake.replay.add(a, v)
 		start = min(start, a.First.Offset)
 	}
 	if lost > 0 {
 		p.log.Warn("retention took items before they were saved in a snapshot: what was learned from them is lost", "episodes", lost)
 	}
 	start = p.within(start, first, end)
-	p.position, p.commits.last = record.Start(start), from
+	p.intake.position, p.ledger.commits.last = record.Start(start), from
 	read := max(from.Offset, j.Decided.Offset, j.Rejected)
 	for _, last := range r.Done {
 		read = max(read, last.Offset+1)
 	}
-	return start, p.readBy(j.Reading, read, start)
+	return start, p.intake.readBy(j.Reading, read, start)
 }
 
 // begin sets where a partition without a usable journal is read from, and returns it.
 func (p *partition) begin(start int64) int64 {
-	_ = p.readBy("", start, start)
-	p.position, p.commits.last, p.rejected = record.Start(start), record.Start(start), start
+	_ = p.intake.readBy("", start, start)
+	p.intake.position, p.ledger.commits.last, p.intake.rejected = record.Start(start), record.Start(start), start
 	return start
 }
 

@@ -26,34 +26,34 @@ type leaving struct {
 // function of the input. If there are too many streams, those worth least go.
 func (p *partition) retire(now time.Time) {
 	o := &p.stage.options
-	if p.commits.sending != nil || !p.caughtUp() || p.replay.left > 0 {
+	if p.ledger.commits.sending != nil || !p.intake.caughtUp() || p.intake.replay.left > 0 {
 		return
 	}
-	if over := len(p.streams) - o.MaxStreams; over > 0 {
-		list := p.leastWorth(func(s *liveStream) float64 { return s.worth(p.position.Offset) })
-		most := over + o.MaxStreams/20 - (len(p.streams) - len(list))
+	if over := len(p.answering.streams) - o.MaxStreams; over > 0 {
+		list := p.leastWorth(func(s *liveStream) float64 { return s.worth(p.intake.position.Offset) })
+		most := over + o.MaxStreams/20 - (len(p.answering.streams) - len(list))
 		p.giveUp(list[:max(0, min(most, len(list)))], "too-many",
 			"streams given up, the shortest and longest silent first: there are more than a partition remembers")
 	}
-	if now.Sub(p.retired.at) < min(10*time.Second, max(o.StateTTL, time.Second)) {
+	if now.Sub(p.answering.retired.at) < min(10*time.Second, max(o.StateTTL, time.Second)) {
 		return
 	}
-	p.retired.at = now
+	p.answering.retired.at = now
 	from := p.restart().From
 	p.forget(from)
 	if o.StateTTL == 0 {
 		return
 	}
-	for key, s := range p.streams {
-		if s.unsaved || !s.quiet() || !from.After(s.learned) || p.buffer.High().Sub(s.learnedTime) < o.StateTTL {
+	for key, s := range p.answering.streams {
+		if s.unsaved || !s.quiet() || !from.After(s.learned) || p.intake.buffer.High().Sub(s.learnedTime) < o.StateTTL {
 			continue
 		}
-		if !p.commits.keeper.Forget(key) {
+		if !p.ledger.commits.keeper.Forget(key) {
 			continue
 		}
-		delete(p.streams, key)
+		delete(p.answering.streams, key)
 		p.drop(s)
-		p.commits.next.forgotten = true
+		p.ledger.commits.next.forgotten = true
 		p.stage.metrics.retired.Add(1, "silent")
 		p.log.Info("stream retired: silent for longer than state-ttl", "stream", key.Name, "model", key.Model, "last", s.learnedTime)
 	}
@@ -75,7 +75,7 @@ func (s *liveStream) worth(now int64) float64 {
 
 // leastWorth returns the quiet streams, those of least worth first.
 func (p *partition) leastWorth(worth func(*liveStream) float64) []*liveStream {
-	list := slices.Collect(maps.Values(p.streams))
+	list := slices.Collect(maps.Values(p.answering.streams))
 	// Busy streams are left out, because workers change their memory. If they are worth least,
 	// their eviction waits.
 	list = slices.DeleteFunc(list, func(s *liveStream) bool { return !s.quiet() })
@@ -93,32 +93,32 @@ func (p *partition) giveUp(list []*liveStream, reason, why string) {
 		return
 	}
 	for _, s := range list {
-		p.commits.next.snapshots = append(p.commits.next.snapshots, &state.Snapshot{
+		p.ledger.commits.next.snapshots = append(p.ledger.commits.next.snapshots, &state.Snapshot{
 			Stream: s.key, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
 		})
 		s.gone = true
-		delete(p.streams, s.key)
+		delete(p.answering.streams, s.key)
 		p.drop(s)
-		p.retired.leaving = append(p.retired.leaving, leaving{s.key, s.learned})
+		p.answering.retired.leaving = append(p.answering.retired.leaving, leaving{s.key, s.learned})
 	}
 	p.stage.metrics.retired.Add(float64(len(list)), reason)
-	p.warned.Once("streams "+reason, func(times int) {
+	p.intake.warned.Once("streams "+reason, func(times int) {
 		p.log.Warn(why, "streams", len(list), "most", p.stage.options.MaxStreams, "times", times)
 	})
 }
 
 // forget deletes the state of evicted streams.
 func (p *partition) forget(from record.Position) {
-	left := p.retired.leaving[:0]
-	for _, l := range p.retired.leaving {
+	left := p.answering.retired.leaving[:0]
+	for _, l := range p.answering.retired.leaving {
 		switch {
-		case p.streams[l.key] != nil: // the stream has returned
-		case from.After(l.last) && p.commits.keeper.Forget(l.key):
-			p.commits.next.forgotten = true
+		case p.answering.streams[l.key] != nil: // the stream has returned
+		case from.After(l.last) && p.ledger.commits.keeper.Forget(l.key):
+			p.ledger.commits.next.forgotten = true
 		default:
 			left = append(left, l)
 		}
 	}
-	clear(p.retired.leaving[len(left):])
-	p.retired.leaving = left
+	clear(p.answering.retired.leaving[len(left):])
+	p.answering.retired.leaving = left
 }

@@ -29,17 +29,17 @@ func (s *Stage) keepRevoked(assigned []topic.TopicPartition) {
 // settled says whether state, committed offset and input together hold all that the partition has in memory,
 // so that a new owner would restore the same. It is valid after the last commit has ended.
 func (p *partition) settled() bool {
-	return p.caughtUp() && p.replay.left == 0 && p.jobs == 0 && len(p.closings.waiting) == 0 &&
-		p.commits.sending == nil && p.commits.next.empty() && p.inFlight == 0
+	return p.intake.caughtUp() && p.intake.replay.left == 0 && p.answering.jobs == 0 && len(p.ledger.closings.waiting) == 0 &&
+		p.ledger.commits.sending == nil && p.ledger.commits.next.empty() && p.ledger.inFlight == 0
 }
 
 // handedOver keeps the partition in memory if it equals its last commit.
 func (p *partition) handedOver() {
-	end, known := p.commits.committer.StateEnd()
+	end, known := p.ledger.commits.committer.StateEnd()
 	if !known || !p.settled() {
 		return
 	}
-	p.stateEnd = max(p.stateEnd, end)
+	p.topics.stateEnd = max(p.topics.stateEnd, end)
 	p.stage.revoked.Store(p.TopicPartition, p)
 }
 
@@ -58,13 +58,13 @@ type found struct {
 // is in memory.
 func (p *partition) outdated(f found) string {
 	switch {
-	case f.input != p.input:
+	case f.input != p.topics.input:
 		return "the input was made again"
-	case f.state != p.stateID || f.stateEnd < p.stateEnd || f.stateFirst > p.stateEnd:
+	case f.state != p.topics.state || f.stateEnd < p.topics.stateEnd || f.stateFirst > p.topics.stateEnd:
 		return "the state topic is not what it was"
-	case f.committed != p.commits.last.Offset:
+	case f.committed != p.ledger.commits.last.Offset:
 		return "another offset was committed"
-	case p.position.Offset < f.first || p.position.Offset > f.end:
+	case p.intake.position.Offset < f.first || p.intake.position.Offset > f.end:
 		return "the input does not hold the next record"
 	case f.written:
 		return "state was written"
@@ -94,22 +94,19 @@ func (s *Stage) proceed(
 		p.log.Info("the partition changed while it was revoked: it is restored", "reason", why)
 		return nil, nil
 	}
-	p.stateEnd = f.stateEnd
-	keeper, last := p.commits.keeper, p.commits.last
-	keeper.Succeed(a.Generation.ID)
-	p.commits = newCommits(committer, keeper, s.options.CommitInterval, s.options.Eager)
-	p.commits.last = last
-	p.anew, p.handed = make(chan struct{}, 1), false
-	p.fetchedAt, p.endSince = time.Now(), time.Time{}
+	p.topics.stateEnd = f.stateEnd
+	p.keeper.Succeed(a.Generation.ID)
+	p.own(s.ownership(a, p.keeper), committer)
+	p.intake.fetchedAt, p.intake.endSince = time.Now(), time.Time{}
 	s.metrics.takeovers.Add(1, fromMemory)
 	p.log.Info(
 		"partition goes on with what it has in memory",
 		"from",
-		p.position.Offset,
+		p.intake.position.Offset,
 		"committed",
 		committed,
 		"streams",
-		len(p.streams),
+		len(p.answering.streams),
 	)
 	return p, nil
 }
@@ -137,7 +134,7 @@ func (p *partition) inspect(ctx context.Context, committed int64) (f found, err 
 	if f.stateFirst, f.stateEnd, err = client.Bounds(ctx, o.State, p.Partition, false); err != nil {
 		return f, err
 	}
-	from := max(p.stateEnd, f.stateFirst)
+	from := max(p.topics.stateEnd, f.stateFirst)
 	at := topic.TopicPartition{Topic: o.State, Partition: p.Partition}
 	for r, err := range client.Records(ctx, topic.Span{TopicPartition: at, From: from, To: f.stateEnd}) {
 		if err != nil {

@@ -7,18 +7,16 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
 )
 
 // A partition continues from memory only if nothing shows that it had another owner in between.
 func TestOutdated(t *testing.T) {
-	p := &partition{
-		input:    topic.ID{1},
-		stateID:  topic.ID{2},
-		stateEnd: 50,
-		position: record.Start(30),
-		commits:  &commits{last: record.Start(20)},
-	}
+	p := owned(&Stage{}, nil)
+	p.topics = topics{input: topic.ID{1}, state: topic.ID{2}, stateEnd: 50}
+	p.intake.position, p.ledger.commits.last = record.Start(30), record.Start(20)
 	same := found{input: topic.ID{1}, state: topic.ID{2}, committed: 20, first: 0, end: 40, stateFirst: 10, stateEnd: 50}
 	if why := p.outdated(same); why != "" {
 		t.Errorf("nothing has changed, and yet: %s", why)
@@ -47,12 +45,23 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
+// owned is a partition that a stage owns, with nothing in it.
+func owned(s *Stage, committer producer.Committer) *partition {
+	s.log, s.options.Log = quiet(), quiet()
+	p := &partition{works: func() {}}
+	at := topic.TopicPartition{Topic: "in"}
+	p.progress = s.partitions.Assign(at, time.Now())
+	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
+	p.own(s.ownership(consumer.Assignment{TopicPartition: at}, keeper), committer)
+	return p
+}
+
 // Revoked partitions are kept if the group assigns them again, and each is taken once.
 func TestRevokedPartitionsAreHeldUntilTheNextGeneration(t *testing.T) {
 	var s Stage
 	tp := func(n int32) topic.TopicPartition { return topic.TopicPartition{Topic: "in", Partition: n} }
 	for n := range int32(3) {
-		s.revoked.Store(tp(n), &partition{TopicPartition: tp(n)})
+		s.revoked.Store(tp(n), &partition{})
 	}
 	take := func(tp topic.TopicPartition) bool {
 		_, kept := s.revoked.LoadAndDelete(tp)
@@ -70,20 +79,18 @@ func TestRevokedPartitionsAreHeldUntilTheNextGeneration(t *testing.T) {
 
 // A partition may be kept only if its state in the topic equals its memory.
 func TestSettled(t *testing.T) {
-	fresh := func() *partition {
-		return &partition{replay: newReplay(), commits: newCommits(nil, nil, time.Second, true)}
-	}
+	fresh := func() *partition { return owned(&Stage{}, nil) }
 	if !fresh().settled() {
 		t.Error("an idle partition is not settled")
 	}
 	for name, change := range map[string]func(*partition){
-		"replaying":     func(p *partition) { p.replay.decided = record.Start(9) },
-		"relearning":    func(p *partition) { p.replay.left = 1 },
-		"solving":       func(p *partition) { p.jobs = 1 },
-		"unanswered":    func(p *partition) { p.closings.add(&job{}) },
-		"writing":       func(p *partition) { p.commits.sending = &draft{} },
-		"uncommitted":   func(p *partition) { p.commits.next.records = make([]record.Out, 1) },
-		"not in flight": func(p *partition) { p.inFlight = 1 },
+		"replaying":     func(p *partition) { p.intake.replay.decided = record.Start(9) },
+		"relearning":    func(p *partition) { p.intake.replay.left = 1 },
+		"solving":       func(p *partition) { p.answering.jobs = 1 },
+		"unanswered":    func(p *partition) { p.ledger.closings.add(&job{}) },
+		"writing":       func(p *partition) { p.ledger.commits.sending = &draft{} },
+		"uncommitted":   func(p *partition) { p.ledger.commits.next.records = make([]record.Out, 1) },
+		"not in flight": func(p *partition) { p.ledger.inFlight = 1 },
 	} {
 		p := fresh()
 		if change(p); p.settled() {

@@ -388,11 +388,11 @@ func (s *Stage) hold(
 		limit = 2 * time.Second
 	}
 	if !p.leave(s.options.HandOver) {
-		return true, errors.Join(err, fmt.Errorf("%s: a commit does not end", p))
+		return true, errors.Join(err, fmt.Errorf("%s: a commit does not end", p.TopicPartition))
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	err = errors.Join(err, p.commits.committer.Close(closing))
+	err = errors.Join(err, p.ledger.commits.committer.Close(closing))
 	if err == nil && errors.Is(context.Cause(ctx), consumer.ErrRevoked) {
 		p.handedOver()
 	}
@@ -402,13 +402,13 @@ func (s *Stage) hold(
 // leave waits until no commit is in flight. A worker may still be busy with an episode of the partition; its
 // result is discarded.
 func (p *partition) leave(limit time.Duration) bool {
-	if p.commits.sending == nil {
+	if p.ledger.commits.sending == nil {
 		return true
 	}
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	select {
-	case <-p.commits.result:
+	case <-p.ledger.commits.result:
 		return true
 	case <-deadline.C:
 		return false
@@ -433,6 +433,6 @@ func every(ctx context.Context, interval time.Duration, do func(now time.Time)) 
 // without the worker, so the group would never notice.
 func (s *Stage) hangs(j *job, since time.Duration) error {
 	s.noteHung(j)
-	return fmt.Errorf("stream %q of %s: %w, after %v", j.stream.key.Name, j.stream.partition, ErrHung,
+	return fmt.Errorf("stream %q of %s: %w, after %v", j.stream.key.Name, j.stream.at, ErrHung,
 		since.Round(time.Millisecond))
 }

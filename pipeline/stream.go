@@ -13,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -23,7 +24,7 @@ import (
 type liveStream struct {
 	working     sync.Mutex
 	key         record.Stream
-	partition   *partition
+	at          topic.TopicPartition
 	memory      *stream.Stream
 	learned     record.Position // the last item of the last episode
 	labels      []int64         // the labels in force at its last answer
@@ -52,11 +53,9 @@ type liveStream struct {
 
 // job is one task of a stream: answer an episode, replay one without emitting results, or take a snapshot.
 type job struct {
-	stream  *liveStream
-	episode *consumer.Episode // nil: take a snapshot
-	relearn *labels.Version   // the labels with which the episode was answered: it is replayed without results
-	poison  error             // why the episode must not be solved; nil: it may be
-	closed  time.Time         // when the episode closed, by the wall clock
+	of     *ownership
+	stream *liveStream
+	closed // without an episode: take a snapshot
 
 	// The outcome.
 	places   []string // keys of its items' places
@@ -112,7 +111,7 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	}
 	v := j.relearn
 	if v == nil {
-		v = s.partition.stage.labels.Current()
+		v = j.of.stage.labels.Current()
 	}
 	begin := time.Now()
 	answers, err := j.answer(ctx, engine, v)
@@ -134,8 +133,8 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	default:
 		results, reviews := j.encode(answers, v)
 		j.keep(answers)
-		if watching := s.partition.stage.options.Observer; watching != nil {
-			s.partition.first.settle(s, j.episode.Last()) // first answers reach the observer before, or are marked late
+		if watching := j.of.stage.options.Observer; watching != nil {
+			j.of.first.settle(s, j.episode.Last()) // first answers reach the observer before, or are marked late
 			told := &Answered{
 				Episode: j.episode,
 				Results: results,
@@ -146,20 +145,9 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 				Unknown: j.unknown,
 				Took:    j.took,
 			}
-			s.partition.guarded("the observer failed", s.key.Name, func() { watching.Answered(told) })
+			j.of.guarded("the observer failed", s.key.Name, func() { watching.Answered(told) })
 		}
 	}
-}
-
-// guarded runs do, and says whether it ended well. A panic ends here: it is logged with the message what.
-func (p *partition) guarded(what, stream string, do func()) (well bool) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			p.log.Error(what, "stream", stream, "error", fault, "stack", string(debug.Stack()))
-		}
-	}()
-	do()
-	return true
 }
 
 // answer lets the memory answer. A panic below fails this episode only.
@@ -239,13 +227,13 @@ func (s *liveStream) learn(j *job) {
 	}
 	s.working.Lock()
 	begin := time.Now()
-	s.partition.guarded("an episode could not be learned from in full", s.key.Name, s.memory.Learn)
+	j.of.guarded("an episode could not be learned from in full", s.key.Name, s.memory.Learn)
 	s.measure()
 	s.learning = time.Since(begin)
-	s.partition.guarded("first answers could not follow", s.key.Name, j.follow)
+	j.of.guarded("first answers could not follow", s.key.Name, j.follow)
 	s.working.Unlock()
 	if s.first.Load() != nil {
-		s.partition.first.wakeUp() // items may wait for the stream
+		j.of.first.wakeUp() // items may wait for the stream
 	}
 }
 

@@ -21,7 +21,7 @@ type Trace struct {
 func (j *job) trace(now time.Time) *Trace {
 	t := &Trace{
 		Stream: j.episode.Key.Name, Episode: j.report.Episode, Count: len(j.episode.Items),
-		Reason: string(j.episode.Closed), Closed: j.closed, Solve: j.took, Acknowledged: now,
+		Reason: string(j.episode.Closed), Closed: j.at, Solve: j.took, Acknowledged: now,
 	}
 	for i := range j.episode.Items {
 		if context := j.episode.Items[i].Trace; context.Parent != "" {

@@ -26,18 +26,18 @@ type Partition struct {
 	ready     time.Duration // from the assignment until new records could be answered; 0: not yet
 	since     time.Time     // when it last made progress, or had nothing to do
 	doing     string
-	cause     error         // of the last failure, while it lasts
-	committed int64         // offset; -1: not known
-	commit    time.Time     // when an offset was last committed, or the partition assigned
-	last      time.Time     // time of the last record read, if more records follow; zero: none do
-	reads     []reading     // records read and not committed, oldest first
-	end       int64         // of the input; -1: not known
-	endAt     time.Time     // when end was last updated
-	waiting   int64         // records before end that are part of, or behind, an open transaction
-	stableAt  time.Time     // since when the last stable offset has not moved
-	producer  producerAt    // of the transaction that they wait for
-	input     topic.ID      // the topic's ID at the claim
-	recreated chan struct{} // receives when the topic was created again
+	cause     error      // of the last failure, while it lasts
+	committed int64      // offset; -1: not known
+	commit    time.Time  // when an offset was last committed, or the partition assigned
+	last      time.Time  // time of the last record read, if more records follow; zero: none do
+	reads     []reading  // records read and not committed, oldest first
+	end       int64      // of the input; -1: not known
+	endAt     time.Time  // when end was last updated
+	waiting   int64      // records before end that are part of, or behind, an open transaction
+	stableAt  time.Time  // since when the last stable offset has not moved
+	producer  producerAt // of the transaction that they wait for
+	input     topic.ID   // the topic's ID at the claim
+	recreated func()     // called when the topic was created again; nil: nobody asks
 }
 
 // reading notes when records below next were read.
@@ -138,8 +138,8 @@ func (a *Partition) Ready(now time.Time) {
 	}
 }
 
-// Claimed records a claim: the input's topic, and where to tell that it was deleted and created again.
-func (a *Partition) Claimed(input topic.ID, recreated chan struct{}) {
+// Claimed records a claim: the input's topic, and what to call when it was deleted and created again.
+func (a *Partition) Claimed(input topic.ID, recreated func()) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	a.input, a.recreated = input, recreated
@@ -149,11 +149,8 @@ func (a *Partition) Claimed(input topic.ID, recreated chan struct{}) {
 func (a *Partition) Exists(input topic.ID) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	if input != (topic.ID{}) && a.input != (topic.ID{}) && input != a.input {
-		select {
-		case a.recreated <- struct{}{}:
-		default:
-		}
+	if input != (topic.ID{}) && a.input != (topic.ID{}) && input != a.input && a.recreated != nil {
+		a.recreated()
 	}
 }
 

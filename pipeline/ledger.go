@@ -1,0 +1,136 @@
+package pipeline
+
+import (
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+)
+
+// ledger is the third station: it owns what is answered and not committed. It keeps the closings in order,
+// chooses which stream's memory is written when, and makes the commits, one at a time.
+type ledger struct {
+	of       *ownership
+	commits  *commits
+	closings closings
+	saver    saver
+	inFlight int64 // bytes of closed episodes and of dead letters that are not acknowledged
+}
+
+// Expect notes a job whose answers will be added.
+func (l *ledger) Expect(j *job) {
+	l.inFlight += j.episode.Bytes
+	if j.relearn == nil {
+		l.closings.add(j)
+	}
+}
+
+// Add takes what came of a job into the next commit.
+func (l *ledger) Add(j *job, now time.Time) {
+	s, o := j.stream, &l.of.stage.options
+	switch {
+	case j.episode == nil && j.rejected != nil:
+		s.saving = false
+		l.saver.unwritten -= s.size
+		l.of.log.Error("a stream cannot be saved", "stream", s.key.Name, "error", j.rejected)
+	case j.snapshot != nil:
+		s.saving = false
+		l.commits.next.snapshots = append(l.commits.next.snapshots, j.snapshot)
+		l.commits.next.saved += j.snapshot.Bytes()
+		l.saver.settle(s, j.snapshot.Bytes())
+		l.of.stage.metrics.snapshots.Observe(float64(j.snapshot.Bytes()))
+	case j.relearn != nil:
+		l.inFlight -= j.episode.Bytes
+		l.saver.relearned(s, now)
+		l.saver.spent.solves += j.took + j.learned
+	default:
+		j.done = true
+		l.commits.next.answer(j)
+		l.inFlight += j.bytes
+		l.closings.drop()
+		l.saver.changed(s, s.saved.Add(o.StateInterval))
+		l.saver.spent.solves += j.took + j.learned
+	}
+}
+
+// Letters adds dead letters to the next commit.
+func (l *ledger) Letters(list []letter) {
+	for _, one := range list {
+		l.inFlight += l.commits.next.letter(one.Out, one.fault)
+	}
+}
+
+// Corrections adds corrections to the next commit.
+func (l *ledger) Corrections(list []record.Out) {
+	l.commits.next.records = append(l.commits.next.records, list...)
+}
+
+// Next starts the next commit, unless there is nothing to commit or one is in flight, and returns whether it
+// did. from says where the next owner would begin if all that closed were answered.
+func (l *ledger) Next(now time.Time, final bool, from func() *state.Journal) bool {
+	c := l.commits.begin(l.of.ctx, now, final, func() *state.Journal { return l.restart(from()) })
+	if c == nil {
+		return false
+	}
+	l.of.stage.metrics.stateBytes.Add(size(c.State))
+	l.of.stage.metrics.outBytes.Add(size(c.Records))
+	return true
+}
+
+// restart moves a journal's start before what is not answered.
+func (l *ledger) restart(from *state.Journal) *state.Journal {
+	l.closings.lower(from)
+	return from
+}
+
+// Acked takes the outcome of a commit, and returns what it held.
+func (l *ledger) Acked(err error, now time.Time) (*draft, error) {
+	m := l.of.stage.metrics
+	sent, err := l.commits.acknowledge(err, now)
+	if err != nil {
+		m.commits.Add(1, "failed")
+		return nil, err
+	}
+	m.commits.Add(1, "done")
+	if sent.journal {
+		l.saver.unwritten -= sent.saved
+	}
+	for fault, n := range sent.faults {
+		m.rejections.Add(float64(n), string(fault))
+	}
+	l.inFlight -= sent.letterBytes
+	for _, j := range sent.jobs {
+		m.episode(j)
+		l.inFlight -= j.episode.Bytes + j.bytes
+		l.saver.earn(j.bytes)
+		m.delay.ObserveTraced(now.Sub(j.at).Seconds(), j.episode.Items[0].Trace.Parent)
+		if traced := l.of.stage.options.Traced; traced != nil {
+			traced(j.trace(now))
+		}
+	}
+	return sent, nil
+}
+
+// idle says whether nothing waits to be answered, committed or acknowledged.
+func (l *ledger) idle() bool { return len(l.closings.waiting) == 0 && !l.commits.waiting() }
+
+// recovery is how long a new owner would take to replay what no snapshot covers.
+func (l *ledger) recovery() time.Duration {
+	return l.saver.recovery(l.of.stage.options.Workers, int(l.of.stage.owned.Load()))
+}
+
+// DueForSaving returns the streams whose snapshots are to be taken now, within the allowance for state.
+func (l *ledger) DueForSaving(now time.Time) (due []*liveStream) {
+	l.saver.refill(now)
+	const most = 64 // at a time, so that episodes do not wait
+	for len(due) < most {
+		// Half of the target is for reading the snapshots themselves.
+		s := l.saver.next(now, l.recovery() > l.of.stage.options.RecoveryTarget/2)
+		if s == nil {
+			break
+		}
+		s.saving = true
+		due = append(due, s)
+	}
+	return due
+}
