@@ -185,11 +185,16 @@ type firstAnswered struct {
 func (k *kafkaBench) options(in string, exactly bool) (pipeline.Options, error) {
 	k.runs++
 	o := pipeline.Options{
-		Group: fmt.Sprintf("stage-%d", k.runs), In: []string{in}, Out: fmt.Sprintf("labels-%d", k.runs),
-		Eager: !exactly, Committed: true,
-		Limits: consumer.Limits{Size: streamEpisode, Age: time.Hour, Memory: 64 << 20},
-		Decode: record.Options{Format: "f32"},
-		Memory: stream.Defaults(), Support: k.support, Log: k.log,
+		Topics: pipeline.Topics{
+			Group: fmt.Sprintf("stage-%d", k.runs), In: []string{in}, Out: fmt.Sprintf("labels-%d", k.runs),
+		},
+		Records: pipeline.Records{
+			Decode: record.Options{Format: "f32"}, Committed: true,
+			Limits: consumer.Limits{Size: streamEpisode, Age: time.Hour, Memory: 64 << 20},
+		},
+		Answers: pipeline.Answers{Memory: stream.Defaults(), Support: k.support},
+		Commits: pipeline.Commits{Eager: !exactly},
+		Process: pipeline.Process{Log: k.log},
 	}
 	o.Delivery = &producer.AtLeastOnce{Client: k.client, Log: k.log}
 	if exactly {

@@ -11,7 +11,7 @@ import (
 // A hand-over commits what is answered although an episode is not, and nothing else happens meanwhile.
 func TestHandOverDoesNotWaitForAnEpisodeThatLasts(t *testing.T) {
 	committer := &noted{commits: make(chan *producer.Commit, 8)}
-	s := &Stage{metrics: newMetrics(), options: Options{DrainTimeout: 2 * time.Second, CommitInterval: time.Hour}}
+	s := &Stage{metrics: newMetrics(), options: Options{Commits: Commits{DrainTimeout: 2 * time.Second, CommitInterval: time.Hour}}}
 	s.metrics.stage = s
 	p := owned(s, committer)
 	p.ledger.commits.due = time.Now().Add(time.Hour) // the last commit was just now

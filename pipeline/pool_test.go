@@ -14,7 +14,10 @@ import (
 // A partition reads ahead only as far as needed to keep the workers busy, unless its closed episodes wait
 // for one stream.
 func TestReadsWhatTheWorkersNeed(t *testing.T) {
-	p := owned(&Stage{options: Options{InFlight: 8 << 20}, pool: &pool{busy: make([]busy, 2)}, memory: newBudget(0)}, nil)
+	p := owned(
+		&Stage{options: Options{Process: Process{InFlight: 8 << 20}}, pool: &pool{busy: make([]busy, 2)}, memory: newBudget(0)},
+		nil,
+	)
 	waiting := func(n int) { p.stage.pool.ready = make([]*liveStream, n) }
 	for _, c := range []struct {
 		unsolved, inFlight int64

@@ -4,143 +4,22 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
-	"github.com/slkstream/slkstream/internal/recent"
-	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/producer"
-	"github.com/slkstream/slkstream/solver"
-	"github.com/slkstream/slkstream/solver/stream"
 )
-
-// Options configure a stage. A zero value means the default where one is stated.
-type Options struct {
-	Group    string
-	In       []string
-	Out      string
-	Dead     string // default OUT-dead
-	State    string // default GROUP-state
-	Labels   string // "": none
-	Episodes string // "": none
-	Review   string // "": none
-	// Corrections is the topic for new names of recent items after labels have changed; "": none, and recent
-	// items keep their names unless those are forgotten.
-	Corrections string
-	Now         string // topic of first answers, given when items are read; "": none
-
-	Delivery producer.Delivery
-	// Eager writes results as soon as they are ready, before the commit that covers them: at least once.
-	// Without it a commit is written as a whole.
-	Eager          bool
-	Committed      bool          // skip records of open or aborted transactions
-	CommitInterval time.Duration // default 100 ms
-	StateInterval  time.Duration // default 10 s
-	DrainTimeout   time.Duration // default 10 s
-	DrainOpen      bool          // answer open episodes at a stop
-	NowWithin      time.Duration // from reading an item; its first answer is left out if later; default 2 s
-	StateTTL       time.Duration // event time without an item after which a stream is evicted; 0: never
-	MaxStreams     int           // of a partition; beyond, those of least worth are evicted; default 20,000
-	HandOver       time.Duration // default a third of the group's shorter timeout
-	Recent         *recent.Store // keeps the last answered items; nil: not kept
-
-	Form       record.ResultForm // of results; the zero value is ResultJSON
-	WithVector bool              // results carry their items' vectors
-
-	Limits  consumer.Limits
-	Decode  record.Options
-	Memory  stream.Settings
-	Support []stream.Example // in force from the start, for every stream
-
-	Workers    int   // default: one a core
-	InFlight   int64 // bytes of closed episodes a partition may have unacknowledged, default 32 MiB
-	Budget     int64 // bytes the process may use; 0: no bound
-	FetchBytes int   // of one fetch, default 1 MiB
-	// RecoveryTarget bounds how long a new owner may take to replay what no snapshot covers, default 30 s. Where
-	// it would take longer, more state is written than its usual share of the results' bytes.
-	RecoveryTarget time.Duration
-	StallAfter     time.Duration // for a partition with input but no progress to count as stuck; default 45 s
-	Watchdog       time.Duration // an episode that takes longer than this is a fault, default 2 minutes
-
-	Session, Rebalance, Watch time.Duration // see consumer.GroupSettings
-	Advertise                 string        // address to which others redirect requests for streams owned here
-	// Agree holds the settings in which the processes of the group must agree; see consumer.GroupSettings.
-	Agree map[string]string
-
-	// Bounded marks an input that ends, as a backfill's does: silence closes no episode, the end closes the open
-	// ones.
-	Bounded bool
-	// Compare makes a backfill write corrections instead of results; nil: results.
-	Compare *Comparison
-	// FromState is another group's state topic. A stream that has no state of its own starts from the one there.
-	FromState string
-
-	Observer Observer // nil: none
-	// AnsweredFirst gets first answers when they are acknowledged, from several goroutines, in order within a
-	// stream. It must not keep the stage waiting, nor keep the list; nil: not called.
-	AnsweredFirst func([]FirstAnswer)
-	// Traced gets each episode whose results are acknowledged, from several goroutines; nil: not called.
-	Traced func(*Trace)
-	Log    *slog.Logger
-}
-
-// Observer sees each answered episode. It is called from several goroutines, in order within a stream. It
-// must not block, nor change its argument.
-type Observer interface {
-	Answered(*Answered)
-}
-
-// Answered is an episode with its answers.
-type Answered struct {
-	Episode *consumer.Episode
-	Results []record.Result
-	Reviews []record.Review // items whose labels would teach most; vectors and attributes are shared
-	Report  stream.Report
-	Solved  *solver.Result // the solve itself, valid during the call only
-	Labels  *stream.Labels // in force when it was answered
-	Unknown int
-	Took    time.Duration
-}
-
-func (o *Options) fill() {
-	o.Dead, o.State = cmp.Or(o.Dead, o.Out+"-dead"), cmp.Or(o.State, o.Group+"-state")
-	o.CommitInterval = cmp.Or(o.CommitInterval, 100*time.Millisecond)
-	o.StateInterval = cmp.Or(o.StateInterval, 10*time.Second)
-	o.DrainTimeout = cmp.Or(o.DrainTimeout, 10*time.Second)
-	o.Watchdog = cmp.Or(o.Watchdog, 2*time.Minute)
-	o.StallAfter = cmp.Or(o.StallAfter, 45*time.Second)
-	o.RecoveryTarget = cmp.Or(o.RecoveryTarget, 30*time.Second)
-	o.NowWithin = cmp.Or(o.NowWithin, 2*time.Second)
-	o.HandOver = cmp.Or(o.HandOver, o.group().HandOver())
-	o.MaxStreams = cmp.Or(o.MaxStreams, 20_000)
-	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
-	o.InFlight = cmp.Or(o.InFlight, 32<<20)
-	o.FetchBytes = cmp.Or(o.FetchBytes, 1<<20)
-	o.Log = cmp.Or(o.Log, slog.Default())
-	if o.Form.Append == nil {
-		o.Form = record.ResultJSON()
-	}
-}
-
-func (o *Options) group() consumer.GroupSettings {
-	return consumer.GroupSettings{
-		ID: o.Group, Topics: o.In, Session: o.Session, Rebalance: o.Rebalance, Watch: o.Watch,
-		Advertise: o.Advertise, Out: o.Out, Agree: o.Agree,
-	}
-}
 
 // Stage labels the partitions that its group assigns to it.
 type Stage struct {
@@ -150,27 +29,47 @@ type Stage struct {
 	pool       *pool
 	labels     *labels.Topic
 	metrics    *Metrics
+	memory     *budget
+	letters    letters
+	watched    // what is wrong, in words
+	claims     // the partitions of this process
+	asked      // what others than a partition's owner ask of its streams
+	stateTopic // the one to which streams are saved
+}
+
+// watched is what the stage knows of its own work, to say what is wrong.
+type watched struct {
 	partitions health.Partitions
 	start      health.Start
 	brokers    health.Brokers
 	streams    health.Streams
 	records    health.Records
-	letters    letters
+	warned     telemetry.Warnings
+	queried    time.Time // when survey last asked the brokers
+}
+
+// claims says which partitions this process has, or had last.
+type claims struct {
 	// revoked holds *partition by topic.TopicPartition: those that the group has revoked, with their memory, until
 	// the next assignment. A rebalance revokes all partitions, and most return to the same member. The others
 	// are dropped before any is restored, so that they take no memory beside it.
-	revoked    sync.Map
-	owned      atomic.Int32  // partitions of this process
-	restores   chan struct{} // one for each running restore; see turn
+	revoked  sync.Map
+	owned    atomic.Int32                   // partitions of this process
+	restores chan struct{}                  // one for each running restore; see turn
+	ranges   map[topic.TopicPartition]Range // offsets that a backfill answers; nil: all, without end
+}
+
+// asked is what goroutines other than a partition's own use of its streams.
+type asked struct {
+	remembered sync.Map // *liveStream by key: those of the owned partitions
 	firsts     firstMemory
 	grouped    grouped
-	remembered sync.Map // *liveStream by key: those of the owned partitions, for other goroutines than their own
-	warned     telemetry.Warnings
-	queried    time.Time    // when survey last asked the brokers
-	stateID    topic.ID     // of the state topic at the last check
-	statesMade atomic.Int64 // how often the state topic's ID has changed
-	memory     *budget
-	ranges     map[topic.TopicPartition]Range // offsets that a backfill answers; nil: all, without end
+}
+
+// stateTopic notices when the state topic is another one than before.
+type stateTopic struct {
+	stateID    topic.ID     // at the last check
+	statesMade atomic.Int64 // how often the ID has changed
 }
 
 // ErrHung is returned when a solve does not end. The process must exit so that others take its partitions.
@@ -198,7 +97,8 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics(), restores: make(chan struct{}, o.Workers)}
+	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics()}
+	s.restores = make(chan struct{}, o.Workers)
 	s.memory = newBudget(o.Budget)
 	s.options.Memory.Budget = s.memory
 	s.firsts.most = nowMemory

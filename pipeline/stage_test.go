@@ -106,11 +106,14 @@ func basics(client *topic.Client, in string, f *feed) Options {
 		panic(err)
 	}
 	o := Options{
-		Group: brokertest.Name("group"), In: []string{in}, Out: brokertest.Name("out"), Eager: true, Committed: true,
-		Limits:  consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20},
-		Decode:  record.Options{Format: "f32"},
-		Memory:  stream.Settings{Solver: s, Warm: true},
-		Support: f.support(), StateInterval: 300 * time.Millisecond, Log: quiet(),
+		Topics: Topics{Group: brokertest.Name("group"), In: []string{in}, Out: brokertest.Name("out")},
+		Records: Records{
+			Limits: consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20},
+			Decode: record.Options{Format: "f32"}, Committed: true,
+		},
+		Answers: Answers{Memory: stream.Settings{Solver: s, Warm: true}, Support: f.support()},
+		Commits: Commits{Eager: true, StateInterval: 300 * time.Millisecond},
+		Process: Process{Log: quiet()},
 	}
 	o.Dead = o.Out + "-dead"
 	o.Delivery = &producer.AtLeastOnce{Client: client, Log: o.Log}

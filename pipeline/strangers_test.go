@@ -39,7 +39,7 @@ func TestStrangers(t *testing.T) {
 	add("another model", "other", func() []float32 { return []float32{3, 2, 1} })
 	add("another dimension", "m", func() []float32 { return []float32{1, 2, 3} })
 	l := labels.New(labels.Options{Log: slog.New(slog.DiscardHandler)})
-	s := &Stage{labels: l, options: Options{Recent: store, Memory: stream.Defaults()}}
+	s := &Stage{labels: l, options: Options{Answers: Answers{Recent: store, Memory: stream.Defaults()}}}
 	strangers, err := s.Strangers(t.Context())
 	if err != nil || len(strangers) != n {
 		t.Fatalf("%d of %d, %v", len(strangers), n, err)

@@ -111,19 +111,27 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	}
 	c.Config.Memory.Budget = config.Bytes(memoryBudget(int64(c.Config.Memory.Budget)))
 	o := pipeline.Options{
-		Group: t.Group, In: t.In, Out: t.Out, Dead: t.DeadTopic(), State: t.StateTopic(), Labels: t.Labels,
-		Episodes: t.Episodes, Review: t.Review, Corrections: t.Corrections, Now: t.Now,
-		Advertise: advertised(&c.Config.Listen, client.Brokers()),
-		Committed: d.Isolation == "read-committed", CommitInterval: d.CommitInterval,
-		StateInterval: d.StateInterval,
-		DrainTimeout:  d.DrainTimeout, DrainOpen: d.DrainOpen, Session: d.SessionTimeout,
-		StateTTL:       c.Config.Memory.StateTTL,
-		RecoveryTarget: c.Config.Memory.RecoveryTarget,
-		Budget:         int64(c.Config.Memory.Budget),
-		Limits: consumer.Limits{
-			Size: e.EpisodeSize, Age: e.EpisodeAge, Idle: e.EpisodeIdle, Memory: int64(e.MaxMemory),
+		Topics: pipeline.Topics{
+			Group: t.Group, In: t.In, Out: t.Out, Dead: t.DeadTopic(), State: t.StateTopic(), Labels: t.Labels,
+			Episodes: t.Episodes, Review: t.Review, Corrections: t.Corrections, Now: t.Now,
 		},
-		Memory: settings, WithVector: t.WithVector, Log: c.Log,
+		Records: pipeline.Records{
+			Limits: consumer.Limits{
+				Size: e.EpisodeSize, Age: e.EpisodeAge, Idle: e.EpisodeIdle, Memory: int64(e.MaxMemory),
+			},
+			WithVector: t.WithVector, Committed: d.Isolation == "read-committed",
+		},
+		Answers: pipeline.Answers{Memory: settings, StateTTL: c.Config.Memory.StateTTL},
+		Commits: pipeline.Commits{
+			CommitInterval: d.CommitInterval, StateInterval: d.StateInterval,
+			DrainTimeout: d.DrainTimeout, DrainOpen: d.DrainOpen, RecoveryTarget: c.Config.Memory.RecoveryTarget,
+		},
+		Process: pipeline.Process{
+			Budget: int64(c.Config.Memory.Budget), Log: c.Log,
+		},
+		Member: pipeline.Member{
+			Session: d.SessionTimeout, Advertise: advertised(&c.Config.Listen, client.Brokers()),
+		},
 	}
 	if o.Decode, err = decoding(c.Config, c.Log); err != nil {
 		return o, err

@@ -221,13 +221,20 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 		}
 	}
 	o := pipeline.Options{
-		Group: groupName, In: []string{inTopic, besideTopic}, Out: outTopic, Labels: labelsTopic,
-		Review: reviewTopic, Committed: true, Eager: !once,
-		CommitInterval: 20 * time.Millisecond, StateInterval: 100 * time.Millisecond, DrainTimeout: time.Second,
-		Session: t.session, Rebalance: t.session, Watch: 200 * time.Millisecond, StallAfter: t.session, Workers: 1,
-		Limits: consumer.Limits{Size: 5, Age: time.Hour, Idle: 200 * time.Millisecond, Memory: 16 << 20},
-		Decode: record.Options{Format: "f32", Dimension: b.feed.Dimension},
-		Memory: stream.Settings{Solver: solver.Defaults(), Warm: true, ReviewRate: 1}, Log: log,
+		Topics: pipeline.Topics{
+			Group: groupName, In: []string{inTopic, besideTopic}, Out: outTopic, Labels: labelsTopic, Review: reviewTopic,
+		},
+		Records: pipeline.Records{
+			Limits: consumer.Limits{Size: 5, Age: time.Hour, Idle: 200 * time.Millisecond, Memory: 16 << 20},
+			Decode: record.Options{Format: "f32", Dimension: b.feed.Dimension}, Committed: true,
+		},
+		Answers: pipeline.Answers{Memory: stream.Settings{Solver: solver.Defaults(), Warm: true, ReviewRate: 1}},
+		Commits: pipeline.Commits{
+			Eager:          !once,
+			CommitInterval: 20 * time.Millisecond, StateInterval: 100 * time.Millisecond, DrainTimeout: time.Second,
+		},
+		Process: pipeline.Process{StallAfter: t.session, Workers: 1, Log: log},
+		Member:  pipeline.Member{Session: t.session, Rebalance: t.session, Watch: 200 * time.Millisecond},
 	}
 	for _, e := range b.feed.support() {
 		o.Support = append(o.Support, stream.Example{ID: e.ID, Label: e.Label, Vector: e.Vector})

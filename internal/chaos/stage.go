@@ -52,13 +52,18 @@ func (w *world) launch(group, out, name string) *stage {
 		panic(err) // cannot fail: the addresses are a running cluster's
 	}
 	o := pipeline.Options{
-		Group: group, In: []string{inTopic}, Out: out, Dead: out + "-dead", Labels: labelsTopic, Committed: true,
-		Eager:          !w.plan.once,
-		CommitInterval: w.plan.commit, StateInterval: w.plan.state, DrainTimeout: 300 * time.Millisecond,
-		Session: session, Rebalance: session, Watch: 100 * time.Millisecond, Workers: 1,
-		Limits: consumer.Limits{Size: w.plan.size, Age: 3 * time.Second, Memory: w.plan.memory},
-		Decode: record.Options{Format: "f32", Dimension: w.feed.Dimension},
-		Memory: stream.Settings{Solver: solver.Defaults(), Warm: true}, Log: log,
+		Topics: pipeline.Topics{Group: group, In: []string{inTopic}, Out: out, Dead: out + "-dead", Labels: labelsTopic},
+		Records: pipeline.Records{
+			Limits: consumer.Limits{Size: w.plan.size, Age: 3 * time.Second, Memory: w.plan.memory},
+			Decode: record.Options{Format: "f32", Dimension: w.feed.Dimension}, Committed: true,
+		},
+		Answers: pipeline.Answers{Memory: stream.Settings{Solver: solver.Defaults(), Warm: true}},
+		Commits: pipeline.Commits{
+			Eager:          !w.plan.once,
+			CommitInterval: w.plan.commit, StateInterval: w.plan.state, DrainTimeout: 300 * time.Millisecond,
+		},
+		Process: pipeline.Process{Workers: 1, Log: log},
+		Member:  pipeline.Member{Session: session, Rebalance: session, Watch: 100 * time.Millisecond},
 	}
 	if w.plan.hostile {
 		o.Decode.LongestValue = largestRecord
