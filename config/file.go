@@ -64,7 +64,7 @@ func readFile(name, setting string, known []string) (layer, Faults) {
 				strings.TrimPrefix(earlier.origin.Where, name+":"))...)
 			continue
 		}
-		if key.Value == "fields" && value.Kind == yaml.MappingNode {
+		if (key.Value == "fields" || key.Value == "support-fields") && value.Kind == yaml.MappingNode {
 			value = pairs(value)
 		}
 		values, ok := scalars(value)

@@ -17,6 +17,7 @@ type Files struct {
 
 	ClassVectors string
 	SkipBad      bool
+	AllLabelled  bool // a file without a row to answer is no error
 
 	Calibrate bool   // fit confidence to held-out labelled rows
 	Ordered   string // whether the order of the rows is informative: auto, true, false
@@ -45,19 +46,14 @@ func (f *Files) settings() []definition {
 			"fit confidence to labelled rows that are held out, by up to four solves of a part of the file"),
 		define("skip-bad", &f.SkipBad, label, false,
 			"label the file without rows that hold no vector, such as NaN or zeros: their label is empty, OUTPUT.bad.jsonl lists them"),
+		define("allow-all-labelled", &f.AllLabelled, label, false,
+			"label a file whose rows all have a label, of which none is to be answered: for its report, say"),
 		define("report", &f.Report, label, "", "file for a page of sizes, confidence, confused pairs, examples and a map").
 			example("FILE.html"),
 	}
 }
 
 func (f *Files) check(c *Config, fault report) {
-	if slices.Contains([]string{"label", "feed", "teach", "audit"}, c.command) {
-		for _, name := range fieldNames {
-			if c.Stage.Field(name) != "" && name != "vector" && name != "id" && name != "label" {
-				fault("fields", "names %s: a file's columns are vector, id and label", name)
-			}
-		}
-	}
 	if c.command != "label" {
 		return
 	}

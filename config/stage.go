@@ -11,17 +11,19 @@ import (
 
 // Stage holds the settings for turning records into episodes.
 type Stage struct {
-	StreamBy    string // key, partition, header:NAME, field:NAME
-	Format      string
-	Dimension   int
-	TrackBy     string
-	Fields      []string // NAME=PATH: path of a field in JSON of any shape
-	Model       string
-	EpisodeSize int
-	EpisodeAge  time.Duration
-	EpisodeIdle time.Duration
-	MaxMemory   Bytes
-	Support     []string
+	StreamBy  string // key, partition, header:NAME, field:NAME
+	Format    string
+	Dimension int
+	TrackBy   string
+	Fields    []string // NAME=PATH: where a record or a row of a file has a field
+	// SupportFields are those of support files; none: Fields, or the usual names.
+	SupportFields []string
+	Model         string
+	EpisodeSize   int
+	EpisodeAge    time.Duration
+	EpisodeIdle   time.Duration
+	MaxMemory     Bytes
+	Support       []string
 	// SupportLabels is the file of classes for the rows of a .npy support file.
 	SupportLabels string
 }
@@ -42,10 +44,21 @@ func (s *Stage) records() []definition {
 		define("track-by", &s.TrackBy, checked, "record",
 			"what a track is: record, as the record's track says, or object, by the id of an nv.Frame's or DL Streamer's object",
 			oneOf("record", "object")),
-		define("fields", &s.Fields, with(checked, "label", "feed", "teach", "audit"), nil,
-			"where JSON of any shape has "+strings.Join(fieldNames, ", ")+": vector=data.items[].embedding,id=data.items[].key; "+
-				"[] behind a list makes each element an item; in other files what columns are called, "+
-				"or begin with where there is one a dimension. --vector-field PATH is vector=PATH, and so on",
+		define(
+			"fields",
+			&s.Fields,
+			with(checked, "label", "feed", "teach", "audit"),
+			nil,
+			"where a record or a row of a file has "+strings.Join(
+				fieldNames,
+				", ",
+			)+": vector=data.items[].embedding,id=data.items[].key; "+
+				"[] behind a list makes each element an item; of columns their name, or what it begins with where there is one a "+
+				"dimension; - where a field is not to be read. The others have their usual names. --vector-field PATH is vector=PATH, and so on",
+			pairsOf(fieldNames),
+		).example("NAME=PATH,..."),
+		define("support-fields", &s.SupportFields, labelled, nil,
+			"fields of the support's files, where they differ; none: fields, and the usual names in a file that has not these",
 			pairsOf(fieldNames)).example("NAME=PATH,..."),
 		define("model", &s.Model, with(checked, "audit"), "",
 			"name of the embedder of records that do not name theirs"),
@@ -72,8 +85,13 @@ func (s *Stage) episodes() []definition {
 var fieldNames = []string{"vector", "id", "time", "label", "stream", "frame", "track", "attributes"}
 
 // Field returns the path given for a field, "" if none is.
-func (s *Stage) Field(name string) string {
-	_, paths := divided(s.Fields, name+"=")
+func (s *Stage) Field(name string) string { return fieldOf(s.Fields, name) }
+
+// SupportField is Field for the support's files.
+func (s *Stage) SupportField(name string) string { return fieldOf(s.SupportFields, name) }
+
+func fieldOf(fields []string, name string) string {
+	_, paths := divided(fields, name+"=")
 	return last(paths)
 }
 
@@ -84,8 +102,13 @@ func (s *Stage) check(c *Config, fault report) {
 	if !valid && slices.Contains(checked, c.command) {
 		fault("stream-by", "is %s: must be key, partition, header:NAME or field:NAME", shown(s.StreamBy))
 	}
-	if len(s.Fields) > 0 && s.Field("vector") == "" && slices.Contains(checked, c.command) {
-		fault("fields", "is %s: names no vector", strings.Join(s.Fields, ","))
+	for setting, path := range map[string]string{"fields": s.Field("vector"), "support-fields": s.SupportField("vector")} {
+		if path == "-" {
+			fault(setting, "says that there is no vector")
+		}
+	}
+	if len(s.SupportFields) > 0 && len(s.Support) == 0 {
+		fault("support-fields", "is %s, and there is no support", strings.Join(s.SupportFields, ","))
 	}
 	if s.SupportLabels != "" && len(s.Support) != 1 {
 		fault("support-labels",

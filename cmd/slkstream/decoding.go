@@ -14,10 +14,7 @@ func decoding(c *config.Config, log *slog.Logger) (record.Options, error) {
 	s := &c.Stage
 	o := record.Options{
 		Format: s.Format, StreamBy: s.StreamBy, TrackBy: s.TrackBy, Dimension: s.Dimension, Model: s.Model,
-		Paths: record.Paths{
-			Vector: s.Field("vector"), ID: s.Field("id"), Time: s.Field("time"), Label: s.Field("label"),
-			Stream: s.Field("stream"), Frame: s.Field("frame"), Track: s.Field("track"), Attributes: s.Field("attributes"),
-		},
+		Paths: paths(s.Field),
 	}
 	if c.Registry.URL() != "" {
 		schemas, err := openRegistry(c, log)
@@ -30,6 +27,14 @@ func decoding(c *config.Config, log *slog.Logger) (record.Options, error) {
 		return o, usageError{err}
 	}
 	return o, nil
+}
+
+// paths returns the mapping that a setting gives.
+func paths(field func(name string) string) record.Paths {
+	return record.Paths{
+		Vector: field("vector"), ID: field("id"), Time: field("time"), Label: field("label"),
+		Stream: field("stream"), Frame: field("frame"), Track: field("track"), Attributes: field("attributes"),
+	}
 }
 
 func openRegistry(c *config.Config, log *slog.Logger) (*registry.Registry, error) {

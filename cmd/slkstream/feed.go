@@ -19,7 +19,8 @@ import (
 var feedCommand = command{
 	name:  "feed",
 	short: "send a file of vectors to a topic, at a rate",
-	long: "feed sends each row of a file as one JSON record, its time the moment it is sent. The first SIGINT or SIGTERM sends what was begun and\n" +
+	long: "feed sends each row of a file as one JSON record, with the row's fields; without a time, and with --loop, its time is\n" +
+		"the moment it is sent. The first SIGINT or SIGTERM sends what was begun and\n" +
 		"stops; a stop is no failure.",
 	example: "  slkstream feed --input X.npy --key cam-7 --out embeddings --rate 50 --loop",
 	run:     feed,
@@ -53,7 +54,7 @@ func feed(ctx context.Context, c *call) error {
 		return err
 	}
 	f := &feeder{
-		client: client, topic: out, key: c.Config.Feed.Key, labels: labels, keys: keys,
+		client: client, topic: out, key: c.Config.Feed.Key, labels: labels, keys: keys, again: c.Config.Feed.Loop,
 		pace: pace{c.Config.Feed.Rate, time.Now()},
 	}
 	defer c.report(f.figures)()
@@ -104,6 +105,7 @@ type feeder struct {
 	key    string
 	labels column
 	keys   column
+	again  bool // the file is sent again and again
 	pace
 	sent  atomic.Int64
 	rows  atomic.Int64 // of the file, -1 if known only after reading it
@@ -122,7 +124,7 @@ func (f *feeder) figures() []figure {
 
 // file sends the file once and returns its number of rows.
 func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
-	source, err := openInput(c)
+	source, err := openInput(c, false)
 	if err != nil {
 		return 0, err
 	}
@@ -199,14 +201,18 @@ func (f *feeder) send(ctx context.Context, batch []record.Out) error {
 func (f *feeder) record(row table.Row, number int64) (record.Out, error) {
 	label, noLabel := f.labels.at(number)
 	key, noKey := f.keys.at(number)
+	now := time.Now()
 	e := record.Example{
 		ID: cmp.Or(row.ID, strconv.FormatInt(number, 10)), Stream: row.Stream, Label: row.Label, Model: row.Model,
-		Vector: row.Vector, Time: time.Now(), Attributes: row.Attributes,
+		Frame: row.Frame, Track: row.Track, Vector: row.Vector, Time: now, Attributes: row.Attributes,
+	}
+	if !row.Time.IsZero() && !f.again { // the second time round it would go back
+		e.Time = row.Time
 	}
 	if f.labels.setting != "" {
 		e.Label = label
 	}
-	out := record.Out{Topic: f.topic, Partition: -1, Time: e.Time, Value: record.AppendExample(nil, &e)}
+	out := record.Out{Topic: f.topic, Partition: -1, Time: now, Value: record.AppendExample(nil, &e)}
 	if key = cmp.Or(key, f.key, row.Stream); key != "" {
 		out.Key = []byte(key)
 	}

@@ -174,21 +174,24 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 		Reason string `json:"reason"`
 	}
 	row, i := int64(0), 0
-	if err := output.Begin(nil); err != nil {
+	if err := output.Begin(f.kept); err != nil {
 		return err
 	}
-	return f.each(func(of table.Row) error {
-		if i == f.N {
+	how := f.reading
+	how.Keep = true
+	return f.each(how, func(of table.Row) error {
+		if i == f.N || len(of.Kept) > len(f.kept) {
 			return errors.New("input: it has changed since it was read")
 		}
+		at := f.order.rank(i)
 		a := table.Answer{Row: row, Result: record.Result{
-			ID: cmp.Or(of.ID, strconv.FormatInt(row, 10)), Label: strconv.Itoa(int(r.Labels[i])),
-			Confidence: sixDecimals(float64(r.Confidence[i])),
-		}}
+			ID: cmp.Or(of.ID, strconv.FormatInt(row, 10)), Label: strconv.Itoa(int(r.Labels[at])),
+			Confidence: sixDecimals(float64(r.Confidence[at])),
+		}, Kept: append(of.Kept, make([]any, len(f.kept)-len(of.Kept))...)}
 		if len(f.names) > 0 {
-			a.Label, a.Calibrated = f.names[r.Labels[i]], r.Calibrated
+			a.Label, a.Calibrated = f.names[r.Labels[at]], r.Calibrated
 			if r.UnknownScore != nil {
-				score := float64(r.UnknownScore[i])
+				score := float64(r.UnknownScore[at])
 				a.UnknownScore, a.Unknown = sixDecimals(score), score > r.UnknownLimit
 			}
 		}
@@ -197,7 +200,9 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 	}, func(bad *table.BadRow) error {
 		row++
 		return errors.Join(list.Encode(badRow{bad.Row, bad.ID, bad.Err.Error()}),
-			output.Write(&table.Answer{Row: row - 1, Result: record.Result{ID: cmp.Or(bad.ID, strconv.FormatInt(row-1, 10))}}))
+			output.Write(&table.Answer{
+				Row: row - 1, Result: record.Result{ID: cmp.Or(bad.ID, strconv.FormatInt(row-1, 10))}, Kept: make([]any, len(f.kept)),
+			}))
 	})
 }
 

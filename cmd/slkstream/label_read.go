@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver/file"
@@ -19,11 +20,13 @@ import (
 type labelledFile struct {
 	file.Problem
 	path    string
-	columns table.Columns
-	names   []string // class names
+	reading table.Reading
+	kept    []table.Column // of the input, in the output
+	names   []string       // class names
 	number  map[string]int32
 	skip    bool    // leave out bad rows
 	bad     []int64 // numbers of the rows that were left out, ascending
+	order   rowOrder
 }
 
 // class returns the number of a class, which is new or not.
@@ -38,6 +41,7 @@ func (f *labelledFile) class(name string) int32 {
 
 // rowOf returns the file's row number of labelled row i.
 func (f *labelledFile) rowOf(i int) int64 {
+	i = int(f.order.row(i))
 	before := sort.Search(len(f.bad), func(j int) bool { return f.bad[j]-int64(j) > int64(i) })
 	return int64(i + before)
 }
@@ -46,7 +50,7 @@ func (f *labelledFile) rowOf(i int) int64 {
 func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 	c := of.Config
 	f := &labelledFile{
-		path: c.Files.Input, columns: columns(c), number: map[string]int32{}, skip: c.Files.SkipBad,
+		path: c.Files.Input, reading: table.Reading{Fields: paths(c.Stage.Field)}, number: map[string]int32{}, skip: c.Files.SkipBad,
 	}
 	support, err := readSupport(c)
 	if err != nil {
@@ -59,7 +63,7 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 		f.Support = vector.Rows(append(f.Support.Values, e.Vector...), len(e.Vector))
 		f.SupportClasses = append(f.SupportClasses, f.class(e.Label))
 	}
-	vectors, err := f.readClassVectors(c.Files.ClassVectors)
+	vectors, err := f.readClassVectors(c, c.Files.ClassVectors)
 	if err != nil {
 		return nil, fmt.Errorf("class-vectors: %w", err)
 	}
@@ -68,6 +72,21 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 		return nil, err
 	}
 	f.N = rows
+	labelled := 0
+	for _, y := range given {
+		if y >= 0 {
+			labelled++
+		}
+	}
+	of.Log.Info("read", "rows", rows, "labelled", labelled, "to_answer", rows-labelled, "streams", f.order.streams())
+	if labelled == rows && !c.Files.AllLabelled {
+		return nil, fmt.Errorf(
+			"input: all %d rows of %s have a label, 0 to answer: if these are no labels, --label-field names another "+
+				"column or path, --label-field - none; --allow-all-labelled goes on",
+			rows,
+			f.path,
+		)
+	}
 	if err := f.giveClassVectors(vectors); err != nil {
 		return nil, fmt.Errorf("class-vectors: %w", err)
 	}
@@ -81,11 +100,11 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 		f.K = max(0, int(c.Files.K)) // 0 is auto
 	case f.K == 0:
 		return nil, fmt.Errorf("support: no row of %s has a label: give labelled examples with --support, "+
-			"or a number of clusters with --k", strings.Join(append(slices.Clone(c.Stage.Support), f.path), " or "))
+			"say where the labels are with --label-field, or give a number of clusters with --k", strings.Join(append(slices.Clone(c.Stage.Support), f.path), " or "))
 	}
 	f.Read = func(use func([]float32, int32) error) error {
 		i := 0
-		return f.each(func(row table.Row) error {
+		return f.each(f.reading, func(row table.Row) error {
 			y := int32(-1)
 			if i < len(given) {
 				y = given[i]
@@ -94,21 +113,24 @@ func surveyFile(ctx context.Context, of *call) (*labelledFile, error) {
 			return use(row.Vector, y)
 		}, func(*table.BadRow) error { return nil })
 	}
-	return f, nil
+	if c.Files.Ordered != "false" && c.Files.K == 0 {
+		f.Read, err = f.order.sorted(of, f.Problem, given)
+	}
+	return f, err
 }
 
 // each reads the file. Bad rows go to skip if they may be left out; otherwise the error reports all of them.
-func (f *labelledFile) each(use func(table.Row) error, skip func(*table.BadRow) error) error {
+func (f *labelledFile) each(how table.Reading, use func(table.Row) error, skip func(*table.BadRow) error) error {
 	if !f.skip {
 		skip = nil
 	}
-	return eachRow(f.path, f.columns, use, skip)
+	return eachRow(f.path, how, use, skip)
 }
 
 // survey counts the rows and returns the class of each, -1 for a row without a label; nil if no row has one,
 // or if clusters are to be found (k), as labels are not read then.
 func (f *labelledFile) survey(ctx context.Context, c *call) (given []int32, rows int, err error) {
-	source, err := openInput(c)
+	source, err := openInput(c, true)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -126,6 +148,7 @@ func (f *labelledFile) survey(ctx context.Context, c *call) (given []int32, rows
 			return ctx.Err()
 		}
 		f.D = len(row.Vector)
+		f.order.add(row.Stream, row.Time)
 		y := int32(-1)
 		if c.Config.Files.K == 0 && row.Label != "" {
 			y, labelled = f.class(row.Label), true
@@ -134,6 +157,7 @@ func (f *labelledFile) survey(ctx context.Context, c *call) (given []int32, rows
 		rows++
 		return nil
 	}, skip)
+	f.kept = source.Kept
 	bad := (*table.BadRow)(nil)
 	switch {
 	case errors.As(err, &bad):
@@ -151,13 +175,13 @@ func (f *labelledFile) survey(ctx context.Context, c *call) (given []int32, rows
 }
 
 // readClassVectors reads the vector of each class, by its number; nil if no file is given.
-func (f *labelledFile) readClassVectors(path string) (map[int32][]float32, error) {
+func (f *labelledFile) readClassVectors(c *config.Config, path string) (map[int32][]float32, error) {
 	if path == "" {
 		return nil, nil
 	}
 	vectors := map[int32][]float32{}
 	row := 0
-	err := eachRow(path, f.columns, func(of table.Row) error {
+	err := eachRow(path, supportReading(c), func(of table.Row) error {
 		if isNPY(path) {
 			of.Label = strconv.Itoa(row)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/table"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -23,7 +24,7 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 	}
 	for _, path := range c.Stage.Support {
 		number := int64(0)
-		err := eachRow(path, columns(c), func(row table.Row) error {
+		err := eachRow(path, supportReading(c), func(row table.Row) error {
 			at := number
 			number++
 			label, err := labels.at(at)
@@ -35,7 +36,7 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 			case label == "" && isNPY(path):
 				return fmt.Errorf("%s has no labels: give their file as --support-labels", path)
 			case label == "":
-				return fmt.Errorf("%s: %s has no label", path, row.Where())
+				return fmt.Errorf("%s: %s has no label: --support-fields label=NAME says where it is", path, row.Where())
 			}
 			examples = append(examples, stream.Example{
 				ID: cmp.Or(row.ID, fmt.Sprintf("%s:%d", path, at)), Label: label,
@@ -87,10 +88,11 @@ func (c *column) fits(rows int64) error {
 	return nil
 }
 
-// openInput opens the file of --input, and logs how it is read if there is something to note.
-func openInput(c *call) (*table.Source, error) {
+// openInput opens the file of --input, and logs how it is read if there is something to note. With keep, its
+// rows have their other columns.
+func openInput(c *call, keep bool) (*table.Source, error) {
 	path := c.Config.Files.Input
-	source, err := table.Open(path, columns(c.Config))
+	source, err := table.Open(path, table.Reading{Fields: paths(c.Config.Stage.Field), Keep: keep})
 	if err != nil {
 		return nil, fmt.Errorf("input: %w", err)
 	}
@@ -100,19 +102,23 @@ func openInput(c *call) (*table.Source, error) {
 	return source, nil
 }
 
-// columns returns the names of a file's columns. A stage's fields are those of its records.
-func columns(c *config.Config) table.Columns {
-	if !slices.Contains([]string{"label", "feed", "teach", "audit"}, c.Command()) {
-		return table.Columns{}
+// supportReading says how files of examples are read: by fields of their own, else as the input, else by the usual names.
+func supportReading(c *config.Config) table.Reading {
+	if len(c.Stage.SupportFields) > 0 {
+		return table.Reading{Fields: paths(c.Stage.SupportField)}
 	}
-	return table.Columns{Vector: c.Stage.Field("vector"), ID: c.Stage.Field("id"), Label: c.Stage.Field("label")}
+	fields := paths(c.Stage.Field)
+	if fields.Label == record.Nowhere { // of the input: examples have one
+		fields.Label = ""
+	}
+	return table.Reading{Fields: fields, Usual: true}
 }
 
 // eachRow is eachRowOf the rows of a file.
 func eachRow(
-	path string, names table.Columns, use func(table.Row) error, skip func(*table.BadRow) error,
+	path string, how table.Reading, use func(table.Row) error, skip func(*table.BadRow) error,
 ) error {
-	source, err := table.Open(path, names)
+	source, err := table.Open(path, how)
 	if err != nil {
 		return err
 	}

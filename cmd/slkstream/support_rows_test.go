@@ -19,16 +19,16 @@ func TestABadRowThatCannotBeListed(t *testing.T) {
 	}
 	full, used := errors.New("the disk is full"), 0
 	use := func(table.Row) error { used++; return nil }
-	err := eachRow(path, table.Columns{}, use, func(*table.BadRow) error { return full })
+	err := eachRow(path, table.Reading{}, use, func(*table.BadRow) error { return full })
 	if !errors.Is(err, full) {
 		t.Errorf("error %v after %d rows", err, used)
 	}
 	used = 0
-	err = eachRow(path, table.Columns{}, use, func(*table.BadRow) error { return nil })
+	err = eachRow(path, table.Reading{}, use, func(*table.BadRow) error { return nil })
 	if err != nil || used != 2 {
 		t.Errorf("error %v after %d rows", err, used)
 	}
-	if err := eachRow(path, table.Columns{}, use, nil); err == nil {
+	if err := eachRow(path, table.Reading{}, use, nil); err == nil {
 		t.Error("a bad row is no error")
 	}
 }

@@ -37,18 +37,19 @@ func teach(ctx context.Context, c *call) error {
 		}
 	}
 	// A later row may be bad, so nothing is sent yet.
-	err := eachRow(path, columns(c.Config), func(row table.Row) error {
+	err := eachRow(path, supportReading(c.Config), func(row table.Row) error {
 		key := record.StreamKey(row.Stream, row.ID)
 		switch bad := record.CheckKey(key); {
 		case row.ID == "":
-			return fmt.Errorf("%s: %s has no id, by which it could be corrected or forgotten", path, row.Where())
+			const why = "has no id, by which it could be corrected or forgotten: --id-field says where it is"
+			return fmt.Errorf("%s: %s %s", path, row.Where(), why)
 		case bad != nil:
 			return fmt.Errorf("%s: %s: %w", path, row.Where(), bad)
 		case change.Forget:
 			records = append(records, record.Forget(labels, key))
 			return nil
 		case row.Label == "":
-			return fmt.Errorf("%s: %s has no label", path, row.Where())
+			return fmt.Errorf("%s: %s has no label: --label-field says where it is", path, row.Where())
 		}
 		e := record.Example{ID: key, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector}
 		if e.By = change.By; e.By != "" {

@@ -21,6 +21,7 @@ type Options struct {
 	Dimension int    // of every vector; 0: learned, for each model, from its records
 	Model     string // of records that do not name one
 	Paths     Paths
+	Usual     bool    // a record that has nothing at the vector's path may have one of the usual forms
 	Schemas   Schemas `json:"-"` // nil: no schema registry
 	TrackBy   string  // record, or object: ids of an nv.Frame's objects are tracks; "" is record
 	// LongestValue bounds the bytes of a value; 0 is 16 MiB.
@@ -41,7 +42,8 @@ type Decoder struct {
 	frameName string            // of the last item, so that the items of a frame share one string
 	scratch   []float32
 	fields    fields
-	scopes    []*node // of the paths; nil: none
+	scopes    []*node  // of the paths; nil: none
+	nowhere   []string // fields that are not read
 	// State of the record that is being decoded:
 	raw      *Raw
 	items    []Item
@@ -83,6 +85,11 @@ func NewDecoder(o Options) (*Decoder, error) {
 	var err error
 	if d.scopes, err = o.Paths.scopes(); err != nil {
 		return nil, err
+	}
+	for _, x := range o.Paths.texts() {
+		if x.path == Nowhere {
+			d.nowhere = append(d.nowhere, x.name)
+		}
 	}
 	if o.Dimension < 0 || o.Dimension > mostDimension {
 		return nil, fmt.Errorf("dimension %d: not between 0 and %d", o.Dimension, mostDimension)
@@ -239,6 +246,7 @@ func (d *Decoder) value(value []byte) *Rejection {
 // the record, -1 if the record is the embedding.
 func (d *Decoder) append(e *envelope, vector []float32, object int32, attributes json.RawMessage) *Rejection {
 	raw := d.raw
+	d.drop(e)
 	stream := d.stream(raw, e.texts[streamField], e.stream)
 	for field, text := range e.texts[:parentField] {
 		if bad := tooLong(textNames[field], len(text)); bad != nil {

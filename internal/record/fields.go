@@ -257,6 +257,15 @@ func parseTime(b []byte) (time.Time, *Rejection) {
 	return time.Time{}, reject(Unreadable, "%q is neither RFC 3339 nor a number of seconds since 1970", short(b))
 }
 
+// ParseTime reads a time as records have it: RFC 3339, or a number since 1970, whose size tells its unit.
+func ParseTime(text string) (time.Time, error) {
+	t, bad := parseTime([]byte(text))
+	if bad != nil {
+		return t, bad
+	}
+	return nearest(t), nil
+}
+
 // mostShown bounds the bytes of a time, and those of a wrong value in an error message.
 const mostShown = 64
 

@@ -7,8 +7,8 @@ func (d *Decoder) json(value []byte) *Rejection {
 		switch {
 		case bad != nil || reached:
 			return bad
-		case !d.examples: // examples may also have the default format
-			return reject(Unreadable, "nothing at vector-field %s", d.options.Paths.Vector)
+		case !d.examples && !d.options.Usual: // examples may also have the default format
+			return d.noVector()
 		}
 	}
 	f, e := &d.fields, &d.envelope
@@ -30,10 +30,13 @@ func (d *Decoder) json(value []byte) *Rejection {
 	case streamer:
 		return d.streamerTensors(f)
 	default:
-		return reject(Unreadable, "no vector")
+		return reject(Unreadable, "no vector: --vector-field says where it is")
 	}
 	e.bytes = f.bytes
 	attributes := f.values[attributesField]
+	if d.options.Paths.Attributes == Nowhere {
+		attributes = nil
+	}
 	if d.field != "" && f.stream == nil {
 		if stream, _ := memberName(attributes, d.field, d.field); stream != nil {
 			e.stream = stream

@@ -1,19 +1,55 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Paths locate a record's fields in a sender's own JSON. A path is names joined by dots, a\.b for a name with
 // a dot, and [] after the name of a list whose elements are items: data.items[].embedding. Fields in the same
 // list element as the vector belong to that item; fields outside the list hold for all items. Attributes is
-// the path of a value of any type, which may contain the other fields, but not the vector. If Vector is "",
-// all must be "": paths are not used.
+// the path of a value of any type, which may contain the other fields, but not the vector. A field without a path has
+// its usual name at the top of the record, and one whose path is Nowhere is not read. Without any path, a record has one
+// of the usual forms.
 type Paths struct {
 	Vector, ID, Time, Label, Stream, Frame, Track, Attributes string
+}
+
+// Nowhere is the path of a field that is not read, whatever the record has.
+const Nowhere = "-"
+
+// named is a path with the name of its field.
+type named struct{ name, path string }
+
+// texts lists the paths but the vector's; attributes is last, because it may contain the others.
+func (p *Paths) texts() []named {
+	return []named{
+		{"id", p.ID},
+		{"time", p.Time},
+		{"label", p.Label},
+		{"stream", p.Stream},
+		{"frame", p.Frame},
+		{"track", p.Track},
+		{"attributes", p.Attributes},
+	}
+}
+
+// usual are the names of fields that have no path, at the top of a record.
+var usual = []named{
+	{"id", "id"},
+	{"time", "time"},
+	{"time", "timestamp"},
+	{"label", "label"},
+	{"stream", "stream"},
+	{"stream", "sensorId"},
+	{"frame", "frame"},
+	{"track", "track"},
+	{"model", "model"},
+	{"attributes", "attributes"},
 }
 
 // each is the step of a path into every element of a list.
@@ -57,24 +93,15 @@ func (p *node) walk(names []string) *node {
 // scopes compiles the paths: the node of the record outside of lists, and one for the elements of each list
 // on the vector's path; nil if there are no paths.
 func (p *Paths) scopes() (scopes []*node, err error) {
-	paths := []struct{ name, path string }{
-		{"id", p.ID},
-		{"time", p.Time},
-		{"label", p.Label},
-		{"stream", p.Stream},
-		{"frame", p.Frame},
-		{"track", p.Track},
-		{"attributes", p.Attributes}, // last, because it may contain the others
-	}
-	if p.Vector == "" {
-		for _, x := range paths {
-			if x.path != "" {
-				return nil, fmt.Errorf("%s-field %q: needs vector-field", x.name, x.path)
-			}
-		}
+	given := map[string]bool{}
+	paths := slices.DeleteFunc(p.texts(), func(x named) bool {
+		given[x.name] = x.path != "" && x.path != Nowhere // what is not read is dropped, but of examples
+		return x.path == "" || x.path == Nowhere
+	})
+	if p.Vector == "" && len(paths) == 0 {
 		return nil, nil
 	}
-	vector, err := parsePath(p.Vector)
+	vector, err := parsePath(cmp.Or(p.Vector, "vector"))
 	if err != nil {
 		return nil, fmt.Errorf("vector-field: %w", err)
 	}
@@ -89,9 +116,6 @@ func (p *Paths) scopes() (scopes []*node, err error) {
 	last := len(scopes) - 1
 	scopes[last].walk(vector[starts[last]:]).field = vectorField
 	for _, x := range paths {
-		if x.path == "" {
-			continue
-		}
 		steps, err := parsePath(x.path)
 		if err != nil {
 			return nil, fmt.Errorf("%s-field: %w", x.name, err)
@@ -113,6 +137,13 @@ func (p *Paths) scopes() (scopes []*node, err error) {
 			return nil, fmt.Errorf("%s-field %q: another field is in the same position", x.name, x.path)
 		}
 		at.name, at.field = x.name+"-field", field
+	}
+	for _, x := range usual {
+		perItem := x.name == "id" || x.name == "track" // outside of a list they say nothing about its items
+		if scopes[0].below[x.path] == nil && !given[x.name] && (last == 0 || !perItem) {
+			at := scopes[0].walk([]string{x.path})
+			at.name, at.field = x.name+"-field", members[x.path].field
+		}
 	}
 	return scopes, nil
 }
@@ -198,7 +229,7 @@ func (w *mappedWalk) scope(s *scanner, scopes []*node, f fields) bool {
 	case f.hasVector:
 		bad = w.item(&f, object)
 	case !one:
-		bad = reject(Unreadable, "nothing at vector-field %s", w.d.options.Paths.Vector)
+		bad = w.d.noVector()
 	}
 	if one {
 		return !s.refuse(bad)
@@ -210,7 +241,7 @@ func (w *mappedWalk) scope(s *scanner, scopes []*node, f fields) bool {
 // item appends the item with the fields in f.
 func (w *mappedWalk) item(f *fields, object int32) (bad *Rejection) {
 	e := w.d.envelope
-	if text := f.values[timeField]; len(text) > 0 {
+	if text := f.values[timeField]; len(text) > 0 && w.d.options.Paths.Time != Nowhere {
 		if f.time, bad = parseTime(text); bad != nil {
 			return bad.within("time-field")
 		}
@@ -222,4 +253,27 @@ func (w *mappedWalk) item(f *fields, object int32) (bad *Rejection) {
 		w.shared, w.copied = a, text(a)
 	}
 	return w.d.append(&e, clone(f.vector), object, w.copied)
+}
+
+// noVector is the fault of a record, or of an element of a list, that has nothing where the vector should be.
+func (d *Decoder) noVector() *Rejection {
+	return reject(Unreadable, "nothing at vector-field %s", cmp.Or(d.options.Paths.Vector, "vector"))
+}
+
+// drop takes away what the paths say is not to be read: of the input, not of examples.
+func (d *Decoder) drop(e *envelope) {
+	if d.examples {
+		return
+	}
+	for _, name := range d.nowhere {
+		switch name {
+		case "time":
+			e.time = time.Time{}
+		case "stream":
+			e.stream = nil
+			fallthrough
+		case "id", "label", "frame", "track":
+			e.texts[members[name].field] = nil
+		}
+	}
 }

@@ -114,7 +114,6 @@ func TestPathsRefuse(t *testing.T) {
 		t.Errorf("an empty list: %v", err)
 	}
 	for _, p := range []Paths{
-		{ID: "a"},
 		{Vector: "a..b"},
 		{Vector: "a.[]"},
 		{Vector: "a[]b"},
@@ -143,5 +142,28 @@ func TestLabelsByPaths(t *testing.T) {
 		if err != nil || l.Teach == nil || l.Teach.Label != "milk" {
 			t.Errorf("%s: %+v, %v", value, l, err)
 		}
+	}
+}
+
+// A field without a path has its usual name; one that is nowhere is not read, in any form, but of examples.
+func TestFieldsWithoutPaths(t *testing.T) {
+	const value = `{"id":"a","label":"milk","time":"2026-03-04T05:06:07Z","camera":"c","vector":[1,2],"model":"m"}`
+	got := one(t, Options{Paths: Paths{Stream: "camera"}}, rawRecord(value))
+	if got.ItemID != "a" || got.Label != "milk" || got.Stream != "c" || got.Model != "m" || got.Time.Year() != 2026 {
+		t.Errorf("%+v", got)
+	}
+	for _, p := range []Paths{{Label: Nowhere}, {Label: Nowhere, Vector: "vector"}} {
+		if got := one(t, Options{Paths: p}, rawRecord(value)); got.Label != "" || got.ItemID != "a" {
+			t.Errorf("%+v: %+v", p, got)
+		}
+		l, err := decoder(t, Options{Paths: p}).DecodeLabel(context.Background(), rawRecord(value))
+		if err != nil || l.Teach == nil || l.Teach.Label != "milk" {
+			t.Errorf("%+v: %+v, %v", p, l, err)
+		}
+	}
+	list := Paths{Vector: "items[].v"}
+	got = one(t, Options{Paths: list}, rawRecord(`{"id":"frame","label":"milk","items":[{"v":[1,2]}]}`))
+	if got.ItemID != "" || got.Label != "milk" {
+		t.Errorf("outside of the list: %+v", got)
 	}
 }

@@ -375,3 +375,18 @@ func (s *scanner) noNumber(i int, x float32, next int) bool {
 	}
 	return false
 }
+
+// Members calls use for each member of a JSON object with its value, which is a part of the object, in order. It stops
+// at what is no JSON.
+func Members(object []byte, use func(name string, value []byte)) {
+	s := scanner{b: object}
+	s.space()
+	s.object(func(name []byte) bool {
+		text := string(name)
+		value, ok := s.skip()
+		if ok {
+			use(text, value)
+		}
+		return ok
+	})
+}

@@ -3,15 +3,23 @@
 package table
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // batches reads an Arrow IPC file, or stream, batch by batch.
@@ -26,7 +34,7 @@ type batches struct {
 	numbers []float32
 }
 
-func openArrow(file *os.File, names Columns) (*Source, error) {
+func openArrow(file *os.File, how Reading) (*Source, error) {
 	magic := make([]byte, 6)
 	if _, err := file.ReadAt(magic, 0); err != nil {
 		return nil, fmt.Errorf("%w: shorter than an Arrow file", ErrFormat)
@@ -58,8 +66,11 @@ func openArrow(file *os.File, names Columns) (*Source, error) {
 	for _, f := range b.reader.Schema().Fields() {
 		has = append(has, f.Name)
 	}
-	if b.layout, err = names.lay(has); err != nil {
+	if b.layout, err = how.lay(has); err != nil {
 		return nil, errors.Join(err, source.close())
+	}
+	for _, at := range b.layout.kept {
+		source.Kept = append(source.Kept, Column{has[at], arrowKind(b.reader.Schema().Field(at).Type)})
 	}
 	return source, nil
 }
@@ -98,8 +109,14 @@ func (b *batches) next() (Row, error) {
 		}
 		b.row = 0
 	}
-	row := Row{ID: textAt(b.current, b.layout.id, b.row), Label: textAt(b.current, b.layout.label, b.row)}
-	err := b.readVector()
+	row, err := Row{}, error(nil)
+	for i, at := range b.layout.fields {
+		err = cmp.Or(err, rowFields[i].set(&row, textAt(b.current, at, b.row)))
+	}
+	for _, at := range b.layout.kept {
+		row.Kept = append(row.Kept, valueAt(b.current.Column(at), b.row))
+	}
+	err = cmp.Or(err, b.readVector())
 	row.Vector = b.numbers
 	b.row++
 	return row, err
@@ -174,5 +191,63 @@ func textAt(batch arrow.RecordBatch, column, row int) string {
 	if column < 0 || batch.Column(column).IsNull(row) {
 		return ""
 	}
+	if at, is := batch.Column(column).(*array.Timestamp); is {
+		return textOf(valueAt(at, row))
+	}
 	return batch.Column(column).ValueStr(row)
+}
+
+// arrowKind is the kind of the values that valueAt returns.
+func arrowKind(t arrow.DataType) record.Kind {
+	switch id := t.ID(); {
+	case id == arrow.TIMESTAMP:
+		return record.Time
+	case id == arrow.BOOL:
+		return record.Truth
+	case id == arrow.STRING || id == arrow.LARGE_STRING:
+		return record.Text
+	case id == arrow.BINARY:
+		return record.Bytes
+	case id == arrow.UINT64: // it may be beyond int64
+		return record.JSON
+	case arrow.IsInteger(id):
+		return record.Whole
+	case arrow.IsFloating(id):
+		return record.Number
+	}
+	return record.JSON
+}
+
+// valueAt returns a copy of a cell; nil if it is missing.
+func valueAt(column arrow.Array, row int) any {
+	if column.IsNull(row) {
+		return nil
+	}
+	kind := arrowKind(column.DataType())
+	switch c := column.(type) {
+	case *array.Timestamp:
+		return c.Value(row).ToTime(c.DataType().(*arrow.TimestampType).Unit)
+	case *array.Boolean:
+		return c.Value(row)
+	case *array.Binary:
+		return bytes.Clone(c.Value(row))
+	}
+	switch text := column.ValueStr(row); kind {
+	case record.Text:
+		return strings.Clone(text)
+	case record.Whole:
+		n, _ := strconv.ParseInt(text, 10, 64) // as Arrow wrote it
+		return n
+	case record.Number:
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil // JSON has no such number
+		}
+		return x
+	}
+	value, err := json.Marshal(column.GetOneForMarshal(row))
+	if err != nil {
+		return column.ValueStr(row)
+	}
+	return json.RawMessage(value)
 }

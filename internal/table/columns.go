@@ -8,22 +8,69 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Columns names the columns of a file: of Parquet, Arrow and CSV, arrays of .npz, paths in JSON Lines. ""
-// means the usual names. Vector may also be the prefix of numbered columns, one per dimension.
-type Columns struct{ Vector, ID, Label string }
+// Reading says how a file is read.
+type Reading struct {
+	// Fields are the columns of the row's fields: of Parquet, Arrow and CSV, arrays of .npz, paths in JSON Lines. "" is a
+	// field's usual name, record.Nowhere none. Vector may also begin the names of columns of one dimension each.
+	Fields record.Paths
+	// Usual reads a file by the usual names if it has no vector where Fields says: it may not be of the same program.
+	Usual bool
+	// Keep gives rows the values of the other columns, as Row.Kept; not of .npy and .npz.
+	Keep bool
+}
 
-// Usual names, for columns that are not named.
-var (
-	vectorNames = []string{"vector", "embedding", "vectors", "embeddings", "features"}
-	idNames     = []string{"id", "ids"}
-	labelNames  = []string{"label", "labels"}
-)
+// rowField is a field of a row: its setting, its usual columns and how it is set.
+type rowField struct {
+	name  string
+	path  func(*record.Paths) string
+	usual []string
+	set   func(*Row, string) error
+}
 
-func (c Columns) vectors() []string { return named(c.Vector, vectorNames) }
-func (c Columns) ids() []string     { return named(c.ID, idNames) }
-func (c Columns) labels() []string  { return named(c.Label, labelNames) }
+// rowFields lists the fields of a row but its vector.
+var rowFields = []rowField{
+	textField("id", func(p *record.Paths) string { return p.ID }, func(r *Row) *string { return &r.ID }, "id", "ids"),
+	textField("label", func(p *record.Paths) string { return p.Label }, func(r *Row) *string { return &r.Label }, "label", "labels"),
+	textField(
+		"stream",
+		func(p *record.Paths) string { return p.Stream },
+		func(r *Row) *string { return &r.Stream },
+		"stream",
+		"sensorId",
+	),
+	textField("frame", func(p *record.Paths) string { return p.Frame }, func(r *Row) *string { return &r.Frame }, "frame"),
+	textField("track", func(p *record.Paths) string { return p.Track }, func(r *Row) *string { return &r.Track }, "track"),
+	{"time", func(p *record.Paths) string { return p.Time }, []string{"time", "timestamp"}, (*Row).setTime},
+}
+
+func textField(name string, path func(*record.Paths) string, of func(*Row) *string, usual ...string) rowField {
+	return rowField{name, path, usual, func(r *Row, text string) error { *of(r) = text; return nil }}
+}
+
+func (r *Row) setTime(text string) (err error) {
+	if text == "" {
+		return nil
+	}
+	if r.Time, err = record.ParseTime(text); err != nil {
+		return badRow("time-field: %v (--time-field names another column, --time-field %s none)", err, record.Nowhere)
+	}
+	return nil
+}
+
+// names returns the columns that may hold the field.
+func (f *rowField) names(p *record.Paths) []string {
+	if f.path(p) == record.Nowhere {
+		return nil
+	}
+	return named(f.path(p), f.usual)
+}
+
+// vectorNames are usual names of the vector.
+var vectorNames = []string{"vector", "embedding", "vectors", "embeddings", "features"}
 
 func named(name string, usual []string) []string {
 	if name != "" {
@@ -42,29 +89,53 @@ func find(has, names []string) int {
 	return -1
 }
 
-// layout says which columns hold the vector, the id and the label.
+// layout says which columns hold what.
 type layout struct {
-	vector    []int // one of whole vectors, or one per dimension
-	id, label int   // -1: none
+	vector []int // one of whole vectors, or one per dimension
+	fields []int // of rowFields; -1: none
+	kept   []int // the others
 }
 
 // lay finds the columns among those of a file. A column that was named but is missing is an error.
-func (c Columns) lay(has []string) (layout, error) {
-	l := layout{id: find(has, c.ids()), label: find(has, c.labels())}
-	for _, given := range []struct {
-		name string
-		at   int
-	}{{c.ID, l.id}, {c.Label, l.label}} {
-		if given.name != "" && given.at < 0 {
-			return l, fmt.Errorf("%w: no column %s among %s", ErrFormat, given.name, listed(has))
+func (r *Reading) lay(has []string) (layout, error) {
+	l, err := r.find(has)
+	if !r.Keep || err != nil {
+		return l, err
+	}
+	// What is given back under its own name is kept no second time: the id, unless it has another name.
+	for at := range has {
+		id := at == l.fields[0] && has[at] == "id"
+		if !id && !slices.Contains(l.vector, at) {
+			l.kept = append(l.kept, at)
 		}
 	}
-	if at := find(has, c.vectors()); at >= 0 {
+	return l, nil
+}
+
+// find finds the vector and the row's fields.
+func (r *Reading) find(has []string) (l layout, err error) {
+	p := &r.Fields
+	for i := range rowFields {
+		f := &rowFields[i]
+		at := find(has, f.names(p))
+		if at < 0 && r.Usual {
+			at = find(has, f.usual)
+		}
+		if given := f.path(p); at < 0 && given != "" && given != record.Nowhere && !r.Usual {
+			return l, fmt.Errorf("%w: no column %s among %s (--%s-field)", ErrFormat, given, listed(has), f.name)
+		}
+		l.fields = append(l.fields, at)
+	}
+	if at := find(has, named(p.Vector, vectorNames)); at >= 0 {
 		l.vector = []int{at}
 		return l, nil
 	}
-	var err error
-	l.vector, err = numbered(has, c.Vector)
+	l.vector, err = numbered(has, p.Vector)
+	if r.Usual && err != nil && p.Vector != "" {
+		if usual, other := (&Reading{}).find(has); other == nil {
+			return usual, nil
+		}
+	}
 	return l, err
 }
 
@@ -110,7 +181,14 @@ func numbered(has []string, wanted string) ([]int, error) {
 		slices.Sort(names)
 		return nil, fmt.Errorf("%w: numbered columns %s: say which are the vector with --vector-field", ErrFormat, listed(names))
 	case wanted != "":
-		return nil, fmt.Errorf("%w: no column %s among %s, nor %s0, %s1 and so on", ErrFormat, wanted, listed(has), wanted, wanted)
+		return nil, fmt.Errorf(
+			"%w: no column %s among %s, nor %s0, %s1 and so on (--vector-field)",
+			ErrFormat,
+			wanted,
+			listed(has),
+			wanted,
+			wanted,
+		)
 	}
 	return nil, fmt.Errorf("%w: no column named one of %v among %s, nor numbered ones: name it with --vector-field", ErrFormat,
 		vectorNames, listed(has))

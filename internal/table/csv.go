@@ -2,13 +2,17 @@ package table
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strconv"
+
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // sheet reads a CSV file: with a header of names, or of numbers alone, which are the vector then.
@@ -19,7 +23,7 @@ type sheet struct {
 	numbers []float32
 }
 
-func openCSV(file *os.File, names Columns) (*Source, error) {
+func openCSV(file *os.File, how Reading) (*Source, error) {
 	in := csv.NewReader(withoutMark(file))
 	in.ReuseRecord = true
 	head, err := in.Read()
@@ -32,14 +36,18 @@ func openCSV(file *os.File, names Columns) (*Source, error) {
 	head = slices.Clone(head)
 	s := &sheet{in: in}
 	if !slices.ContainsFunc(head, func(cell string) bool { return !isNumber(cell) }) {
-		s.first, s.layout = head, layout{id: -1, label: -1}
+		s.first = head
 		for at := range head {
 			s.layout.vector = append(s.layout.vector, at)
 		}
 		return &Source{Rows: -1, next: s.next}, nil
 	}
-	s.layout, err = names.lay(head)
-	return &Source{Rows: -1, next: s.next}, err
+	s.layout, err = how.lay(head)
+	source := &Source{Rows: -1, next: s.next}
+	for _, at := range s.layout.kept {
+		source.Kept = append(source.Kept, Column{head[at], record.JSON})
+	}
+	return source, err
 }
 
 // withoutMark returns what follows the byte order mark with which some programs begin a text.
@@ -71,25 +79,39 @@ func (s *sheet) next() (Row, error) {
 			return Row{}, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
 	}
-	row := Row{ID: cellAt(cells, s.layout.id), Label: cellAt(cells, s.layout.label)}
-	var err error
+	row, err := Row{}, error(nil)
+	for i, at := range s.layout.fields {
+		if at >= 0 {
+			err = cmp.Or(err, rowFields[i].set(&row, cells[at]))
+		}
+	}
+	if err != nil {
+		return row, err
+	}
+	for _, at := range s.layout.kept {
+		row.Kept = append(row.Kept, keptCell(cells[at]))
+	}
 	s.numbers = s.numbers[:0]
 	for _, at := range s.layout.vector {
 		had := len(s.numbers)
 		if s.numbers, err = textVector(s.numbers, cells[at]); err != nil {
-			return Row{}, err
+			return row, err
 		}
 		if len(s.layout.vector) > 1 && len(s.numbers) != had+1 {
-			return Row{}, badRow("%.40q is no number", cells[at])
+			return row, badRow("%.40q is no number", cells[at])
 		}
 	}
 	row.Vector = s.numbers
 	return row, nil
 }
 
-func cellAt(cells []string, at int) string {
-	if at < 0 {
-		return ""
+// keptCell returns a cell as what JSON would have there: a number, a text, or nothing where it is empty.
+func keptCell(cell string) any {
+	switch {
+	case cell == "":
+		return nil
+	case isNumber(cell) && json.Valid([]byte(cell)):
+		return json.RawMessage(cell)
 	}
-	return cells[at]
+	return cell
 }

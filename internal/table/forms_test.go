@@ -17,12 +17,14 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // form is one way to store the same rows.
 type form struct {
 	name    string // of the file
-	columns Columns
+	columns Reading
 	content []byte
 	plain   bool // only vectors, without ids and labels
 }
@@ -111,12 +113,12 @@ func npzForms(t *testing.T) []form {
 	var all []form
 	for _, c := range []struct {
 		vector, id, label string
-		names             Columns
+		names             Reading
 		method            uint16
 	}{
-		{"X", "ids", "y", Columns{}, zip.Store},
-		{"embeddings", "id", "labels", Columns{}, zip.Deflate},
-		{"clip", "key", "what", Columns{"clip", "key", "what"}, zip.Store},
+		{"X", "ids", "y", Reading{}, zip.Store},
+		{"embeddings", "id", "labels", Reading{}, zip.Deflate},
+		{"clip", "key", "what", Reading{Fields: record.Paths{Vector: "clip", ID: "key", Label: "what"}}, zip.Store},
 	} {
 		var out bytes.Buffer
 		w := zip.NewWriter(&out)
@@ -168,10 +170,18 @@ func csvForms(t *testing.T) []form {
 		{name: "x.csv", content: write([]string{"label", "id", "x0", "x1", "x2"}, spread)},
 		{name: "x.csv", content: write([]string{"label", "id", "emb_1", "emb_2", "emb_3"}, spread)},
 		{name: "x.csv", content: write([]string{"label", "id", "0", "1", "2"}, spread)},
-		{name: "x.csv", columns: Columns{Vector: "e"}, content: write([]string{"label", "id", "e0", "e1", "e2", "b0", "b1"},
-			func(i int) []string { return append(spread(i), "9", "9") })},
+		{
+			name:    "x.csv",
+			columns: Reading{Fields: record.Paths{Vector: "e"}},
+			content: write([]string{"label", "id", "e0", "e1", "e2", "b0", "b1"},
+				func(i int) []string { return append(spread(i), "9", "9") }),
+		},
 		{name: "x.csv", content: write([]string{"id", "embedding", "label"}, one)},
-		{name: "x.csv", columns: Columns{"clip", "key", "what"}, content: write([]string{"key", "clip", "what"}, one)},
+		{
+			name:    "x.csv",
+			columns: Reading{Fields: record.Paths{Vector: "clip", ID: "key", Label: "what"}},
+			content: write([]string{"key", "clip", "what"}, one),
+		},
 		{name: "x.csv", content: write(nil, numbers), plain: true},
 	}
 }
@@ -219,9 +229,13 @@ func parquetForms(t *testing.T) []form {
 	}
 	return []form{
 		{name: "x.parquet", content: parquetOf(t, binaries)},
-		{name: "x.parquet", columns: Columns{"clip", "key", "what"}, content: parquetOf(t, others)},
+		{
+			name:    "x.parquet",
+			columns: Reading{Fields: record.Paths{Vector: "clip", ID: "key", Label: "what"}},
+			content: parquetOf(t, others),
+		},
 		{name: "x.parquet", content: parquetOf(t, wides)},
-		{name: "x.parquet", columns: Columns{Vector: "dim_"}, content: parquetOf(t, wides)},
+		{name: "x.parquet", columns: Reading{Fields: record.Paths{Vector: "dim_"}}, content: parquetOf(t, wides)},
 		{name: "x.parquet", content: parquetOf(t, wholes)},
 		{name: "x.parquet", content: parquetHalves(t)},
 	}
@@ -327,7 +341,7 @@ func TestForms(t *testing.T) {
 	all := append(npyForms(), npzForms(t)...)
 	all = append(append(append(all, csvForms(t)...), parquetForms(t)...), arrowForms(t)...)
 	all = append(all, form{
-		name: "x.jsonl", columns: Columns{"e.v", "key", "what"},
+		name: "x.jsonl", columns: Reading{Fields: record.Paths{Vector: "e.v", ID: "key", Label: "what"}},
 		content: []byte(`{"key":"a","what":"milk","e":{"v":[1,-2,3]}}` + "\n" + `{"key":"b","e":{"v":[0,5,-6]}}` + "\n" +
 			`{"key":"c","what":"tea","e":{"v":[7,8,120]}}` + "\n" + `{"key":"d","what":"milk","e":{"v":[-100,1,1]}}` + "\n"),
 	})
@@ -372,14 +386,14 @@ func TestBytesOfAVectorAreNoText(t *testing.T) {
 // Unreadable files are refused with advice.
 func TestFormsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
-		columns Columns
+		columns Reading
 		content string
 		want    string
 	}{
 		"a.csv": {content: "colour,shape\nred,round\n", want: "name it with --vector-field"},
 		"b.csv": {content: "a0,a1,b0,b1\n1,2,3,4\n", want: "say which are the vector with --vector-field"},
-		"c.csv": {columns: Columns{Vector: "clip"}, content: "a0,a1\n1,2\n", want: "no column clip among a0, a1, nor clip0, clip1"},
-		"d.csv": {columns: Columns{ID: "key"}, content: "x0,x1\n1,2\n", want: "no column key among x0, x1"},
+		"c.csv": {columns: Reading{Fields: record.Paths{Vector: "clip"}}, content: "a0,a1\n1,2\n", want: "no column clip among a0, a1, nor clip0, clip1"},
+		"d.csv": {columns: Reading{Fields: record.Paths{ID: "key"}}, content: "x0,x1\n1,2\n", want: "no column key among x0, x1"},
 		"e.csv": {content: "x0,x1\n1,two\n", want: `row 0: "two" is no number`},
 		"f.csv": {content: "", want: "it is empty"},
 		"g.npy": {content: string(npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1, 1), }", 0, 0, 0, 0, 0, 0, 0, 0)), want: "X.astype('float32')"},

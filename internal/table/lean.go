@@ -13,8 +13,8 @@ import (
 var errLean = errors.New(
 	"this program was built with -tags lean, without Parquet and Arrow: go install ./cmd/slkstream")
 
-func openParquet(*os.File, Columns) (*Source, error) { return nil, errLean }
-func openArrow(*os.File, Columns) (*Source, error)   { return nil, errLean }
+func openParquet(*os.File, Reading) (*Source, error) { return nil, errLean }
+func openArrow(*os.File, Reading) (*Source, error)   { return nil, errLean }
 
 func beginParquet(io.Writer, []Column) (encoder, error) { return nil, errLean }
 func beginArrow(io.Writer, []Column) (encoder, error)   { return nil, errLean }

@@ -19,7 +19,7 @@ func TestLean(t *testing.T) {
 		if err := os.WriteFile(path, []byte("PAR1"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(path, Columns{}); !errors.Is(err, errLean) {
+		if _, err := Open(path, Reading{}); !errors.Is(err, errLean) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

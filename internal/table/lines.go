@@ -3,12 +3,13 @@ package table
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
@@ -24,7 +25,13 @@ type lines struct {
 	in      *bufio.Scanner
 	decoder *record.Decoder
 	items   []record.Item
+	pending int // items of the line that are still to be returned, the last of items
 	number  int64
+	kept    []any // of the line
+
+	source  *Source // nil: nothing is kept
+	columns map[string]int
+	vector  string // the member that holds the vector
 }
 
 // lineError is the fault of a line. It gives the line's number instead of the row's, and is an ErrFormat.
@@ -36,26 +43,46 @@ type lineError struct {
 func (e *lineError) Error() string   { return fmt.Sprintf("line %d: %v", e.number, e.reason) }
 func (e *lineError) Unwrap() []error { return []error{ErrFormat, e.reason} }
 
-func openLines(file *os.File, names Columns) (*Source, error) {
-	var paths record.Paths
-	if names != (Columns{}) {
-		paths = record.Paths{
-			Vector: cmp.Or(names.Vector, "vector"), ID: cmp.Or(names.ID, "id"), Label: cmp.Or(names.Label, "label"),
-			Stream: "stream",
-		}
-	}
-	decoder, err := record.NewDecoder(record.Options{Format: "json", Paths: paths, LongestValue: lineLimit})
+func openLines(file *os.File, how Reading) (*Source, error) {
+	decoder, err := record.NewDecoder(record.Options{
+		Format: "json", Paths: how.Fields, Usual: how.Usual, LongestValue: lineLimit,
+	})
 	if err != nil {
 		return nil, err
 	}
 	in := bufio.NewScanner(withoutMark(file))
 	in.Buffer(make([]byte, 0, 1<<16), lineLimit)
 	l := &lines{in: in, decoder: decoder}
-	return &Source{Rows: -1, next: l.next}, nil
+	source := &Source{Rows: -1, next: l.next}
+	if how.Keep {
+		first, _, _ := strings.Cut(how.Fields.Vector, ".")
+		l.source, l.columns, l.vector = source, map[string]int{}, strings.TrimRight(first, "[]")
+	}
+	return source, nil
+}
+
+// keep takes the members of a line but those that hold the vector, or the list of vectors.
+func (l *lines) keep(line []byte, items []record.Item) {
+	l.kept = make([]any, len(l.source.Kept))
+	put := func(name string, value []byte) {
+		at, known := l.columns[name]
+		if !known {
+			at = len(l.source.Kept)
+			l.columns[name] = at
+			l.source.Kept, l.kept = append(l.source.Kept, Column{name, record.JSON}), append(l.kept, nil)
+		}
+		l.kept[at] = json.RawMessage(bytes.Clone(value))
+	}
+	record.Members(line, func(name string, value []byte) {
+		id := name == "id" && items[0].Source.Object < 0
+		if holds := name == "vector" || name == "embedding" || name == "objects" || name == l.vector; !holds && !id {
+			put(name, value)
+		}
+	})
 }
 
 func (l *lines) next() (Row, error) {
-	for l.in.Scan() {
+	for l.pending == 0 && l.in.Scan() {
 		l.number++
 		line := bytes.TrimSpace(l.in.Bytes())
 		if len(line) == 0 {
@@ -63,29 +90,37 @@ func (l *lines) next() (Row, error) {
 		}
 		items, err := l.decoder.Decode(context.Background(), &record.Raw{Value: line}, l.items[:0])
 		l.items = items
+		var empty *record.Empty
+		if errors.As(err, &empty) {
+			continue // a frame in which nothing was found
+		}
 		if err != nil {
 			var named struct{ ID, Stream string }
 			_ = json.Unmarshal(line, &named) // a row without a vector may have an id
 			return Row{ID: named.ID, Stream: named.Stream}, &BadRow{Err: &lineError{l.number, err}}
 		}
-		if len(items) != 1 {
-			return Row{}, &BadRow{Err: &lineError{l.number, fmt.Errorf("%d embeddings, want one", len(items))}}
+		if l.pending = len(items); l.source != nil {
+			l.keep(line, items)
 		}
-		item := &items[0]
-		if l.decoder.Dimension(item.Model) == 0 { // the first row sets the dimension
-			l.decoder.Expect(item.Model, len(item.Vector))
-		}
-		row := Row{
-			ID: item.ItemID, Label: item.Label, Stream: item.Stream, Model: item.Model, Vector: item.Vector,
-			Attributes: item.Attributes, line: l.number,
-		}
-		if row.Stream == unnamed {
-			row.Stream = ""
-		}
-		return row, nil
 	}
-	if err := l.in.Err(); err != nil {
-		return Row{}, &lineError{l.number + 1, err}
+	if l.pending == 0 {
+		if err := l.in.Err(); err != nil {
+			return Row{}, &lineError{l.number + 1, err}
+		}
+		return Row{}, io.EOF
 	}
-	return Row{}, io.EOF
+	item := &l.items[len(l.items)-l.pending]
+	l.pending--
+	if l.decoder.Dimension(item.Model) == 0 { // the first row sets the dimension
+		l.decoder.Expect(item.Model, len(item.Vector))
+	}
+	row := Row{
+		ID: item.ItemID, Label: item.Label, Stream: item.Stream, Model: item.Model, Vector: item.Vector,
+		Frame: item.Frame, Track: item.Track, Time: item.Time, Attributes: item.Attributes,
+		Kept: l.kept, line: l.number,
+	}
+	if row.Stream == unnamed {
+		row.Stream = ""
+	}
+	return row, nil
 }

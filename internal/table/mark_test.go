@@ -16,7 +16,7 @@ func TestByteOrderMark(t *testing.T) {
 		if err := os.WriteFile(path, []byte("\ufeff"+content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		source, err := Open(path, Columns{})
+		source, err := Open(path, Reading{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -2,6 +2,7 @@ package table
 
 import (
 	"archive/zip"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -9,10 +10,11 @@ import (
 	"strings"
 
 	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // openNPY opens a .npy file: vectors only.
-func openNPY(file *os.File, _ Columns) (*Source, error) {
+func openNPY(file *os.File, _ Reading) (*Source, error) {
 	rows, err := array.NewRows(file, array.SizeOf(file))
 	if err != nil {
 		return nil, err
@@ -32,7 +34,7 @@ func vectorsOf(rows *array.Rows) *Source {
 }
 
 // openNPZ opens a .npz file: an array of vectors and optional arrays of ids and labels.
-func openNPZ(file *os.File, names Columns) (*Source, error) {
+func openNPZ(file *os.File, how Reading) (*Source, error) {
 	archive, err := zip.NewReader(file, array.SizeOf(file))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
@@ -41,7 +43,7 @@ func openNPZ(file *os.File, names Columns) (*Source, error) {
 	for _, f := range archive.File {
 		has = append(has, strings.TrimSuffix(f.Name, ".npy"))
 	}
-	vectors := find(has, named(names.Vector, slices.Concat(vectorNames, []string{"X", "x", "arr_0"})))
+	vectors := find(has, named(how.Fields.Vector, slices.Concat(vectorNames, []string{"X", "x", "arr_0"})))
 	if vectors < 0 {
 		return nil, fmt.Errorf(
 			"%w: no array named one of %v among %s: name it with --vector-field",
@@ -50,15 +52,16 @@ func openNPZ(file *os.File, names Columns) (*Source, error) {
 			listed(has),
 		)
 	}
-	var ids, labels []string
-	for _, column := range []struct {
-		given string
-		names []string
-		to    *[]string
-	}{{names.ID, names.ids(), &ids}, {names.Label, named(names.Label, slices.Concat(labelNames, []string{"y"})), &labels}} {
-		at := find(has, column.names)
-		if at < 0 && column.given != "" {
-			return nil, fmt.Errorf("%w: no array %s among %s", ErrFormat, column.given, listed(has))
+	columns := make([][]string, len(rowFields)) // nil: the archive has none
+	for i := range rowFields {
+		f := &rowFields[i]
+		names := f.names(&how.Fields)
+		if f.name == "label" && how.Fields.Label == "" {
+			names = append(slices.Clip(names), "y")
+		}
+		at := find(has, names)
+		if given := f.path(&how.Fields); at < 0 && given != "" && given != record.Nowhere {
+			return nil, fmt.Errorf("%w: no array %s among %s (--%s-field)", ErrFormat, given, listed(has), f.name)
 		}
 		if at < 0 {
 			continue
@@ -67,7 +70,7 @@ func openNPZ(file *os.File, names Columns) (*Source, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", ErrFormat, has[at], err)
 		}
-		*column.to, err = array.Labels(in)
+		columns[i], err = array.Labels(in)
 		in.Close()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", has[at], err)
@@ -77,9 +80,9 @@ func openNPZ(file *os.File, names Columns) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", has[vectors], err)
 	}
-	for _, column := range [][]string{ids, labels} {
+	for i, column := range columns {
 		if column != nil && int64(len(column)) != source.Rows {
-			return nil, fmt.Errorf("%w: %d vectors, but %d ids or labels", ErrFormat, source.Rows, len(column))
+			return nil, fmt.Errorf("%w: %d vectors, but a %s for %d", ErrFormat, source.Rows, rowFields[i].name, len(column))
 		}
 	}
 	at, vector := 0, source.next
@@ -88,14 +91,13 @@ func openNPZ(file *os.File, names Columns) (*Source, error) {
 		if err != nil {
 			return row, err
 		}
-		if ids != nil {
-			row.ID = ids[at]
-		}
-		if labels != nil {
-			row.Label = labels[at]
+		for i, column := range columns {
+			if column != nil {
+				err = cmp.Or(err, rowFields[i].set(&row, column[at]))
+			}
 		}
 		at++
-		return row, nil
+		return row, err
 	}
 	return source, nil
 }

@@ -3,14 +3,22 @@
 package table
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // table reads a Parquet file row by row. It decodes only the columns it needs.
@@ -22,16 +30,22 @@ type table struct {
 	buffer  [64]parquet.Row
 	pending []parquet.Row // read and not returned yet
 	row     Row           // the last one returned
+	keeps   int           // columns that are kept
 }
 
 // column is what a needed leaf column holds.
 type column struct {
-	texts   []*string // where its values go as texts; nil: they are numbers of the vector
+	fields  []int // of rowFields that its values are
+	kept    int   // where they go among the kept; -1: nowhere
+	kind    record.Kind
+	list    bool // kept as a list
+	unit    time.Duration
+	vector  bool // its values are numbers of the vector
 	float16 bool
 	bytes   bool // each value is a whole vector
 }
 
-func openParquet(file *os.File, names Columns) (*Source, error) {
+func openParquet(file *os.File, how Reading) (*Source, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -43,35 +57,117 @@ func openParquet(file *os.File, names Columns) (*Source, error) {
 	leaves := p.Schema().Columns() // the numbers of a list are below it
 	has := make([]string, len(leaves))
 	for i, path := range leaves {
-		has[i] = path[0]
+		has[i] = strings.Join(slices.DeleteFunc(slices.Clone(path), func(step string) bool {
+			return step == "list" || step == "element" || step == "item" || step == "bag" || step == "array_element"
+		}), ".")
 	}
-	l, err := names.lay(has)
+	l, err := how.lay(has)
 	if err != nil {
 		return nil, err
 	}
-	t := &table{groups: p.RowGroups(), needed: l.vector}
+	t := &table{groups: p.RowGroups(), needed: slices.Clone(l.vector)}
 	t.columns = make([]column, len(leaves))
+	for i := range t.columns {
+		t.columns[i].kept = -1
+	}
 	for _, at := range l.vector {
 		if t.columns[at], err = vectorColumn(p, leaves[at], len(l.vector) > 1); err != nil {
 			return nil, err
 		}
 	}
-	for _, x := range []struct {
-		at   int
-		text *string
-	}{{l.id, &t.row.ID}, {l.label, &t.row.Label}} {
-		if x.at < 0 {
+	for i, at := range l.fields {
+		if at < 0 {
 			continue
 		}
-		if err := checkText(p, leaves[x.at]); err != nil {
+		if err := checkText(p, leaves[at]); err != nil {
 			return nil, err
 		}
-		c := &t.columns[x.at]
-		if c.texts = append(c.texts, x.text); len(c.texts) == 1 {
-			t.needed = append(t.needed, x.at)
-		}
+		t.columns[at].fields = append(t.columns[at].fields, i)
+		t.need(at)
 	}
-	return &Source{Rows: p.NumRows(), next: t.next, close: t.close}, nil
+	source := &Source{Rows: p.NumRows(), next: t.next, close: t.close}
+	for i, at := range l.kept {
+		c := &t.columns[at]
+		c.kept, c.kind, c.unit, c.list = i, record.JSON, 0, false
+		leaf, _ := p.Schema().Lookup(leaves[at]...)
+		if c.kind, c.unit = parquetKind(leaf.Node.Type()); leaf.MaxRepetitionLevel > 0 {
+			c.list = true
+		}
+		kind := c.kind
+		if c.list {
+			kind = record.JSON
+		}
+		source.Kept = append(source.Kept, Column{has[at], kind})
+		t.need(at)
+	}
+	t.keeps = len(l.kept)
+	return source, nil
+}
+
+// need has a leaf column read.
+func (t *table) need(at int) {
+	if !slices.Contains(t.needed, at) {
+		t.needed = append(t.needed, at)
+	}
+}
+
+// parquetKind returns the kind of a leaf's values when they are kept, and the unit of times.
+func parquetKind(of parquet.Type) (record.Kind, time.Duration) {
+	logical := of.LogicalType()
+	switch {
+	case logical != nil && logical.Timestamp != nil && logical.Timestamp.Unit.Millis != nil:
+		return record.Time, time.Millisecond
+	case logical != nil && logical.Timestamp != nil && logical.Timestamp.Unit.Micros != nil:
+		return record.Time, time.Microsecond
+	case logical != nil && logical.Timestamp != nil:
+		return record.Time, time.Nanosecond
+	}
+	switch of.Kind() {
+	case parquet.Boolean:
+		return record.Truth, 0
+	case parquet.Int32, parquet.Int64:
+		return record.Whole, 0
+	case parquet.Float, parquet.Double:
+		return record.Number, 0
+	case parquet.ByteArray:
+		if logical != nil && (logical.UTF8 != nil || logical.Enum != nil || logical.Json != nil) {
+			return record.Text, 0
+		}
+		return record.Bytes, 0
+	}
+	return record.Text, 0
+}
+
+// value returns a copy of a kept value; nil if it is missing.
+func (c *column) value(v parquet.Value) any {
+	if v.IsNull() {
+		return nil
+	}
+	switch c.kind {
+	case record.Time:
+		n := v.Int64()
+		perSecond := int64(time.Second / c.unit)
+		return time.Unix(n/perSecond, n%perSecond*int64(c.unit)).UTC()
+	case record.Truth:
+		return v.Boolean()
+	case record.Whole:
+		if v.Kind() == parquet.Int32 {
+			return int64(v.Int32())
+		}
+		return v.Int64()
+	case record.Number:
+		x := v.Double()
+		if v.Kind() == parquet.Float {
+			x = float64(v.Float())
+		}
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil // JSON has no such number
+		}
+		return x
+	case record.Bytes:
+		return bytes.Clone(v.ByteArray())
+	}
+	return v.String()
 }
 
 // vectorColumn returns a leaf of numbers. With flat it holds one number per row; otherwise a list, or whole
@@ -79,7 +175,7 @@ func openParquet(file *os.File, names Columns) (*Source, error) {
 func vectorColumn(p *parquet.File, path []string, flat bool) (column, error) {
 	leaf, _ := p.Schema().Lookup(path...)
 	of := leaf.Node.Type()
-	var c column
+	c := column{kept: -1, vector: true}
 	list, number := leaf.MaxRepetitionLevel == 1, false
 	switch of.Kind() {
 	case parquet.Float, parquet.Double, parquet.Int32, parquet.Int64:
@@ -129,27 +225,42 @@ func (t *table) next() (Row, error) {
 	}
 	values := t.pending[0]
 	t.pending = t.pending[1:]
-	t.row.Vector = t.row.Vector[:0]
+	t.row = Row{Vector: t.row.Vector[:0]}
+	if t.keeps > 0 {
+		t.row.Kept = make([]any, t.keeps)
+	}
 	var wrong error
 	columns := 0
 	for i, v := range values {
 		if i == 0 || v.Column() != values[i-1].Column() {
 			columns++
 		}
-		switch c := &t.columns[v.Column()]; {
-		case c.texts == nil:
+		c := &t.columns[v.Column()]
+		if c.vector {
 			var err error
 			if t.row.Vector, err = c.append(t.row.Vector, v); err != nil {
 				wrong = err // the rows behind it can be read
 			}
-		default:
+		}
+		if c.kept >= 0 && c.list {
+			list, _ := t.row.Kept[c.kept].([]any)
+			t.row.Kept[c.kept] = append(list, c.value(v))
+		} else if c.kept >= 0 {
+			t.row.Kept[c.kept] = c.value(v)
+		}
+		for _, field := range c.fields {
 			text := ""
 			if !v.IsNull() {
 				text = v.String()
 			}
-			for _, to := range c.texts {
-				*to = text
-			}
+			wrong = cmp.Or(wrong, rowFields[field].set(&t.row, text))
+		}
+	}
+	for i, v := range t.row.Kept {
+		if list, is := v.([]any); is {
+			text, err := json.Marshal(list)
+			t.row.Kept[i] = json.RawMessage(text)
+			wrong = cmp.Or(wrong, err)
 		}
 	}
 	if columns != len(t.needed) {

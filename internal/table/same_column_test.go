@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // One column of Parquet may hold both ids and labels.
@@ -28,7 +30,7 @@ func TestOneColumnOfIDsAndLabels(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	source, err := openParquet(file, Columns{"vector", "id", "id"})
+	source, err := openParquet(file, Reading{Fields: record.Paths{Vector: "vector", ID: "id", Label: "id"}})
 	if err != nil {
 		t.Fatal(err)
 	}

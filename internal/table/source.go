@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/record"
@@ -18,15 +19,15 @@ import (
 // its name implies.
 var ErrFormat = array.ErrFormat
 
-// Row is one item of a file.
+// Row is one item of a file. What the file does not have is empty.
 type Row struct {
-	ID     string // "" if the file has none
-	Label  string // "" if the file has none
-	Stream string // JSON Lines only
-	Model  string // JSON Lines only
+	ID, Label, Stream, Frame, Track string
+	Time                            time.Time
+	Model                           string // JSON Lines only
 	// Attributes are the row's other fields, as JSON; JSON Lines only.
 	Attributes json.RawMessage
 	Vector     []float32 // valid until the next call of Next
+	Kept       []any     // values of the first of Source.Kept; nil: missing
 
 	number int64 // from 0
 	line   int64 // JSON Lines only, from 1
@@ -64,6 +65,8 @@ func (b *BadRow) Unwrap() []error { return []error{ErrFormat, b.Err} }
 type Source struct {
 	Rows int64  // number of rows; -1 if it is known only after reading
 	Note string // how the file is read, if a user should know; else ""
+	// Kept are the columns of Row.Kept, with Reading.Keep. Of JSON Lines they are known only after the last row.
+	Kept []Column
 
 	next      func() (Row, error) // of the file's form, without what Open promises
 	close     func() error        // of the file's form; nil: nothing to close
@@ -78,8 +81,8 @@ const Sources = ".npy, .npz, .csv, .jsonl, .ndjson, .parquet, .arrow, .arrows, .
 
 // Open opens a file of embeddings; the end of its name selects the form. Every row that Next returns has a
 // vector of the same dimension, of finite numbers that are not all zero.
-func Open(path string, names Columns) (*Source, error) {
-	open := map[string]func(*os.File, Columns) (*Source, error){ // the caller closes the file
+func Open(path string, how Reading) (*Source, error) {
+	open := map[string]func(*os.File, Reading) (*Source, error){ // the caller closes the file
 		".npy": openNPY, ".npz": openNPZ, ".csv": openCSV, ".jsonl": openLines, ".ndjson": openLines,
 		".parquet": openParquet, ".arrow": openArrow, ".arrows": openArrow, ".feather": openArrow,
 	}[strings.ToLower(filepath.Ext(path))]
@@ -96,7 +99,7 @@ func Open(path string, names Columns) (*Source, error) {
 	}
 	var source *Source
 	if err == nil {
-		err = guard(func() error { source, err = open(file, names); return err })
+		err = guard(func() error { source, err = open(file, how); return err })
 	}
 	if err != nil {
 		file.Close()

@@ -141,9 +141,9 @@ func save(t testing.TB, name string, content []byte) string {
 }
 
 // readAll reads a file to its end.
-func readAll(path string) (rows []Row, err error) { return readColumns(path, Columns{}) }
+func readAll(path string) (rows []Row, err error) { return readColumns(path, Reading{}) }
 
-func readColumns(path string, names Columns) (rows []Row, err error) {
+func readColumns(path string, names Reading) (rows []Row, err error) {
 	source, err := Open(path, names)
 	if err != nil {
 		return nil, err
@@ -226,10 +226,10 @@ func TestOpenRefuses(t *testing.T) {
 	if err := os.Mkdir(directory, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(directory, Columns{}); err == nil || !strings.Contains(err.Error(), "it is a directory") {
+	if _, err := Open(directory, Reading{}); err == nil || !strings.Contains(err.Error(), "it is a directory") {
 		t.Error(err)
 	}
-	if _, err := Open("nowhere.npy", Columns{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open("nowhere.npy", Reading{}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -301,7 +301,7 @@ func TestIDsOfBadRows(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	source, err := Open(path, Columns{})
+	source, err := Open(path, Reading{})
 	if err != nil {
 		t.Fatal(err)
 	}
