@@ -73,8 +73,9 @@ var (
 	deadLetters = []string{"dead list", "dead show", "dead replay"}
 	labelTopic  = []string{"labels list", "labels history", "labels export"}
 	states      = []string{"state show", "state reset", "state discard", "state export", "state import"}
-	checked     = with(live, "check") // check takes the settings that it tests
-	onKafka     = slices.Concat(checked, deadLetters, []string{"feed", "teach", "forget"}, labelTopic,
+	checked     = with(live, "check")  // check takes the settings that it tests
+	decoded     = with(checked, "map") // commands that decode records of the input
+	onKafka     = slices.Concat(checked, deadLetters, []string{"feed", "teach", "forget", "map"}, labelTopic,
 		[]string{"tail", "audit"}, states)
 	stage     = with(checked, "demo") // the stage, whatever its feed
 	measuring = []string{
@@ -83,7 +84,7 @@ var (
 	every = slices.Concat(stage, []string{
 		"label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper", "eval file",
 		"eval index",
-	}, deadLetters, labelTopic, []string{"feed", "teach", "forget", "tail", "broker", "sample"}, states,
+	}, deadLetters, labelTopic, []string{"feed", "teach", "forget", "tail", "map", "broker", "sample"}, states,
 		[]string{"similar", "health", "version"})
 )
 
@@ -97,6 +98,7 @@ var first = map[string][]string{
 	"correct":        {"in", "out", "labels", "corrections", "since"},
 	"demo":           {"for", "rate", "listen", "discover", "seed"},
 	"check":          {"in", "out", "labels", "create", "brokers"},
+	"map":            {"fields", "format", "stream-by", "count", "brokers"},
 	"label":          {"input", "output", "support", "support-labels", "k"},
 	"feed":           {"input", "out", "key", "rate", "loop"},
 	"teach":          {"labels", "forget", "by", "brokers", "embedded-dir"},

@@ -97,7 +97,7 @@ func (f *Files) checkIdle(c *Config, fault report) {
 		refuse("with --method "+method+", which solves the rows as one episode", "calibrate", "class-vectors", "max-memory", "ordered",
 			"unknown-rate")
 	case f.K != 0:
-		refuse("with --k, for clusters", "calibrate", "class-vectors", "ordered", "unknown-rate")
+		refuse("with --k, for clusters", "allow-all-labelled", "calibrate", "class-vectors", "ordered", "unknown-rate")
 	}
 	files := append(slices.Clone(c.Stage.Support), f.Input)
 	if f.ClassVectors != "" {
@@ -105,6 +105,9 @@ func (f *Files) checkIdle(c *Config, fault report) {
 	}
 	if !slices.ContainsFunc(files, func(file string) bool { return !strings.HasSuffix(file, ".npy") }) {
 		refuse("for .npy, which has no columns", "fields")
+	}
+	if strings.HasSuffix(f.Input, ".npy") {
+		refuse("for a .npy input, which has no labels", "allow-all-labelled")
 	}
 }
 

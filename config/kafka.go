@@ -307,7 +307,7 @@ func (d *Delivery) settings() []definition {
 	return []definition{
 		define("delivery", &d.Mode, checked, "at-least-once", "promise about repeats of a result",
 			oneOf("at-least-once", "exactly-once")),
-		define("isolation", &d.Isolation, with(checked, "tail"), "read-committed",
+		define("isolation", &d.Isolation, with(decoded, "tail"), "read-committed",
 			"which records of transactions are read",
 			oneOf("read-committed", "read-uncommitted")),
 		define("out-compression", &d.OutCompression, stage, "none",
@@ -349,7 +349,7 @@ func (r *Registry) SecretFile() string {
 
 func (r *Registry) settings() []definition {
 	return []definition{
-		define("schema-registry", &r.At, checked, nil,
+		define("schema-registry", &r.At, decoded, nil,
 			"Confluent schema registry that knows the schemas of framed records, Avro among them: https://USER@HOST; none: framed "+
 				"JSON and nv.Frame alone. secret=FILE beside it, or --schema-registry-secret-file FILE, holds the password of the "+
 				"URL's user, or a bearer token where it names none; read again each time").

@@ -31,6 +31,7 @@ func (s *Select) settings() []definition {
 		define("count", &s.Count, []string{"tail"}, 0, "records to show before it ends; 0: until stopped",
 			atLeast(0)).
 			when("similar", 10, "items to show", atLeast(1), atMost(100)).
+			when("map", 3, "rows to show, or records of each partition", atLeast(1), atMost(1000)).
 			when("dead list, dead show, dead replay", 0, "only the newest of these, so many; 0: all"),
 	}
 }

@@ -35,19 +35,19 @@ func (s *Stage) records() []definition {
 			"file of labelled examples, as label reads them, .npy with --support-labels; repeatable").example("FILE"),
 		define("support-labels", &s.SupportLabels, []string{"label", "audit"}, "",
 			".npy file of the classes of a .npy support file: texts, or integers, -1 unknown").example("FILE"),
-		define("stream-by", &s.StreamBy, checked, "key",
+		define("stream-by", &s.StreamBy, decoded, "key",
 			"source of the stream's name: key, partition, header:NAME or field:NAME"),
-		define("format", &s.Format, checked, form.Auto, "form of a record without a content-type header",
+		define("format", &s.Format, decoded, form.Auto, "form of a record without a content-type header",
 			oneOf(form.Names()...)),
-		define("dimension", &s.Dimension, checked, 0,
+		define("dimension", &s.Dimension, decoded, 0,
 			"numbers in an embedding; 0: the dimension on which labels, state and records agree", atLeast(0), atMost(1<<14)),
-		define("track-by", &s.TrackBy, checked, "record",
+		define("track-by", &s.TrackBy, decoded, "record",
 			"what a track is: record, as the record's track says, or object, by the id of an nv.Frame's or DL Streamer's object",
 			oneOf("record", "object")),
 		define(
 			"fields",
 			&s.Fields,
-			with(checked, "label", "feed", "teach", "audit"),
+			with(decoded, "label", "feed", "teach", "audit"),
 			nil,
 			"where a record or a row of a file has "+strings.Join(
 				fieldNames,
@@ -60,7 +60,7 @@ func (s *Stage) records() []definition {
 		define("support-fields", &s.SupportFields, labelled, nil,
 			"fields of the support's files, where they differ; none: fields, and the usual names in a file that has not these",
 			pairsOf(fieldNames)).example("NAME=PATH,..."),
-		define("model", &s.Model, with(checked, "audit"), "",
+		define("model", &s.Model, with(decoded, "audit"), "",
 			"name of the embedder of records that do not name theirs"),
 	}
 }
@@ -99,7 +99,7 @@ func (s *Stage) check(c *Config, fault report) {
 	kind, name, named := strings.Cut(s.StreamBy, ":")
 	valid := !named && (kind == "key" || kind == "partition") || named && name != "" &&
 		(kind == "header" || kind == "field")
-	if !valid && slices.Contains(checked, c.command) {
+	if !valid && slices.Contains(decoded, c.command) {
 		fault("stream-by", "is %s: must be key, partition, header:NAME or field:NAME", shown(s.StreamBy))
 	}
 	for setting, path := range map[string]string{"fields": s.Field("vector"), "support-fields": s.SupportField("vector")} {

@@ -55,11 +55,13 @@ type latest struct {
 	partitionOf map[string]int32 // by stream
 	scattered   string           // a stream of several partitions; "": there is none
 	dimensions  map[int]bool
+	items       int
+	found       foundFields // in the items
 }
 
 // latest reads the latest records of each partition of an input.
 func (k *checker) latest(ctx context.Context, in string, count int64) (s latest, err error) {
-	s = latest{partitionOf: map[string]int32{}, dimensions: map[int]bool{}}
+	s = latest{partitionOf: map[string]int32{}, dimensions: map[int]bool{}, found: foundFields{}}
 	decoder, err := k.decoder()
 	if err != nil {
 		return s, err
@@ -79,6 +81,8 @@ func (k *checker) latest(ctx context.Context, in string, count int64) (s latest,
 			}
 			s.partitionOf[items[i].Stream] = raw.Partition
 			s.dimensions[len(items[i].Vector)] = true
+			s.items++
+			s.found.add(&items[i], raw.Time)
 		}
 	})
 	return s, err
@@ -118,9 +122,23 @@ func (k *checker) streams(ctx context.Context) {
 			k.fault("in format stream-by", "topic %s cannot be read: %v", in, err)
 			continue
 		case s.read > 0 && s.good == 0:
-			k.fault("format dimension", "none of the latest %d records of %s can be read: %v", s.read, in, s.why)
+			k.fault(
+				"format dimension",
+				"none of the latest %d records of %s can be read: %v: slkstream map %s shows them",
+				s.read,
+				in,
+				s.why,
+				in,
+			)
 		case s.why != nil:
-			k.warn("%d of the latest %d records of %s cannot be read, the last: %v", s.read-s.good, s.read, in, s.why)
+			k.warn(
+				"%d of the latest %d records of %s cannot be read, the last: %v: slkstream map %s shows them",
+				s.read-s.good,
+				s.read,
+				in,
+				s.why,
+				in,
+			)
 		}
 		if err := s.misfit(in, k.config.Stage.Support, k.support); err != nil {
 			k.fault("support", "%v", err)
@@ -134,7 +152,8 @@ func (k *checker) streams(ctx context.Context) {
 			k.warn("stream %q of %s is scattered over partitions: each part learns for itself; key the records by "+
 				"what tells streams apart (--stream-by %s)", s.scattered, in, k.config.Stage.StreamBy)
 		}
-		k.good("input %s: the latest %d records hold %d streams", in, s.read, len(s.partitionOf))
+		k.good("input %s: the latest %d records hold %d streams; of %d items have %s", in, s.read, len(s.partitionOf), s.items,
+			s.found)
 	}
 }
 

@@ -37,7 +37,7 @@ var commands = []struct {
 		demoCommand.build, runCommand.build, backfillCommand.build, correctCommand.build, labelCommand.build,
 	}},
 	{"Feed, teach and watch:", []func() *cobra.Command{
-		sampleCommand.build, feedCommand.build, teachCommand.build, labelsCommand.build, forgetCommand.build,
+		sampleCommand.build, mapCommand.build, feedCommand.build, teachCommand.build, labelsCommand.build, forgetCommand.build,
 		tailCommand.build, similarCommand.build, auditCommand.build, stateCommand.build, deadCommand.build,
 	}},
 	{"Measure and choose settings:", []func() *cobra.Command{evalCommand.build, tuneCommand.build}},

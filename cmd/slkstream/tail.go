@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,6 +58,9 @@ func tail(ctx context.Context, c *call, client *topic.Client) error {
 			<-ended
 		}
 	}()
+	if c.Config.Backfill.To == "" {
+		c.tellEmpty(ctx, client)
+	}
 	file, ok := c.Out.(*os.File)
 	p := &tailPrinter{
 		out: c.Out, table: ok && term.IsTerminal(int(file.Fd())), stream: c.Config.Select.Stream,
@@ -82,6 +86,16 @@ func tail(ctx context.Context, c *call, client *topic.Client) error {
 		}
 	}
 	return nil
+}
+
+// tellEmpty says which topics have no records, because tail then shows nothing until one comes.
+func (c *call) tellEmpty(ctx context.Context, client *topic.Client) {
+	for _, name := range c.Args {
+		spans, err := client.Spans(ctx, c.Config.Delivery.Isolation == "read-committed", name)
+		if err == nil && !slices.ContainsFunc(spans, func(s topic.Span) bool { return s.From < s.To }) {
+			c.Log.Info("the topic has no records yet: waiting for the first", "topic", name)
+		}
+	}
 }
 
 // follow reads a partition from the offset of --from to that of --to, as of the start; without --to it
@@ -133,6 +147,10 @@ type seen struct {
 	Closed string        `json:"closed"`
 	Count  int           `json:"count"`
 	Solve  float64       `json:"solveSeconds"`
+	// Of corrections:
+	Old   *record.Called `json:"old"`
+	New   *record.Called `json:"new"`
+	Cause record.Cause   `json:"cause"`
 }
 
 // tailPrinter prints records as they come: rows of a table, or JSON.
@@ -183,6 +201,9 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 	switch {
 	case letter.Reason != "":
 		return cells("TIME", -12, at, "FROM", -30, letter.Source.ID(), "ERROR", 0, letter.Reason)
+	case s.Old != nil && s.New != nil:
+		return cells("TIME", -12, at, "CORRECTED RESULT", -30, s.ID, "OLD -> NEW", -32,
+			fmt.Sprintf("%s -> %s", called(s.Old), called(s.New)), "CAUSE", 0, strings.TrimSpace(s.Cause.Kind+" "+s.Cause.By))
 	case s.Guess != nil:
 		return cells("TIME", -12, at, "STREAM", -16, s.Stream, "ITEM TO REVIEW", -24, s.ID, "GUESS", -20,
 			s.Guess.Label, "CONFIDENCE", 0, fmt.Sprintf("%3.0f %%", 100*s.Guess.Confidence))
@@ -213,6 +234,14 @@ func rowOf(raw *record.Raw, s *seen, isJSON bool) (heading, row string) {
 	}
 	return cells("TIME", -12, at, "KEY", -24, string(raw.Key), "STREAM", -16, s.Stream, "ID", -24, s.ID,
 		"LABEL", 0, what)
+}
+
+// called is a label with its confidence; an item whose class was forgotten has none.
+func called(c *record.Called) string {
+	if c.Label == "" {
+		return "(none)"
+	}
+	return fmt.Sprintf("%s %.0f %%", c.Label, 100*c.Confidence)
 }
 
 // cells formats a row and its heading from the name, the width (below 0: aligned at the left) and the value

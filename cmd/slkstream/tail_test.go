@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // tail --to latest ends at the end of the topic, whatever count was given, and shortens long texts.
@@ -82,4 +85,50 @@ func TestTailShowsOtherJSON(t *testing.T) {
 			t.Errorf("%s: %t, %v: %s", value, took, err, out.String())
 		}
 	}
+}
+
+// A correction is shown with both labels, and an empty topic is said to be waited for.
+func TestTailOfCorrections(t *testing.T) {
+	c := record.Correction{
+		ID: "in/0/1", Old: record.Called{Label: "milk", Confidence: .7}, New: record.Called{Label: "tea", Confidence: .9},
+		Cause: record.Cause{Kind: "taught", By: "kim"},
+	}
+	var out strings.Builder
+	p := &tailPrinter{out: &out, table: true}
+	for _, label := range []string{"tea", ""} {
+		c.New.Label = label
+		value := c.Out("corrections", nil)
+		if _, err := p.take(&record.Raw{Value: value.Value}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"OLD -> NEW", "milk 70 % -> tea 90 %", "milk 70 % -> (none)", "taught kim"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	dir, client := embedded(t)
+	if err := client.Ensure(t.Context(), topic.Description{Name: "empty", Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	messages := &stopper{wanted: "no records yet: waiting for the first", stop: stop}
+	if code := execute(ctx, []string{"tail", "empty", "--embedded-dir", dir}, io.Discard, messages); code != exitDone {
+		t.Errorf("exit %d: %s", code, messages.String())
+	}
+}
+
+// stopper calls stop once the wanted text was written to it.
+type stopper struct {
+	strings.Builder
+	wanted string
+	stop   func()
+}
+
+func (s *stopper) Write(b []byte) (int, error) {
+	n, err := s.Builder.Write(b)
+	if strings.Contains(s.String(), s.wanted) {
+		s.stop()
+	}
+	return n, err
 }

@@ -277,3 +277,17 @@ func (d *Decoder) drop(e *envelope) {
 		}
 	}
 }
+
+// Unread returns the top members of a JSON object in which no field is looked for.
+func (d *Decoder) Unread(object []byte) (names []string) {
+	known := members
+	if d.scopes != nil {
+		known = d.scopes[0].below
+	}
+	Members(object, func(name string, _ []byte) {
+		if known[name] == nil && name != d.field {
+			names = append(names, name)
+		}
+	})
+	return names
+}

@@ -69,6 +69,7 @@ func openArrow(file *os.File, how Reading) (*Source, error) {
 	if b.layout, err = how.lay(has); err != nil {
 		return nil, errors.Join(err, source.close())
 	}
+	source.Unread = b.layout.unread
 	for _, at := range b.layout.kept {
 		source.Kept = append(source.Kept, Column{has[at], arrowKind(b.reader.Schema().Field(at).Type)})
 	}

@@ -94,6 +94,7 @@ type layout struct {
 	vector []int // one of whole vectors, or one per dimension
 	fields []int // of rowFields; -1: none
 	kept   []int // the others
+	unread []string
 }
 
 // lay finds the columns among those of a file. A column that was named but is missing is an error.
@@ -105,8 +106,14 @@ func (r *Reading) lay(has []string) (layout, error) {
 	// What is given back under its own name is kept no second time: the id, unless it has another name.
 	for at := range has {
 		id := at == l.fields[0] && has[at] == "id"
-		if !id && !slices.Contains(l.vector, at) {
+		if slices.Contains(l.vector, at) {
+			continue
+		}
+		if !id {
 			l.kept = append(l.kept, at)
+		}
+		if !slices.Contains(l.fields, at) {
+			l.unread = append(l.unread, has[at])
 		}
 	}
 	return l, nil

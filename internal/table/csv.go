@@ -44,6 +44,7 @@ func openCSV(file *os.File, how Reading) (*Source, error) {
 	}
 	s.layout, err = how.lay(head)
 	source := &Source{Rows: -1, next: s.next}
+	source.Unread = s.layout.unread
 	for _, at := range s.layout.kept {
 		source.Kept = append(source.Kept, Column{head[at], record.JSON})
 	}

@@ -86,6 +86,7 @@ func openParquet(file *os.File, how Reading) (*Source, error) {
 		t.need(at)
 	}
 	source := &Source{Rows: p.NumRows(), next: t.next, close: t.close}
+	source.Unread = l.unread
 	for i, at := range l.kept {
 		c := &t.columns[at]
 		c.kept, c.kind, c.unit, c.list = i, record.JSON, 0, false

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,6 +68,8 @@ type Source struct {
 	Note string // how the file is read, if a user should know; else ""
 	// Kept are the columns of Row.Kept, with Reading.Keep. Of JSON Lines they are known only after the last row.
 	Kept []Column
+	// Unread are the columns, of these, that no field is read from; not of JSON Lines.
+	Unread []string
 
 	next      func() (Row, error) // of the file's form, without what Open promises
 	close     func() error        // of the file's form; nil: nothing to close
@@ -78,6 +81,12 @@ type Source struct {
 
 // Sources lists the name endings that Open accepts.
 const Sources = ".npy, .npz, .csv, .jsonl, .ndjson, .parquet, .arrow, .arrows, .feather"
+
+// IsName says whether a name ends as those of files do.
+func IsName(name string) bool {
+	end := strings.ToLower(filepath.Ext(name))
+	return end != "" && slices.Contains(strings.Split(Sources, ", "), end)
+}
 
 // Open opens a file of embeddings; the end of its name selects the form. Every row that Next returns has a
 // vector of the same dimension, of finite numbers that are not all zero.
