@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"github.com/spf13/pflag"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,6 +84,22 @@ var chartValues = map[string]map[string]any{
 	"a token of the service account": {
 		"sasl": map[string]any{"mechanism": "oauthbearer", "audience": "kafka", "user": "unused"}, "tls": true,
 	},
+	"in a company's cluster": {
+		"imagePullSecrets":  []any{map[string]any{"name": "registry"}},
+		"serviceAccount":    map[string]any{"create": true, "annotations": map[string]any{"eks.amazonaws.com/role-arn": "role"}},
+		"extraEnv":          []any{map[string]any{"name": "SLKSTREAM_SEED", "value": "7"}},
+		"extraVolumes":      []any{map[string]any{"name": "more", "emptyDir": map[string]any{}}},
+		"extraVolumeMounts": []any{map[string]any{"name": "more", "mountPath": "/more"}},
+		"support":           map[string]any{"configMap": "gallery", "files": []any{"support.jsonl"}},
+		"networkPolicy":     map[string]any{"enabled": true, "from": []any{map[string]any{"podSelector": map[string]any{}}}},
+		"monitor":           map[string]any{"kind": "ServiceMonitor", "labels": map[string]any{"release": "prometheus"}},
+		"alerts":            map[string]any{"enabled": true},
+		"ingress":           map[string]any{"enabled": true, "className": "nginx", "host": "labels.example", "tlsSecret": "tls"},
+	},
+	"pods monitored": {
+		"monitor": map[string]any{"kind": "PodMonitor"}, "support": map[string]any{"secret": "gallery", "files": []any{"a.jsonl"}},
+		"networkPolicy": map[string]any{"enabled": true}, "ingress": map[string]any{"enabled": true},
+	},
 	"scaled without login": {"autoscaling": map[string]any{"enabled": true}},
 }
 
@@ -123,12 +141,45 @@ func TestChart(t *testing.T) {
 				t.Errorf("scaled %v, and replicas %v", scaled, deployment.Spec.Replicas)
 			}
 			stageTakes(t, &pod, settings.Data["slkstream.yaml"])
+			othersAreTyped(t, documents, &pod)
 			for _, kind := range []string{"ScaledObject", "TriggerAuthentication"} {
 				if documents[kind] != nil {
 					kedaTakes(t, kind, documents[kind])
 				}
 			}
 		})
+	}
+}
+
+// othersAreTyped fails unless what a company may add is of the types of the API and of the Prometheus operator.
+func othersAreTyped(t *testing.T, documents map[string][]byte, pod *corev1.PodSpec) {
+	t.Helper()
+	if documents["ServiceAccount"] != nil {
+		if account := strict[corev1.ServiceAccount](t, documents, "ServiceAccount"); account.Name != pod.ServiceAccountName {
+			t.Errorf("the pod is of %s, not of %s", pod.ServiceAccountName, account.Name)
+		}
+	}
+	if documents["NetworkPolicy"] != nil {
+		strict[networkingv1.NetworkPolicy](t, documents, "NetworkPolicy")
+	}
+	if documents["Ingress"] != nil {
+		strict[networkingv1.Ingress](t, documents, "Ingress")
+	}
+	if documents["ServiceMonitor"] != nil {
+		monitor := strict[monitoringv1.ServiceMonitor](t, documents, "ServiceMonitor")
+		if token := monitor.Spec.Endpoints[0].Authorization.Credentials; token.Name == "" || token.Key != "listen-token" {
+			t.Errorf("the monitor sends %+v", token)
+		}
+	}
+	if documents["PodMonitor"] != nil {
+		strict[monitoringv1.PodMonitor](t, documents, "PodMonitor")
+	}
+	if documents["PrometheusRule"] != nil {
+		for _, rule := range strict[monitoringv1.PrometheusRule](t, documents, "PrometheusRule").Spec.Groups[0].Rules {
+			if rule.Labels["severity"] == "" || rule.Annotations["runbook_url"] == "" {
+				t.Errorf("alert %s has no severity or runbook", rule.Alert)
+			}
+		}
 	}
 }
 
@@ -139,6 +190,7 @@ func stageTakes(t *testing.T, pod *corev1.PodSpec, text string) {
 		folder := t.TempDir()
 		for _, name := range map[string][]string{
 			"secret": {"kafka-password", "kafka-token", "listen-token", "ca.crt"}, "token": {"token"},
+			"support": {"support.jsonl", "a.jsonl"},
 		}[mount.Name] {
 			if err := os.WriteFile(filepath.Join(folder, name), []byte("x"), 0o600); err != nil {
 				t.Fatal(err)
@@ -180,11 +232,18 @@ func kedaTakes(t *testing.T, kind string, document []byte) {
 // What the chart's schema forbids is refused before anything is applied.
 func TestChartRefuses(t *testing.T) {
 	for name, values := range map[string]string{
-		"an unknown value":   `{"replica": 3}`,
-		"no brokers":         `{"settings": {"brokers": ""}}`,
-		"a digest cut short": `{"image": {"digest": "sha256:12"}}`,
-		"an unknown login":   `{"sasl": {"mechanism": "kerberos"}}`,
-		"no replicas":        `{"replicas": 0}`,
+		"an unknown value":             `{"replica": 3}`,
+		"no brokers":                   `{"settings": {"brokers": ""}}`,
+		"a digest cut short":           `{"image": {"digest": "sha256:12"}}`,
+		"an unknown login":             `{"sasl": {"mechanism": "kerberos"}}`,
+		"no replicas":                  `{"replicas": 0}`,
+		"a setting's typo":             `{"settings": {"episode-sise": 50}}`,
+		"a setting of another command": `{"settings": {"input": "x.npy"}}`,
+		"a setting's wrong choice":     `{"settings": {"delivery": "exactly-twice"}}`,
+		"a setting's wrong kind":       `{"settings": {"episode-size": "many"}}`,
+		"an unknown monitor":           `{"monitor": {"kind": "NodeMonitor"}}`,
+		"a volume without a name":      `{"extraVolumes": [{"emptyDir": {}}]}`,
+		"TLS for no host":              `{"ingress": {"enabled": true, "tlsSecret": "x"}}`,
 	} {
 		var given map[string]any
 		if err := json.Unmarshal([]byte(values), &given); err != nil {
@@ -193,5 +252,17 @@ func TestChartRefuses(t *testing.T) {
 		if _, err := render(t, given); err == nil {
 			t.Errorf("%s is taken", name)
 		}
+	}
+}
+
+// A ConfigMap of the user's replaces the chart's.
+func TestConfigOfOnesOwn(t *testing.T) {
+	documents, err := render(t, map[string]any{"existingConfig": "mine"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	volume := strict[appsv1.Deployment](t, documents, "Deployment").Spec.Template.Spec.Volumes[0]
+	if documents["ConfigMap"] != nil || volume.ConfigMap.Name != "mine" {
+		t.Errorf("it mounts %s", volume.ConfigMap.Name)
 	}
 }

@@ -30,5 +30,14 @@ app.kubernetes.io/component: stage
 {{- $_ := set $own "sasl-token-file" "/etc/slkstream/secret/kafka-token" -}}
 {{- end -}}
 {{- end -}}
+{{- if or .Values.support.configMap .Values.support.secret -}}
+{{- $files := list -}}
+{{- range .Values.support.files }}{{- $files = append $files (printf "/etc/slkstream/support/%s" .) -}}{{- end -}}
+{{- $_ := set $own "support" $files -}}
+{{- end -}}
 {{- merge (deepCopy .Values.settings) $own | toYaml -}}
+{{- end }}
+
+{{- define "slkstream.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (ternary .Release.Name "default" .Values.serviceAccount.create) -}}
 {{- end }}
