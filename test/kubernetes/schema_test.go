@@ -31,7 +31,9 @@ func TestSchemaOfSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	out.WriteString(`    "settings": {"type": "object", "additionalProperties": false, "required": ["brokers", "in", "out"], "properties": {`)
+	out.WriteString(
+		`    "settings": {"type": "object", "additionalProperties": false, "required": ["brokers", "in", "out"], "properties": {`,
+	)
 	known := map[string]bool{}
 	add := func(name, schema string) {
 		if len(known) > 0 {
