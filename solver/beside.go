@@ -175,7 +175,7 @@ func (e *episode) assessDistances(r *Result) {
 // no such row. Assess must be called before.
 func (r *Result) Distances(out []float32, except int32) {
 	for p := range out {
-		if out[p] = 0; r.labelled[p] >= 0 {
+		if out[p] = 0; r.episode.rows.label[p] >= 0 {
 			continue
 		}
 		nearest := float32(math.Inf(1))
@@ -191,7 +191,7 @@ func (r *Result) Distances(out []float32, except int32) {
 // Labelled returns the labelled rows beside the episode that were in force, in z-space, concatenated,
 // and their classes.
 func (r *Result) Labelled() (z []float32, classes []int32) {
-	return r.beside.z(nil, false)
+	return r.episode.beside.z(nil, false)
 }
 
 // Labelled is a set of labelled rows outside of episodes, raised to the power and centred once for all

@@ -228,7 +228,7 @@ func TestManyRowsBeside(t *testing.T) {
 		}
 		results = append(results, r)
 	}
-	if kept := len(results[0].beside.prepared.along); kept > 0 {
+	if kept := len(results[0].episode.beside.prepared.along); kept > 0 {
 		t.Errorf("%d products with directions are kept", kept)
 	}
 	closeResults(t, results[0], results[1], p.N)

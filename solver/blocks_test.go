@@ -13,14 +13,13 @@ import (
 
 // blocked is a problem of points in bursts of a class, with a graph between adjacent rows and between rows
 // of a class.
-func blocked(n, d, k int, codes bool) (*Problem, []int32) {
+func blocked(n, d, k int, codes bool) (*Placed, []int32) {
 	random := rand.New(rand.NewPCG(3, 3))
 	x, centres := &Points{N: n, D: d, Values: make([]float32, n*d)}, make([]float32, k*d)
 	for i := range centres {
 		centres[i] = float32(random.NormFloat64())
 	}
-	p := &Problem{N: n, D: d, K: k, Points: x, Labels: make([]int32, n), Start: make([]int32, n)}
-	p.Block = 50
+	p := &Placed{Points: x, K: k, Block: 50, Labels: make([]int32, n), Start: make([]int32, n)}
 	p.Proportions = make([]float64, k)
 	truth, class := make([]int32, n), 0
 	for i := range n {
@@ -80,7 +79,7 @@ func TestBlocks(t *testing.T) {
 			const d = 16
 			p, truth := blocked(c.n, d, c.k, c.codes)
 			solve, s := defaultSolver(t, func(s *Settings) { s.Check, s.Anneal = true, 0 })
-			r, err := solve.Solve(context.Background(), p)
+			r, err := solve.SolvePlaced(context.Background(), p)
 			if err != nil || r.Rises > 0 || len(r.Trace) < 3 {
 				t.Fatalf("%v: R rose %d times: %v", err, r.Rises, r.Trace)
 			}
@@ -89,7 +88,7 @@ func TestBlocks(t *testing.T) {
 				if y == truth[i] {
 					right++
 				}
-				if p.labelled(i) && y != p.Labels[i] {
+				if p.Labels[i] >= 0 && y != p.Labels[i] {
 					t.Errorf("labelled row %d has label %d", i, y)
 				}
 			}
@@ -114,9 +113,9 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// judgeBlocks computes R with blocks from the formula at Problem.Block.
-func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64) {
-	n, d, k := p.N, p.D, p.K
+// judgeBlocks computes R with blocks from the formula at Placed.Block.
+func judgeBlocks(p *Placed, s Settings, r *Result, soft []float32) (sum float64) {
+	n, d, k := p.Points.N, p.Points.D, p.K
 	row := func(i int) []float32 { return p.Points.Rows(i, i+1, make([]float32, d)) }
 	cost := func(x []float32, c []float64) float64 {
 		var square, dot, length float64
@@ -142,7 +141,7 @@ func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64
 		pi[c] = v / total
 	}
 	for i := range n {
-		if p.labelled(i) {
+		if p.Labels[i] >= 0 {
 			sum += s.WS * cost(row(i), all[p.Labels[i]])
 		}
 	}
@@ -150,7 +149,7 @@ func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64
 		to := min(n, from+p.Block)
 		share, rows := make([]float64, k), 0.
 		for i := from; i < to; i++ {
-			if !p.labelled(i) {
+			if p.Labels[i] < 0 {
 				for c, v := range soft[i*k : (i+1)*k] {
 					share[c] += float64(v)
 				}
@@ -162,7 +161,7 @@ func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64
 			sum -= s.Beta * s.CPI * pi[c] * math.Log(share[c])
 		}
 		for i := from; i < to; i++ {
-			if p.labelled(i) {
+			if p.Labels[i] >= 0 {
 				continue
 			}
 			columns, weights := p.Affinity.Row(i)
@@ -172,7 +171,7 @@ func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64
 				}
 				near := 0.
 				for j, q := range columns {
-					if p.labelled(int(q)) {
+					if p.Labels[q] >= 0 {
 						near += float64(weights[j]) * float64(soft[int(q)*k+c])
 					} else {
 						near += float64(weights[j]) * float64(soft[int(q)*k+c]) / 2
@@ -188,19 +187,19 @@ func judgeBlocks(p *Problem, s Settings, r *Result, soft []float32) (sum float64
 
 // Combinations that points and blocks do not support are errors.
 func TestPointsAreChecked(t *testing.T) {
-	for want, spoil := range map[string]func(p *Problem){
-		"are not 600 rows": func(p *Problem) { p.Points.N-- },
-		"need a graph":     func(p *Problem) { p.Affinity = nil },
-		"row 2: value NaN": func(p *Problem) { p.Points.Values[40] = float32(math.NaN()) },
-		"block: fewer":     func(p *Problem) { p.Block = -1 },
-		"has neither a labelled row nor": func(p *Problem) {
+	for want, spoil := range map[string]func(p *Placed){
+		"are not 599 rows": func(p *Placed) { p.Points.N-- },
+		"their graph":      func(p *Placed) { p.Affinity = nil },
+		"row 2: value NaN": func(p *Placed) { p.Points.Values[40] = float32(math.NaN()) },
+		"block: fewer":     func(p *Placed) { p.Block = -1 },
+		"has neither a labelled row nor": func(p *Placed) {
 			p.K, p.Start[3], p.Proportions = 6, 5, nil
 		},
 	} {
 		p, _ := blocked(600, 16, 5, false)
 		spoil(p)
 		solve, _ := defaultSolver(t, nil)
-		if _, err := solve.Solve(context.Background(), p); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := solve.SolvePlaced(context.Background(), p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, not %q", err, want)
 		}
 	}

@@ -15,7 +15,7 @@ type assessment struct {
 }
 
 // Assess fills Confidence, Agreement and the distances to labelled items: the last step of a solve, for those
-// who ask. It must come before the next solve. Points cannot be assessed.
+// who ask. It must come before the next solve. A Placed cannot be assessed.
 func (r *Result) Assess() error {
 	e, k := r.episode, r.episode.classes.k
 	if e.rows.points != nil {

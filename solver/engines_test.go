@@ -158,10 +158,11 @@ func TestRowsOneByOne(t *testing.T) {
 	for seed := range uint64(10) {
 		p := drawn(seed)
 		apart := *p
-		apart.Rows, apart.Anchors = nil, nil
-		for i := range p.N + len(p.AnchorLabels) {
-			apart.Each = append(apart.Each, p.raw(i))
+		var rows [][]float32
+		for i := range p.N {
+			rows = append(rows, p.raw(i))
 		}
+		apart.List(rows)
 		var results [2]*Result
 		for i, problem := range []*Problem{p, &apart} {
 			solve, err := New(settings)
@@ -175,11 +176,11 @@ func TestRowsOneByOne(t *testing.T) {
 		if !slices.Equal(results[0].S, results[1].S) {
 			t.Errorf("seed %d: other answers", seed)
 		}
-		apart.Each[p.N-1] = apart.Each[p.N-1][1:]
+		rows[p.N-1] = rows[p.N-1][1:]
 		if err := apart.check(); err == nil {
 			t.Error("a row of another dimension is not refused")
 		}
-		apart.Each = apart.Each[1:]
+		apart.N++
 		if err := apart.check(); err == nil {
 			t.Error("a row that is missing is not refused")
 		}

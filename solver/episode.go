@@ -156,7 +156,10 @@ type scratch struct {
 func (e *episode) layOut(p *Problem, everyAnchor bool) {
 	e.model.take(e.settings, p.Judge)
 	r, c, prepared := &e.rows, &e.classes, e.beside.prepared
-	r.n, r.d, r.points, r.block, r.earlier, r.unlabelled = p.N, p.D, p.Points, p.Block, p.Earlier, 0
+	r.n, r.d, r.points, r.block, r.earlier, r.unlabelled = p.N, p.D, nil, 0, p.Earlier, 0
+	if p.placed != nil {
+		r.points, r.block = p.placed.Points, p.placed.Block
+	}
 	e.s.started, e.likeness.weight = false, 0
 	c.number = vector.Zeroed(c.number, p.K)
 	for _, l := range p.Labels {
@@ -305,7 +308,7 @@ func (e *episode) enter() {
 func (e *episode) finish(p *Problem, r *Result) {
 	k, d := e.classes.k, e.rows.d
 	r.Labels = vector.Resize(r.Labels, e.rows.n)
-	r.episode, r.space, r.rows, r.class, r.k = e, e.prototypes.space, &e.s, e.classes.active, p.K
+	r.episode, r.k = e, p.K
 	widen := false
 	switch {
 	case e.s.sparse() && e.rows.points != nil:
@@ -324,7 +327,6 @@ func (e *episode) finish(p *Problem, r *Result) {
 	if e.rows.points == nil {
 		r.Z, r.Mean, r.Inverse = e.rows.z[:e.rows.n*d], e.rows.mean, e.rows.inverse
 	}
-	r.labelled, r.beside = e.rows.label[:e.rows.n], &e.beside
 	r.Affinity = e.graph.Affinity
 }
 

@@ -1,7 +1,6 @@
 package solver
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -36,8 +35,6 @@ func (w *Weights) check(p *Problem) error {
 	case !(w.Prototypes > 0 && w.Prototypes <= mostWeight && w.Nearest >= 0 && w.Nearest <= mostWeight):
 		return fmt.Errorf("weights: prototypes %g and nearest %g: not above 0, and from 0, to %g",
 			w.Prototypes, w.Nearest, float64(mostWeight))
-	case p.Points != nil:
-		return errors.New("weights: points have no likeness to labelled rows")
 	}
 	return nil
 }
@@ -136,7 +133,7 @@ func Recency(positions int) float32 {
 
 // Evidence fills prototypes and nearest, K values each, with what the two sources of Weights say of a row before
 // they are weighed: -a, up to what all classes share, and n. A class with neither a labelled row nor a prior has
-// -Inf. Points have no evidence.
+// -Inf. A Placed has no evidence.
 func (r *Result) Evidence(p int, prototypes, nearest []float32) {
 	e, l := r.episode, &r.episode.likeness
 	for c := range prototypes {

@@ -1,10 +1,12 @@
 package solver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 
+	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver/communities"
@@ -72,23 +74,54 @@ func (x *Points) dot(p int, row []float32) float32 {
 	return sum * x.Step
 }
 
-// check reports why p cannot be solved from points. nil has no fault.
-func (x *Points) check(p *Problem, s *Settings) error {
-	switch {
-	case x == nil:
-		return nil
-	case x.N != p.N || x.D != p.D || max(len(x.Values), len(x.Codes)) != p.N*p.D:
+// check reports the first fault of the points themselves.
+func (x *Points) check() error {
+	if max(len(x.Values), len(x.Codes)) != x.N*x.D {
 		return fmt.Errorf("points: %d values and %d codes are not %d rows of dimension %d",
-			len(x.Values), len(x.Codes), p.N, p.D)
-	case p.anchors() > 0 || p.Prior != nil || p.Embedding != nil:
-		return errors.New("points: nothing is embedded beside them")
-	case p.Affinity == nil || s.rules().modes || s.Paper.BiasCorrection || p.Labels == nil && p.Start == nil:
-		return errors.New("points: need a graph, a start, and means as prototypes")
+			len(x.Values), len(x.Codes), x.N, x.D)
 	}
 	if i := vector.NotFinite(x.Values); i >= 0 {
-		return rowError(i/p.D, "value %g at %d is not finite", x.Values[i], i%p.D)
+		return rowError(i/x.D, "value %g at %d is not finite", x.Values[i], i%x.D)
 	}
 	return nil
+}
+
+// Placed is a problem of rows that the caller has embedded, with their graph: a whole file. Prototypes are means.
+// Fields without a comment are as in Problem.
+type Placed struct {
+	Points      *Points
+	K           int
+	Affinity    *index.Affinity
+	Labels      []int32 // nil: all rows are to be solved, from Start
+	Start       []int32
+	Proportions []float64
+	Evidence    []float32
+
+	// Block divides the rows, in their order, into runs of as many with class proportions pi_b of their own, at
+	// their minimiser whenever they are used. R then has log pi_b for log pi, and -beta cpi sum_b sum_k pi_k log
+	// pi_bk for the prior counts; pi stays fixed. 0: none.
+	Block int
+
+	Judge    bool
+	Progress func(sweeps, most int)
+}
+
+// SolvePlaced solves p as Solve does a Problem.
+func (s *Solver) SolvePlaced(ctx context.Context, p *Placed) (*Result, error) {
+	switch {
+	case p.Points == nil || p.Affinity == nil || p.Labels == nil && p.Start == nil:
+		return nil, errors.New("placed: needs points, their graph, and labels or a start")
+	case s.settings.rules().modes || s.settings.Paper.BiasCorrection:
+		return nil, errors.New("placed: needs means as prototypes, and no bias correction")
+	case p.Block < 0:
+		return nil, errors.New("block: fewer rows than 0")
+	case p.Block > 0 && s.settings.Paper != (PaperSettings{}):
+		return nil, errors.New("block: needs means made of S")
+	}
+	return s.Solve(ctx, &Problem{
+		N: p.Points.N, D: p.Points.D, K: p.K, Labels: p.Labels, Start: p.Start, Proportions: p.Proportions,
+		Affinity: p.Affinity, Evidence: p.Evidence, Judge: p.Judge, Progress: p.Progress, placed: p,
+	})
 }
 
 // takePoints takes the problem's embedded rows and computes their squared lengths.
@@ -113,17 +146,6 @@ func (e *episode) at(from, to int, scratch *[]float32) []float32 {
 	}
 	*scratch = vector.Resize(*scratch, (to-from)*e.rows.d)
 	return e.rows.points.Rows(from, to, *scratch)
-}
-
-// checkBlock reports whether blocks of rows may have proportions of their own.
-func (p *Problem) checkBlock(s *Settings) error {
-	switch {
-	case p.Block < 0:
-		return errors.New("block: fewer rows than 0")
-	case p.Block > 0 && (s.rules().modes || s.Paper != (PaperSettings{})):
-		return errors.New("block: needs means as prototypes, made of S")
-	}
-	return nil
 }
 
 // batched is how many blocks are scored in parallel before their rows are updated one after the other.

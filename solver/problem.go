@@ -29,9 +29,10 @@ func (p *Prior) mean(out, mu []float32, class int) {
 	}
 }
 
-// Problem is one episode. Rows are raw; the solver embeds them.
+// Problem is one episode of raw rows, which the solver embeds. They are a matrix, or lie one by one and are given
+// by List. A problem of rows that are embedded already is a Placed.
 type Problem struct {
-	Rows    []float32 // N x D
+	Rows    []float32 // N x D; nil after List
 	N, D, K int
 	Labels  []int32 // N; the class of a labelled row, -1 to be solved; nil: all to be solved
 
@@ -44,19 +45,6 @@ type Problem struct {
 	// Prepared caches them between solves beside the same sets; nil: they are computed for this problem alone.
 	Beside   []Beside
 	Prepared *Prepared
-
-	// Each lists the rows, then the anchors, one by one, so that they need not be copied together. nil: they are
-	// in Rows and Anchors.
-	Each [][]float32
-
-	// Points are rows that the caller has embedded, instead of Rows. They need an Affinity, and Labels or Start,
-	// and allow no anchors, Prior or Embedding. nil: the solver embeds Rows.
-	Points *Points
-
-	// Block divides the rows, in their order, into runs of as many with class proportions pi_b of their own, at
-	// their minimiser whenever they are used. R then has log pi_b for log pi, and -beta cpi sum_b sum_k pi_k log
-	// pi_bk for the prior counts; pi stays fixed. It needs means as prototypes. 0: none.
-	Block int
 
 	Prior       *Prior
 	Proportions []float64  // pi0: a count for each class; nil: uniform
@@ -90,13 +78,24 @@ type Problem struct {
 	// Progress is called after each assignment sweep with the number of sweeps done and their maximum; nil: not
 	// called. A cancelled context stops the solve before the next sweep.
 	Progress func(sweeps, most int)
+
+	listed [][]float32 // by List
+	placed *Placed     // that the problem was made of; nil: rows are raw
+}
+
+// List gives the problem rows that lie one by one in memory, so that they need not be copied together. It sets N, and
+// D by the first row, and replaces Rows.
+func (p *Problem) List(rows [][]float32) {
+	if p.Rows, p.listed, p.N = nil, rows, len(rows); p.N > 0 {
+		p.D = len(rows[0])
+	}
 }
 
 // Result is a solved episode. Its slices belong to the Solver and are valid until its next Solve or Embed.
 type Result struct {
 	Labels []int32
-	S      []float32 // N x K; labelled rows are one-hot. Nil for Points above 4,096 rows and 64 classes: use Row
-	Z      []float32 // N x D, rows in z-space, from which a stream learns; nil for Points
+	S      []float32 // N x K; labelled rows are one-hot. Nil for a Placed above 4,096 rows and 64 classes: use Row
+	Z      []float32 // N x D, rows in z-space, from which a stream learns; nil for a Placed
 	Mean   []float32 // mu, subtracted from raised rows before they are scaled to length 1
 	// Inverse is 1/|row - Mean| of each raised row; 0 if that is not finite.
 	Inverse []float32
@@ -117,30 +116,25 @@ type Result struct {
 	Trace                           []float64
 	Rises                           int // half-steps in which R rose by more than rounding, with Settings.Check
 
-	episode  *episode
-	space    space
-	rows     *assignments
-	class    []int32
-	k        int
-	labelled []int32   // rows: active class, -1: unlabelled
-	plain    []float32 // n x K: squared distances to the nearest labelled row
-	beside   *besides
+	episode *episode  // that was solved
+	k       int       // classes of the problem
+	plain   []float32 // n x K, by Assess: squared distances to the nearest labelled row in z-space
 }
 
 // Row writes row p of S, K values, to out, also if Result.S is nil.
 func (r *Result) Row(p int, out []float32) {
 	clear(out[:r.k])
-	for c, v := range r.rows.all(p) {
-		out[r.class[c]] = v
+	for c, v := range r.episode.s.all(p) {
+		out[r.episode.classes.active[c]] = v
 	}
 }
 
 // Prototypes returns the prototypes, K x D in u-space; a masked class has zeros.
 func (r *Result) Prototypes() []float32 {
-	d := r.episode.rows.d
-	out, active := make([]float32, r.k*d), make([]float32, len(r.class)*d)
-	r.space.prototypes(active)
-	for c, class := range r.class {
+	e, d := r.episode, r.episode.rows.d
+	out, active := make([]float32, r.k*d), make([]float32, e.classes.k*d)
+	e.prototypes.space.prototypes(active)
+	for c, class := range e.classes.active {
 		copy(out[int(class)*d:int(class)*d+d], active[c*d:c*d+d])
 	}
 	return out
@@ -174,7 +168,7 @@ func (p *Problem) check() error {
 	if err := p.checkBeside(); err != nil {
 		return err
 	}
-	if err := p.checkRows(); err != nil && p.Points == nil {
+	if err := p.checkRows(); err != nil {
 		return err
 	}
 	if err := p.checkLabels(); err != nil {
@@ -258,20 +252,19 @@ func (p *Problem) inForce(q int32) bool {
 
 // checkRows reports the first fault of the rows' and the anchors' number and dimension.
 func (p *Problem) checkRows() error {
-	if p.Each == nil {
-		if len(p.Rows) != p.N*p.D {
-			return fmt.Errorf("problem: %d values are not %d rows of dimension %d", len(p.Rows), p.N, p.D)
-		}
-		if len(p.Anchors) != len(p.AnchorLabels)*p.D {
-			return fmt.Errorf("problem: %d anchor values are not %d anchors of dimension %d",
-				len(p.Anchors), len(p.AnchorLabels), p.D)
-		}
-		return nil
+	if len(p.Anchors) != len(p.AnchorLabels)*p.D {
+		return fmt.Errorf("problem: %d anchor values are not %d anchors of dimension %d",
+			len(p.Anchors), len(p.AnchorLabels), p.D)
 	}
-	if len(p.Each) != p.N+len(p.AnchorLabels) {
-		return fmt.Errorf("problem: %d rows listed, not %d and %d anchors", len(p.Each), p.N, len(p.AnchorLabels))
+	switch {
+	case p.placed != nil:
+		return p.placed.Points.check()
+	case p.listed == nil && len(p.Rows) != p.N*p.D:
+		return fmt.Errorf("problem: %d values are not %d rows of dimension %d", len(p.Rows), p.N, p.D)
+	case p.listed != nil && len(p.listed) != p.N:
+		return fmt.Errorf("problem: %d rows listed, not %d", len(p.listed), p.N)
 	}
-	for i, row := range p.Each {
+	for i, row := range p.listed {
 		if len(row) != p.D {
 			return rowError(i, "dimension %d, not %d", len(row), p.D)
 		}
@@ -366,10 +359,10 @@ func (p *Problem) asymmetry() error {
 
 // raw returns row q of the rows, then the anchors.
 func (p *Problem) raw(q int) []float32 {
-	if p.Each != nil {
-		return p.Each[q]
-	}
 	if q < p.N {
+		if p.listed != nil {
+			return p.listed[q]
+		}
 		return p.Rows[q*p.D : q*p.D+p.D]
 	}
 	return p.Anchors[(q-p.N)*p.D : (q-p.N)*p.D+p.D]

@@ -43,7 +43,8 @@ func TestRememberedDistances(t *testing.T) {
 		var past [][]float32
 		for step := range 30 {
 			q := *sets
-			q.Rows, q.Labels, q.Each = nil, nil, nil
+			q.Labels = nil
+			var rows [][]float32
 			if step == 12 {
 				q.Embedding = nil
 			} else if step == 20 {
@@ -55,19 +56,20 @@ func TestRememberedDistances(t *testing.T) {
 				if random.IntN(3) > 0 {
 					row[random.IntN(p.D)]++
 				}
-				q.Each, q.Labels = append(q.Each, row), append(q.Labels, -1)
+				rows, q.Labels = append(rows, row), append(q.Labels, -1)
 			}
 			if random.IntN(8) == 0 {
 				q.Labels[0] = 0
 			}
 			q.Earlier = min(len(past), 6*now, 30)
 			for _, row := range past[len(past)-q.Earlier:] {
-				q.Each, q.Labels = append(q.Each, row), append(q.Labels, -1)
+				rows, q.Labels = append(rows, row), append(q.Labels, -1)
 			}
 			if random.IntN(3) == 0 {
 				q.Weights = &Weights{Prototypes: .5, Nearest: 4}
 			}
-			q.N, past = len(q.Each), append(past, q.Each[:now]...)
+			q.List(rows)
+			past = append(past, rows[:now]...)
 			var told [2]string
 			for i, prepared := range []*Prepared{{}, kept} {
 				q.Prepared = prepared

@@ -72,18 +72,15 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(p.Points.check(p, &s.settings), p.checkBlock(&s.settings)); err != nil {
-		return nil, err
-	}
 	e := &s.episode
-	e.s.dense = s.engine == denseRows || p.Block > 0
+	e.s.dense = s.engine == denseRows || p.placed != nil && p.placed.Block > 0
 	e.settings = &s.settings
 	e.takeBeside(p)
 	e.layOut(p, s.engine == everyRow)
 	e.sizePool()
 	e.prototypes.usesGram = e.prototypes.gram.can(e, p) &&
 		(s.engine == gramEngine || s.engine == bySize && e.prototypes.gram.cheaper(e, p))
-	if p.Points != nil {
+	if p.placed != nil {
 		e.takePoints()
 	} else if err := e.embed(p); err != nil {
 		return nil, err
@@ -94,7 +91,7 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 		e.prototypes.gram.build(e)
 	} else {
 		e.prototypes.space = &e.prototypes.direct
-		if p.Points == nil {
+		if p.placed == nil {
 			e.rows.u = e.rows.v
 		}
 	}
@@ -132,7 +129,7 @@ func squaresOf(products, lengths []float32) {
 	}
 }
 
-// Between fills out with the squared distances in z-space between rows from to to-1. Points have none.
+// Between fills out with the squared distances in z-space between rows from to to-1. A Placed has none.
 func (r *Result) Between(out []float32, from, to int) {
 	e, n, d := r.episode, to-from, r.episode.rows.d
 	out = out[:n*n]
@@ -294,7 +291,8 @@ func Label(rows [][]float32, labels []string) (answers []string, confidence []fl
 	for c, name := range names {
 		classes[name] = int32(c)
 	}
-	p := &Problem{Each: rows, N: len(rows), D: len(rows[0]), K: len(names)}
+	p := &Problem{K: len(names)}
+	p.List(rows)
 	for _, label := range labels {
 		c, known := classes[label]
 		if !known {

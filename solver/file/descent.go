@@ -30,9 +30,7 @@ func clustering(s *Settings) (solver.Settings, error) {
 func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity, settings solver.Settings,
 	starts [][]int32, r *Result,
 ) (best *solver.Result, err error) {
-	p := solver.Problem{
-		N: l.all, D: l.points.D, K: l.k, Points: &l.points, Affinity: graph, Judge: len(starts) > 1,
-	}
+	p := solver.Placed{Points: &l.points, K: l.k, Affinity: graph, Judge: len(starts) > 1}
 	if l.support {
 		p.Labels = l.class
 	}
@@ -66,7 +64,7 @@ func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity
 		if err != nil {
 			return nil, fmt.Errorf("solving: %w", err)
 		}
-		own, err := solve.Solve(ctx, &p)
+		own, err := solve.SolvePlaced(ctx, &p)
 		if err != nil {
 			return nil, fmt.Errorf("solving: %w", err)
 		}

@@ -135,9 +135,9 @@ func (p *problem) fill(s *Stream, rows []Item, earlier int) {
 		p.beside = append(p.beside, b)
 	}
 	p.Problem = solver.Problem{
-		Each: p.each, N: len(rows), Earlier: earlier, D: s.dimension, K: len(p.names), Labels: p.labels,
-		Beside: p.beside, Prepared: s.prepared, Judge: s.settings.Judged,
+		D: s.dimension, Earlier: earlier, K: len(p.names), Labels: p.labels, Beside: p.beside, Prepared: s.prepared, Judge: s.settings.Judged,
 	}
+	p.List(p.each)
 	if !p.fixed { // the next episode gets other examples: the engine prepares them every time
 		p.Prepared = nil
 	}

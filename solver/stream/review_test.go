@@ -63,11 +63,11 @@ func TestReviewForSureAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := solve.Solve(t.Context(), &solver.Problem{
-		Each: each, N: 3, D: 3, K: 3, Prior: &solver.Prior{
-			Means: []float32{1, 0, 0, 0, 1, 0, 0, 0, 1}, Weights: []float32{1, 1, 1},
-		},
-	})
+	p := &solver.Problem{K: 3, Prior: &solver.Prior{
+		Means: []float32{1, 0, 0, 0, 1, 0, 0, 0, 1}, Weights: []float32{1, 1, 1},
+	}}
+	p.List(each)
+	r, err := solve.Solve(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

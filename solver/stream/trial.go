@@ -70,13 +70,14 @@ func (t *trial) solveApart(ctx context.Context, of *episode) error {
 	p := of.problem
 	problem := p.Problem
 	problem.Judge, problem.Prepared, problem.Earlier = false, nil, 0
-	problem.N, problem.Labels = len(t.labels), t.labels
-	problem.Each, problem.Beside = slices.Clone(p.each), slices.Clone(p.beside)
+	rows := slices.Clone(p.each)
+	problem.Labels, problem.Beside = t.labels, slices.Clone(p.beside)
 	own := &problem.Beside[0]
 	for _, e := range t.fresh {
 		row, _ := p.sets[0].row(e)
-		problem.Each, own.Without = append(problem.Each, e.Vector), append(own.Without, row)
+		rows, own.Without = append(rows, e.Vector), append(own.Without, row)
 	}
+	problem.List(rows)
 	slices.Sort(own.Without)
 	space, err := of.engine.solver.Embed(&problem)
 	if err != nil {
