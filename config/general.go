@@ -69,6 +69,7 @@ type Listen struct {
 	TokenFiles []string // FILE, view=FILE, or none
 	Token      Secret   // read from FILE
 	ViewToken  Secret   // read from the file of view=: allows reading, not teaching
+	Cert, Key  string   // PEM files; "": no TLS
 	UserHeader string
 	Images     []string
 }
@@ -92,6 +93,10 @@ func (l *Listen) settings() []definition {
 				"loopback; the word none lets everyone in. Add view=FILE, or --view-token-file FILE, for a token "+
 				"to read and not teach").
 			example("FILE,..."),
+		define("listen-cert", &l.Cert, with(served, "health", "state show", "similar"), "",
+			"PEM file of the page's certificate and its chain, with which it speaks TLS; a renewed file is read again. "+
+				"Commands that ask a stage trust it").example("FILE"),
+		define("listen-key", &l.Key, served, "", "PEM file of that certificate's key").example("FILE"),
 		define("user-header", &l.UserHeader, []string{"run", "demo"}, "",
 			"header in which a proxy that signs people in names who teaches; none: nobody is named").example("NAME"),
 	}
@@ -175,6 +180,9 @@ func (l *Listen) check(c *Config, fault report) {
 	if _, _, err := net.SplitHostPort(l.Address); err != nil {
 		fault("listen", "is %s: must be HOST:PORT", l.Address)
 		return
+	}
+	if served := c.command != "state show"; served && (l.Cert == "") != (l.Key == "") {
+		fault("listen-cert", "and listen-key go together: one of them is not set")
 	}
 	for _, host := range l.Images {
 		if !strings.Contains(host, "{id}") && strings.ContainsAny(host, " ;,'\"/") {

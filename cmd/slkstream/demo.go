@@ -148,12 +148,13 @@ func visitAt(c *call, address net.Addr) string {
 	if address == nil {
 		return "none: --listen is empty"
 	}
-	at := "http://" + address.String()
+	scheme := schemeOf(&c.Config.Listen)
+	at := scheme + address.String()
 	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		at = fmt.Sprintf("http://localhost:%d, and every address of this machine", tcp.Port)
+		at = fmt.Sprintf("%slocalhost:%d, and every address of this machine", scheme, tcp.Port)
 	}
 	if !c.Config.Listen.IsLoopback() && c.Config.Listen.Token != "" {
-		at += ", the first time with ?token=TOKEN"
+		at += ", which asks for the token"
 	}
 	return at
 }

@@ -42,7 +42,7 @@ func askStage(ctx context.Context, c *call, address, path string, question, answ
 			return err
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+net.JoinHostPort(host, port)+path, body)
+	request, err := http.NewRequestWithContext(ctx, method, schemeOf(&c.Config.Listen)+net.JoinHostPort(host, port)+path, body)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,12 @@ func askStage(ctx context.Context, c *call, address, path string, question, answ
 	if token := string(c.Config.Listen.Token); token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	client := http.Client{Timeout: 3 * time.Second}
+	trust, err := trusting(&c.Config.Listen)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{TLSClientConfig: trust}}
+	defer client.CloseIdleConnections()
 	reply, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("no stage answers at %s (--listen): %w", address, errors.Unwrap(err))

@@ -86,23 +86,32 @@ func serveWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *web.P
 		Loopback: l.IsLoopback(), Token: string(l.Token), View: string(l.ViewToken),
 		Open: []string{"/livez", "/readyz"},
 	}
-	if access.Token != "" && !access.Loopback {
+	secure, err := servedTLS(l)
+	if err != nil {
+		return errors.Join(err, socket.Close())
+	}
+	if access.Token != "" && !access.Loopback && secure == nil {
 		c.Log.Warn("the page speaks no TLS: tokens cross the network in clear unless a proxy or a mesh "+
-			"in front of it encrypts", "listen", l.Address)
+			"in front of it encrypts; --listen-cert and --listen-key have it speak TLS", "listen", l.Address)
 	}
 	server := &http.Server{
 		Handler:           access.Guard(mux),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
 		IdleTimeout: time.Minute,
 		ConnState:   new(web.Visitors).State,
+		TLSConfig:   secure,
+	}
+	serve := server.Serve
+	if secure != nil {
+		serve = func(socket net.Listener) error { return server.ServeTLS(socket, "", "") }
 	}
 	var failed error
 	serving.Go(func() {
-		if err := server.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
+		if err := serve(socket); !errors.Is(err, http.ErrServerClosed) {
 			failed = err
 		}
 	})
-	c.Log.Info("listening", "address", "http://"+socket.Addr().String())
+	c.Log.Info("listening", "address", schemeOf(l)+socket.Addr().String())
 	err = work(ctx, socket.Addr())
 	hide() // ends the event streams, which would keep the server open
 	patience, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -165,7 +174,7 @@ func advertised(l *config.Listen, brokers []string) string {
 	case strings.Contains(l.Advertise, "://"):
 		return l.Advertise
 	case l.Advertise != "":
-		return "http://" + l.Advertise
+		return schemeOf(l) + l.Advertise
 	}
 	host, port, err := net.SplitHostPort(l.Address)
 	if err != nil || port == "0" || len(brokers) == 0 {
@@ -183,5 +192,5 @@ func advertised(l *config.Listen, brokers []string) string {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = own.IP.String()
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return schemeOf(l) + net.JoinHostPort(host, port)
 }
