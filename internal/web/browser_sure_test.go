@@ -35,7 +35,7 @@ func TestPageSaysHowSure(t *testing.T) {
 	b := browser.Open(t)
 	b.Run(chromedp.EmulateViewport(390, 844), chromedp.Navigate(server.URL),
 		browser.Until(`document.querySelectorAll("#latest .tile").length === 2`),
-		browser.Press(`document.querySelector("#latest .tile[aria-label^=anna]")`),
+		browser.Press(`[...document.querySelectorAll("#latest .tile")].find(t => t.item.label === "anna")`),
 		browser.Until(`document.querySelector("dialog header .soft").textContent === "Not sure: 41 %, needs 60 %."`),
 		chromedp.KeyEvent(kb.Escape), browser.Until(`!document.querySelector("dialog")`),
 		browser.Press(`document.querySelector("#details summary")`),

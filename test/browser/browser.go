@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -101,8 +102,12 @@ func Value[T any](b *Browser, script string) T {
 // Until waits until the script returns true.
 func Until(script string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := chromedp.Poll[bool](script, chromedp.WithPollingTimeout(time.Minute),
-			chromedp.WithPollingInterval(50*time.Millisecond))(ctx, t)
+		poll := chromedp.Poll[bool](script, chromedp.WithPollingTimeout(time.Minute),
+			chromedp.WithPollingInterval(50*time.Millisecond))
+		_, err := poll(ctx, t)
+		for err != nil && (strings.Contains(err.Error(), "navigated") || strings.Contains(err.Error(), "find context")) { // the page has opened another one meanwhile
+			_, err = poll(ctx, t)
+		}
 		if err != nil {
 			return fmt.Errorf("waiting for %s: %w", script, err)
 		}

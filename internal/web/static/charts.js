@@ -64,7 +64,7 @@ export class EpisodeMap {
       if (items[a] && items[b]) drawing.append(draw("line", { class: "edge", x1: x(items[a]), y1: y(items[a]), x2: x(items[b]), y2: y(items[b]) }));
     }
     drawing.append(draw("text", { class: "axis", x: width / 2, y: height + 14, "text-anchor": "middle" }, "first principal component"),
-      draw("text", { class: "axis", x: 4, y: height / 2, "text-anchor": "middle", transform: `rotate(-90 4 ${height / 2})` }, "second"));
+      draw("text", { class: "axis", x: 9, y: height / 2, "text-anchor": "middle", transform: `rotate(-90 9 ${height / 2})` }, "second"));
     const counts = new Map();
     for (const item of items) {
       counts.set(item.label, (counts.get(item.label) || 0) + 1);

@@ -50,7 +50,7 @@ export class Latest {
 
   episode({ items }) {
     this.settle(items);
-    if (!this.#ahead) this.#queue.push(...items.slice(-8));
+    if (!this.#ahead) this.#queue.push(...items.slice(this.any() ? -8 : -most));
     this.#ahead = false;
     if (!this.any()) for (let i = 0; i < most && this.#queue.length; i++) this.#items.unshift(this.#queue.shift());
     this.show();
@@ -83,6 +83,12 @@ export class Latest {
     this.#tiles.set(item.id, next);
     old.replaceWith(next);
     if (focused) next.focus({ preventScroll: true });
+  }
+
+  // paint draws all anew, as names have other colours now.
+  paint() {
+    this.#tiles.clear();
+    this.show();
   }
 
   show() {

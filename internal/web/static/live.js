@@ -44,7 +44,7 @@ function showLead() {
   const stat = (what, value) => el("div", { class: "stat" }, el("dt", {}, what), el("dd", {}, value));
   const behind = lag < 0 ? "not known" : lagSeconds < 1 ? `${lagSeconds.toFixed(1)} s` : ago(lagSeconds);
   fill(top, JSON.stringify([title, says, Math.round(rate), behind, unknown, answered, shell.waiting, groups, shell.teach]), () => lead(title, says,
-    shell.teach && (groups || shell.waiting) && [groups > 0 && link(groups === 1 ? "Name the group" : `Name the ${counted(groups, "group").toLowerCase()}`, "unknown", shell.waiting ? "" : "primary"), shell.waiting > 0 && link(`Review ${count(shell.waiting, "item")}`, "review", "primary")],
+    shell.teach && (groups > 0 || shell.waiting > 0) && [groups > 0 && link(groups === 1 ? "Name the group" : `Name the ${counted(groups, "group").toLowerCase()}`, "unknown", shell.waiting ? "" : "primary"), shell.waiting > 0 && link(`Review ${count(shell.waiting, "item")}`, "review", "primary")],
     el("dl", { class: "stats" }, stat("answers a minute", String(Math.round(rate))), stat("unknown", answered ? percent(unknown / answered) : "–"), stat("behind", behind))));
 }
 
@@ -56,9 +56,8 @@ function showCameras() {
   filterField.hidden = seen.streams.length < 7;
   fill(list, JSON.stringify([filter, Object.keys(shell.cameras).length, streams.map((s) => [s, ago(seen.now - Date.parse(s.seen) / 1000)])]), () => streams.slice(0, 200).map((s) => {
     const silent = quiet(s), fresh = ago(Math.max(0, seen.now - Date.parse(s.seen) / 1000));
-    return el("li", {}, el("button", { type: "button", class: "camrow" + (silent ? " quiet" : ""), "aria-pressed": String(filter === s.stream), title: `${Math.round(s.perMinute)} a minute now, ${count(s.waiting, "item")} to review`, onclick: () => choosing(s.stream),
-      "aria-label": `${s.stream}: ${Math.round(s.perMinute)} a minute, ${percent(share(s))} unknown, seen ${fresh === "now" ? "now" : fresh + " ago"}` },
-    cam(s.stream), s.rate ? spark(s.rate) : el("span"), el("span", { class: share(s) > 0.1 && !silent ? "hot" : "" }, silent ? "–" : percent(share(s))), el("span", { class: silent ? "bad" : "" }, fresh)));
+    return el("li", {}, el("button", { type: "button", class: "camrow" + (silent ? " quiet" : ""), "aria-pressed": String(filter === s.stream), title: `${Math.round(s.perMinute)} a minute now, ${count(s.waiting, "item")} to review`, onclick: () => choosing(s.stream) },
+    cam(s.stream), s.rate ? spark(s.rate) : el("span"), el("span", { class: share(s) > 0.1 && !silent ? "hot" : "" }, silent ? "–" : percent(share(s)), el("span", { class: "vh" }, " unknown, seen ")), el("span", { class: silent ? "bad" : "" }, fresh)));
   }));
 }
 const share = (s) => (s.answered ? s.unknown / s.answered : 0);
@@ -66,7 +65,7 @@ const share = (s) => (s.answered ? s.unknown / s.answered : 0);
 function showRows() {
   const end = seen.until, seconds = 60 * span, x = (t) => 100 - (100 * Math.min(seconds, end - t)) / seconds, one = seen.streams.length === 1;
   rowBox.classList.toggle("filtered", Boolean(filter));
-  fill(chip, filter, filter && (() => el("button", { type: "button", class: "chip", "aria-label": `Show all cameras again, not only ${filter}`, onclick: () => choosing(filter) }, cam(filter), icon("close"))));
+  fill(chip, filter, filter && (() => el("button", { type: "button", class: "chip", title: "Show all cameras again", onclick: () => choosing(filter) }, cam(filter), icon("close"))));
   const row = (r) => el("div", { class: "row" }, who(r.name, "a", { href: "names?name=" + encodeURIComponent(r.name) }), el("div", { class: "track", role: "img", "aria-label": `${r.name}: ` + r.visits.slice(-3).map((v) => `${v.camera} ${clock(v.from * 1000)} to ${clock(v.to * 1000)}`).join(", ") },
     r.visits.map((v) => el("i", { class: `c${slotOfCamera(v.camera)}${v.camera === filter ? " on" : ""}`, title: `${v.camera}, ${clock(v.from * 1000)} to ${end - v.to < 60 ? "now" : clock(v.to * 1000)}`, onclick: () => choosing(v.camera), css: { left: `${Math.max(0, x(v.from))}%`, width: `calc(${Math.max(0, Math.min(100, x(v.to)) - Math.max(0, x(v.from)))}% - 1px)` } }))),
   el("span", { title: r.camera }, ago(seen.now - r.seen)));
@@ -122,4 +121,11 @@ follow({
   episode: (episode) => { (demo || latest).episode(episode); take(episode); },
 });
 document.addEventListener("keydown", (e) => e.key === "p" && !typing(e) && (demo || latest).pause());
-onShell(() => (demo ? demo.refresh() : load()));
+let colours = "";
+onShell(() => {
+  const now = JSON.stringify([shell.marks, shell.cameras]);
+  if (now !== colours) latest.paint();
+  colours = now;
+  if (demo) demo.refresh();
+  else load();
+});

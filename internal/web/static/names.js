@@ -160,7 +160,7 @@ function where() {
 function example(e) {
   const by = e.by || "an example", when = e.at && new Date(e.at).getFullYear() > 1970 ? new Date(e.at).toLocaleDateString([], { day: "numeric", month: "short" }) : "", only = e.stream && "only on " + e.stream;
   const t = tile({ ...e, label: now }, () => { picked.delete(e.id) || picked.add(e.id); showOne(); detail.querySelector(`[data-id="${CSS.escape(e.id)}"]`)?.focus({ preventScroll: true }); },
-    { "aria-pressed": String(picked.has(e.id)), "aria-label": ["Example", e.itemId || e.id, by, when, only].filter(Boolean).join(", "), title: [e.id, e.at && moment(e.at), only].filter(Boolean).join("\n"), "data-id": e.id }, el("span", { class: "m" }, el("span", { class: "cut" }, only || e.itemId || e.id), el("span", {}, when)));
+    { "aria-pressed": String(picked.has(e.id)), title: [e.id, e.at && moment(e.at), only].filter(Boolean).join("\n"), "data-id": e.id }, el("span", { class: "m" }, el("span", { class: "cut" }, only || e.itemId || e.id), el("span", {}, when)));
   t.querySelector(".t").replaceChildren(el("span", { class: "cut" }, by));
   return t;
 }
@@ -187,7 +187,7 @@ function showOne() {
     () => picked.size > 0 && el("div", { class: "selbar", role: "toolbar", "aria-label": "Selected examples" }, el("b", {}, `${picked.size} selected`), other && button([icon("merge"), `Move to ${other}`], () => move(other), { class: "b primary" }), button("Another name", () => move(), { class: other ? "b" : "b primary" }), button(["Not this"], reject, { "aria-keyshortcuts": "x" }), button("Take back", forget, { "aria-keyshortcuts": "Delete" })),
     () => taught.rejections.length > 0 && el("section", { class: "sect" }, el("header", {}, el("h2", {}, `Not ${now}`), el("span", {}, "what people said is not so called")), el("div", { class: "ex", id: "rejections" }, taught.rejections.map((r) => el("div", {}, pic({ ...r, label: "" }), shell.teach && button([icon("undo"), "Undo"], () => takeBack([r], `${r.itemId || r.id} may be ${r.not.join(", ")} again`), { class: "b ghost" }))))),
     () => el("div", { class: "two" }, el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Confused with"), el("span", {}, "wrong answers to expect")), mixed.length ? el("ul", { class: "mix" }, mixed.map(([n, t]) => el("li", {}, who(n, "button", { type: "button", onclick: () => open(n) }), meter(t / (1.07 * Math.max(mixed[0][1], 9))), el("span", { class: "num" }, count(t, "time"))))) : el("p", { class: "soft" }, "Nothing so far.")),
-      el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Changes"), el("span", {}, "newest first")), log.length ? el("ul", { class: "log", id: "changes" }, log.map((l) => el("li", {}, el("span", {}, l.text, l.by && el("span", { class: "soft" }, ` · ${l.by}`)), l.at && el("time", {}, moment(l.at)), shell.teach && l.undo.length > 0 && button([icon("undo"), "Undo"], () => act(() => undo(l)), { class: "b ghost", "aria-label": `Undo: ${l.text}` })))) : el("p", { class: "soft", id: "changes" }, "None."))));
+      el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Changes"), el("span", {}, "newest first")), log.length ? el("ul", { class: "log", id: "changes" }, log.map((l) => el("li", {}, el("span", {}, l.text, l.by && el("span", { class: "soft" }, ` · ${l.by}`)), l.at && el("time", {}, moment(l.at)), shell.teach && l.undo.length > 0 && button([icon("undo"), "Undo"], () => act(() => undo(l)), { class: "b ghost" })))) : el("p", { class: "soft", id: "changes" }, "None."))));
 }
 
 document.addEventListener("keydown", (e) => {

@@ -98,8 +98,7 @@ export function tile(item, act, attributes = {}, small = null) {
   const frame = pic(item), name = item.unknown ? "no name" : item.label;
   frame.append(...kept([el("span", { class: "frame" }), flag && el("span", { class: "flag" }, flag)]));
   const seen = item.time && ago(secondsSince(item.time));
-  const says = [name, flag !== name && flag, item.stream, seen && (seen === "now" ? "now" : seen + " ago")];
-  const t = el("button", { type: "button", class: `tile ${kind}`, "aria-label": kept(says).join(", "), item, onclick: () => act(t.item), ...attributes },
+  const t = el("button", { type: "button", class: `tile ${kind}`, item, onclick: () => act(t.item), ...attributes },
     frame, el("span", { class: "t" }, badge(item.unknown ? "" : item.label), el("span", { class: "cut" }, name)),
     small || (item.stream && el("span", { class: "m" }, cam(item.stream), el("span", {}, seen))));
   return t;
@@ -168,7 +167,7 @@ export function ago(s) {
   if (s < 2) return "now";
   if (s < 60) return `${Math.floor(s)} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min`;
-  if (s < 86400) return `${Math.floor(s / 3600)} h`;
+  if (s < 86400) return `${Math.round(s / 3600)} h`;
   return s < 86400 * 3650 ? `${Math.floor(s / 86400)} d` : "long";
 }
 export const since = (s) => (s < 2 ? "now" : ago(s) + " ago");

@@ -92,12 +92,12 @@ function progress() {
 }
 
 function show() {
-  if (!loaded) return;
+  if (!loaded || shell.readOnly) return;
   const item = current();
   const state = JSON.stringify([several, items.map((i) => i.id), [...selected], waiting, done, keys, labels, shell.teach, Boolean(item), Object.keys(shell.marks).length]);
   if (!item) showNothing();
   else if (several) fill(box, state, progress, () => el("h1", {}, selected.size > 1 ? `${selected.size} selected: one answer for all.` : "Which of these are the same?"),
-    () => el("p", { class: "sub" }, "Select those that are alike, or all with ", key("A"), ", then answer them together. Yes teaches each its own name."),
+    () => el("p", { class: "sub" }, el("span", {}, "Select those that are alike, or all with ", key("A"), " , then answer them together. Yes teaches each its own name.")),
     () => el("div", { class: "bulk", id: "queue", role: "group", "aria-label": "Items that wait; select those that one answer fits" }, items.map((i) => tile({ ...i, settled: true }, () => { selected.delete(i.id) || selected.add(i.id); show(); restore(i.id); }, { "aria-pressed": String(selected.has(i.id)), "data-id": i.id }))),
     () => shell.teach && el("div", { class: "answers" },
       big("yes", selected.size ? `Yes, all ${selected.size}` : "Yes, all shown", "y", agree, { class: "primary", disabled: !guessed(selected.size ? chosen() : items).length }),
@@ -129,7 +129,7 @@ function showOne(item, state) {
       other && button([known ? `No, ${other.label}` : `It is ${other.label}`, digit ? key(digit) : ""], () => teach(other.label), { class: "b big" }),
       big("not", "Not this", "x", reject, { class: "ghost", disabled: !known, title: known ? `It is not ${item.label}, and I do not know what it is` : "It has no name that could be wrong" }),
       big("nobody", "Nobody", "n", () => teach(nobody), { class: "ghost", title: "A false detection, or somebody just passing" }), big("skip", "Skip", "s", skip, { class: "ghost", title: "Somebody else may know it" }))
-      : el("p", { class: "readonly" }, icon("eye"), shell.readOnly ? "Your token only reads." : "To teach, start the stage with --labels TOPIC.")), () => shell.teach && others(item));
+      : el("p", { class: "readonly" }, icon("eye"), "To teach, start the stage with --labels TOPIC.")), () => shell.teach && others(item));
   if (trio.isConnected) why(item).then((reasons) => {
     const names = [item.label, other?.label ?? reasons[1]?.label].filter(Boolean);
     for (const [i, name] of names.entries()) {
@@ -148,7 +148,7 @@ function showSession() {
   fill(side, JSON.stringify([session.map((e) => [e.at, e.undone, follow(e)]), shell.teach, Object.keys(shell.marks).length]), () => el("div", { class: "head" }, el("h2", {}, "Your answers"), el("span", { class: "soft num push" }, given ? String(given) : "")),
     () => (session.length ? el("ul", { id: "said" }, session.slice(0, 9).map((entry) => el("li", { class: entry.undone ? "undone" : "" }, pic(entry.items[0], "square"),
       el("div", {}, el("p", { class: "cut" }, entry.text + (entry.items.length > 1 ? ` · ${entry.items.length}` : "")), el("small", {}, follow(entry))),
-      !entry.undone && button([icon("undo"), "Undo"], () => undoing(entry), { class: "b ghost", "aria-label": `Undo: ${entry.text}` })))) : el("p", { class: "foot" }, "Your answers appear here. Each one can be undone, rejections too.")),
+      !entry.undone && button([icon("undo"), "Undo"], () => undoing(entry), { class: "b ghost" })))) : el("p", { class: "foot" }, "Your answers appear here. Each one can be undone, rejections too.")),
     () => el("div", { class: "keys" }, [["Y", "yes"], ["1–9", "a name"], ["X", "not this"], ["N", "nobody"], ["S", "skip"], ["M", "several"], ["A", "select all"], ["Z", "undo the last"]].map(([k, text]) => [key(k), el("span", {}, text)])));
 }
 
@@ -181,5 +181,9 @@ document.addEventListener("keydown", (e) => {
 
 onShell(() => {
   if (!loaded) main.replaceChildren(el("div", { class: "review" }, box, side));
-  if (!busy) act(async () => {});
+  if (shell.readOnly) { // it holds items that others could answer
+    fill(box, "reads", () => el("div", { class: "blank" }, el("span", { class: "mark" }, icon("eye")), el("h1", {}, "Reviewing is teaching."), el("p", { class: "readonly" }, "Your token only reads. Ask for the other one to answer.")));
+    side.hidden = true;
+    loaded = true;
+  } else if (!busy) act(async () => {});
 });

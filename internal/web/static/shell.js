@@ -44,7 +44,7 @@ const finder = button(icon("search"), () => {
   if (document.querySelector(".top").classList.toggle("finding")) input.focus();
 }, { class: "b ghost icon find", "aria-label": "Find" });
 document.body.prepend(el("a", { class: "skip", href: "#main" }, "Skip to the page"), el("header", { class: "top" }, el("div", {},
-  el("a", { class: "brand", href: "./", "aria-label": "slkstream, the live page" }, el("img", { src: "static/icon.svg", alt: "", width: 26, height: 26 }), el("b", {}, "slkstream"), title),
+  el("a", { class: "brand", href: "./" }, el("img", { src: "static/icon.svg", alt: "", width: 26, height: 26 }), el("b", {}, "slkstream"), title),
   el("nav", { class: "tabs", "aria-label": "Pages" }, tabs.map(([id, text, href]) => el("a", { href, "aria-current": id === page ? "page" : null }, icon(id), text, badges[id]))),
   el("label", { class: "field" }, icon("search"), input, el("kbd", { "aria-hidden": "true" }, "/")), finder, state, swap)));
 document.body.append(el("datalist", { id: "labels" }));
@@ -88,7 +88,7 @@ function show() {
   for (const [id, n, what] of [["review", shell.waiting, "item"], ["unknown", shell.groups, "group"]]) {
     badges[id].hidden = !n;
     if (badges[id].textContent !== String(n)) badges[id].textContent = n > 999 ? "999+" : String(n);
-    badges[id].setAttribute("aria-label", n === 1 ? `${count(n, what)} waits` : `${count(n, what)} wait`);
+    badges[id].title = n === 1 ? `${count(n, what)} waits` : `${count(n, what)} wait`;
   }
   const troubles = shell.status.troubles || [];
   state.dataset.state = troubles.length ? "trouble" : "live";

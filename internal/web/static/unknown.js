@@ -50,7 +50,7 @@ function card(group) {
     el("div", { class: `collage n${Math.min(5, members.length)}` }, members.slice(0, 5).map((item) => pic({ ...item, unknown: true })), el("span", { class: "n" }, count(group.count, "item"))),
     el("div", { class: "body" }, el("div", { class: "facts" }, where), el("div", { class: "facts num" }, el("span", {}, `first ${clock(group.first)}`), el("span", {}, `last ${clock(group.last)}`)),
       group.middle.label && !group.middle.label.startsWith("cluster-") && el("div", { class: "like" }, el("span", {}, "most like"), who(group.middle.label), el("span", {}, percent(group.middle.confidence)),
-        shell.teach && button("Yes, it is", () => { input.value = group.middle.label; look(); }, { "aria-label": `It is ${group.middle.label}` })),
+        shell.teach && button("Yes, it is", () => { input.value = group.middle.label; look(); })),
       shell.teach && el("form", { class: "name-it", onsubmit: look }, el("label", { class: "field" }, input), el("button", { class: "b" }, "Name it")), preview));
   card.count = group.count;
   card.like = group.middle.label;
