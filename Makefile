@@ -17,3 +17,5 @@ bench:
 generate:
 	go run -C internal/kernel/generate . "$(CURDIR)/internal/kernel"
 	go test ./config -run TestReference -update
+	go test ./internal/record -run TestAsyncAPI -update
+	go test -C test/kubernetes -run TestSchemaOfSettings . -update

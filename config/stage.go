@@ -32,7 +32,7 @@ func (s *Stage) records() []definition {
 	labelled := with(checked, "label", "audit")
 	return []definition{
 		define("support", &s.Support, labelled, nil,
-			"file of labelled examples, as label reads them, .npy with --support-labels; repeatable").example("FILE"),
+			"file of labelled examples, in any form of docs/formats.md, .npy with --support-labels; repeatable").example("FILE"),
 		define("support-labels", &s.SupportLabels, []string{"label", "audit"}, "",
 			".npy file of the classes of a .npy support file: texts, or integers, -1 unknown").example("FILE"),
 		define("stream-by", &s.StreamBy, decoded, "key",
