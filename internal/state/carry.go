@@ -25,7 +25,7 @@ func (k *Keeper) carry() []Episode {
 	}
 	var again []Episode
 	for _, w := range smallest[:n] {
-		k.pending.carried[w] = true
+		k.pending.repeated[w] = true
 		for i := range w.episodes {
 			if a := &w.episodes[i]; !k.pending.decided.After(a.At) || k.isOpen(a) {
 				again = append(again, *a)

@@ -45,7 +45,7 @@ func (r *Restored) hangs() {
 			return a.Stream == h.Stream && a.First == h.First
 		})
 		if r.Journal != nil && r.Journal.From.After(h.First) && !again {
-			r.stale = append(r.stale, h.key)
+			r.superfluous = append(r.superfluous, h.key)
 			continue
 		}
 		n := episodeName{h.Stream, h.First}

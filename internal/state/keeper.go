@@ -11,33 +11,33 @@ import (
 // tracks which older records a commit has made superfluous. Commits are written one after the other. If one
 // fails, the caller must drop the keeper, and make the next one from what was written.
 type Keeper struct {
-	group     string
-	topic     string // the input's
-	out       string // the state's
-	partition int32
-	owner     Owner
-	sequence  int64
-	bounds    map[Owner]int64
-	streams   map[record.Stream]*kept
-	snapshots map[Owner]int // number of streams whose snapshot is of the owner
-	left      []Owner       // owners of records that this build cannot read, but another may
-	journals  []*written    // still needed, in the order of writing
-	said      Journal       // the last journal: where reading starts again
-	free      []int         // slots of journals no longer needed
-	slots     int
-	stale     []string // keys, superfluous once the next commit is durable
-	dead      []string // keys, superfluous now: the next commit writes their tombstones
-	pending   pending
-	largest   int // bytes of a record, key and value, that the state topic takes
+	group            string
+	topic            string // the input's
+	out              string // the state's
+	partition        int32
+	owner            Owner
+	sequence         int64
+	bounds           map[Owner]int64
+	streams          map[record.Stream]*inTopic
+	snapshots        map[Owner]int // number of streams whose snapshot is of the owner
+	unreadableOwners []Owner       // owners of records that this build cannot read, but another may
+	journals         []*written    // still needed, in the order of writing
+	lastJournal      Journal       // the last journal: where reading starts again
+	free             []int         // slots of journals no longer needed
+	slots            int
+	superfluousNext  []string // keys, superfluous once the next commit is durable
+	superfluous      []string // keys, superfluous now: the next commit writes their tombstones
+	pending          pending
+	largest          int // bytes of a record, key and value, that the state topic takes
 }
 
-// kept is one stream's state in the topic.
-type kept struct {
+// inTopic is one stream's state in the topic.
+type inTopic struct {
 	version int64
 	current snapshotKeys
 	learned record.Position // the last position covered by its snapshot
 	open    []uncovered     // episodes that no snapshot covers yet
-	named   int             // entries of needed journals for the stream
+	entries int             // entries of needed journals for the stream
 }
 
 type uncovered struct {
@@ -59,7 +59,7 @@ type written struct {
 
 type pending struct {
 	journals  []*written
-	carried   map[*written]bool // older journals whose entries these repeat
+	repeated  map[*written]bool // older journals whose entries these repeat
 	decided   record.Position
 	snapshots []*Snapshot
 	keys      []snapshotKeys
@@ -78,11 +78,11 @@ const (
 func NewKeeper(group, topic, out string, partition int32, generation int32, r *Restored) *Keeper {
 	k := &Keeper{
 		group: group, topic: topic, out: out, partition: partition, owner: Owner{r.newest.Epoch + 1, generation},
-		bounds: map[Owner]int64{}, streams: map[record.Stream]*kept{}, snapshots: map[Owner]int{}, stale: r.stale,
+		bounds: map[Owner]int64{}, streams: map[record.Stream]*inTopic{}, snapshots: map[Owner]int{}, superfluousNext: r.superfluous,
 		largest: 2 * chunkBytes,
 	}
 	for stream, keys := range r.keys {
-		k.streams[stream] = &kept{
+		k.streams[stream] = &inTopic{
 			version: r.Snapshots[stream].Version, current: keys,
 			learned: r.Snapshots[stream].Learned,
 		}
@@ -91,9 +91,9 @@ func NewKeeper(group, topic, out string, partition int32, generation int32, r *R
 	if r.Journal == nil {
 		return k
 	}
-	k.left = slices.SortedFunc(maps.Keys(r.left), func(a, b Owner) int { return b.Compare(a) })
-	k.left = k.left[:min(len(k.left), mostEarlier/2)]
-	k.said = *r.Journal
+	k.unreadableOwners = slices.SortedFunc(maps.Keys(r.unreadableOwners), func(a, b Owner) int { return b.Compare(a) })
+	k.unreadableOwners = k.unreadableOwners[:min(len(k.unreadableOwners), mostEarlier/2)]
+	k.lastJournal = *r.Journal
 	k.bounds[r.Journal.Owner] = r.Journal.Sequence
 	for o, sequence := range r.bounds {
 		k.bounds[o] = sequence
@@ -117,7 +117,7 @@ func (k *Keeper) Succeed(generation int32) {
 		w.slot = -1
 	}
 	for _, slot := range k.free {
-		k.dead = append(k.dead, k.journalKey(slot))
+		k.superfluous = append(k.superfluous, k.journalKey(slot))
 	}
 	k.free, k.slots = nil, 0
 	k.owner, k.sequence = Owner{k.owner.Epoch + 1, generation}, 0
@@ -139,8 +139,8 @@ func (k *Keeper) Fit(largest int) {
 // Start sets where the first owner of a partition starts to read. Call it before the first commit; it does
 // nothing if an earlier owner has committed.
 func (k *Keeper) Start(from record.Position) {
-	if k.said.Owner == (Owner{}) {
-		k.said.From, k.said.Decided, k.said.Rejected = from, from, from.Offset
+	if k.lastJournal.Owner == (Owner{}) {
+		k.lastJournal.From, k.lastJournal.Decided, k.lastJournal.Rejected = from, from, from.Offset
 	}
 }
 
@@ -154,7 +154,7 @@ func (k *Keeper) Anew() {
 	for _, t := range k.streams {
 		t.open, t.learned = nil, record.NoPosition
 	}
-	k.said = Journal{Since: k.owner.Epoch}
+	k.lastJournal = Journal{Since: k.owner.Epoch}
 }
 
 // add registers a durable journal. Its entries count as open unless a snapshot of their stream covers them.
@@ -164,7 +164,7 @@ func (k *Keeper) add(w *written, entries []Episode, learned func(record.Stream) 
 		a := &entries[i]
 		w.size += a.size()
 		t := k.stream(a.Stream)
-		t.named++
+		t.entries++
 		if a.At.After(w.at) {
 			w.at = a.At
 		}
@@ -179,12 +179,12 @@ func (k *Keeper) add(w *written, entries []Episode, learned func(record.Stream) 
 // drop releases a journal that is no longer needed. A commit deletes its record or overwrites it.
 func (k *Keeper) drop(w *written) {
 	for i := range w.episodes {
-		k.streams[w.episodes[i].Stream].named--
+		k.streams[w.episodes[i].Stream].entries--
 	}
 	if w.slot >= 0 {
 		k.free = append(k.free, w.slot)
 	} else {
-		k.dead = append(k.dead, w.key)
+		k.superfluous = append(k.superfluous, w.key)
 	}
 }
 
@@ -193,10 +193,10 @@ func (w *written) needed(decided record.Position) bool {
 	return w.uncovered > 0 || !decided.After(w.at)
 }
 
-func (k *Keeper) stream(s record.Stream) *kept {
+func (k *Keeper) stream(s record.Stream) *inTopic {
 	t := k.streams[s]
 	if t == nil {
-		t = &kept{learned: record.NoPosition}
+		t = &inTopic{learned: record.NoPosition}
 		k.streams[s] = t
 	}
 	return t
@@ -210,29 +210,29 @@ func (k *Keeper) stream(s record.Stream) *kept {
 // If many episodes were answered, the journal is several records. All but the last repeat the reading
 // position of the previous commit, so that the next owner can start from each prefix of them.
 func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
-	k.pending = pending{decided: j.Decided, snapshots: snapshots, carried: map[*written]bool{}}
+	k.pending = pending{decided: j.Decided, snapshots: snapshots, repeated: map[*written]bool{}}
 	episodes := append(k.carry(), j.Episodes...)
 	earlier := k.earlier()
 	var records []record.Out
 	for {
 		n := fitting(episodes, min(journalBytes, k.largest/2))
-		part := k.said
+		part := k.lastJournal
 		part.Reading = j.Reading // all of its episodes were read so
 		if n == len(episodes) {
 			part = *j
-			part.Since = k.said.Since
+			part.Since = k.lastJournal.Since
 		}
 		part.Episodes, episodes = episodes[:n:n], episodes[n:]
 		records = append(records, k.journal(&part, earlier))
 		if len(episodes) == 0 {
 			j.Since = part.Since
 			j.Owner, j.Sequence, j.Earlier, j.Live = part.Owner, part.Sequence, part.Earlier, part.Live
-			k.said = *j
-			k.said.Episodes, k.said.Live, k.said.Earlier = nil, nil, nil
+			k.lastJournal = *j
+			k.lastJournal.Episodes, k.lastJournal.Live, k.lastJournal.Earlier = nil, nil, nil
 			break
 		}
 	}
-	again := map[string]bool{} // keys of dead records that this commit overwrites
+	again := map[string]bool{} // keys of superfluous records that this commit overwrites
 	for _, s := range snapshots {
 		t := k.stream(s.Stream)
 		s.Commit, s.Version = k.sequence, t.version+1
@@ -254,12 +254,12 @@ func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 		}
 		k.pending.keys = append(k.pending.keys, keys)
 	}
-	for _, key := range k.dead {
+	for _, key := range k.superfluous {
 		if !again[key] {
 			records = append(records, k.record(key, nil))
 		}
 	}
-	k.dead = nil
+	k.superfluous = nil
 	return records
 }
 
@@ -283,7 +283,7 @@ func (k *Keeper) journal(j *Journal, earlier []Earlier) record.Out {
 	k.sequence++
 	j.Owner, j.Sequence, j.Earlier, j.Live = k.owner, k.sequence, earlier, nil
 	if j.Input == "" {
-		j.Input = k.said.Input
+		j.Input = k.lastJournal.Input
 	}
 	for _, list := range [][]*written{k.journals, k.pending.journals} {
 		for _, w := range list {
@@ -314,7 +314,7 @@ func (k *Keeper) earlier() []Earlier {
 	for o := range k.snapshots {
 		needed[o] = true
 	}
-	for _, o := range k.left {
+	for _, o := range k.unreadableOwners {
 		needed[o] = true
 	}
 	var list []Earlier
@@ -333,12 +333,12 @@ func (k *Keeper) earlier() []Earlier {
 func (k *Keeper) Committed() {
 	p := k.pending
 	k.pending = pending{}
-	k.dead = append(k.dead, k.stale...)
-	k.stale = nil
+	k.superfluous = append(k.superfluous, k.superfluousNext...)
+	k.superfluousNext = nil
 	old := k.journals
 	k.journals = make([]*written, 0, len(old)+len(p.journals))
 	for _, w := range old {
-		if !p.carried[w] {
+		if !p.repeated[w] {
 			k.journals = append(k.journals, w)
 			continue
 		}
@@ -359,7 +359,7 @@ func (k *Keeper) Committed() {
 		}
 		for _, key := range t.current.keys {
 			if !kept[key] {
-				k.dead = append(k.dead, key)
+				k.superfluous = append(k.superfluous, key)
 			}
 		}
 		k.gone(t)
@@ -389,7 +389,7 @@ func (k *Keeper) Committed() {
 }
 
 // gone removes a stream's snapshot from the counts per owner.
-func (k *Keeper) gone(t *kept) {
+func (k *Keeper) gone(t *inTopic) {
 	if len(t.current.keys) == 0 {
 		return
 	}
@@ -402,8 +402,8 @@ func (k *Keeper) gone(t *kept) {
 // build that can read them; the stream's next snapshot does not replace them.
 func (k *Keeper) Leave(s record.Stream) {
 	t := k.stream(s)
-	if len(t.current.keys) > 0 && len(k.left) < mostEarlier && !slices.Contains(k.left, t.current.owner) {
-		k.left = append(k.left, t.current.owner)
+	if len(t.current.keys) > 0 && len(k.unreadableOwners) < mostEarlier && !slices.Contains(k.unreadableOwners, t.current.owner) {
+		k.unreadableOwners = append(k.unreadableOwners, t.current.owner)
 	}
 	k.gone(t)
 	t.current = snapshotKeys{}
@@ -416,10 +416,10 @@ func (k *Keeper) Forget(s record.Stream) bool {
 	if t == nil {
 		return true
 	}
-	if t.named > 0 {
+	if t.entries > 0 {
 		return false
 	}
-	k.dead = append(k.dead, t.current.keys...)
+	k.superfluous = append(k.superfluous, t.current.keys...)
 	k.gone(t)
 	delete(k.streams, s)
 	return true

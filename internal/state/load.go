@@ -88,13 +88,13 @@ type Restored struct {
 	// can be restored.
 	Blocked error
 
-	left   map[Owner]bool // owners of unreadable records
-	hung   []hungRecord
-	newest Owner // the latest owner of any record
-	live   []journalRecord
-	keys   map[record.Stream]snapshotKeys
-	stale  []string
-	bounds map[Owner]int64
+	unreadableOwners map[Owner]bool // owners of unreadable records
+	hung             []hungRecord
+	newest           Owner // the latest owner of any record
+	live             []journalRecord
+	keys             map[record.Stream]snapshotKeys
+	superfluous      []string
+	bounds           map[Owner]int64
 }
 
 type snapshotKeys struct {
@@ -134,7 +134,7 @@ func (l *Loader) Restore() *Restored {
 	r := &Restored{
 		Snapshots: map[record.Stream]*Snapshot{}, Done: map[record.Stream]record.Position{},
 		keys:   map[record.Stream]snapshotKeys{},
-		bounds: map[Owner]int64{}, left: map[Owner]bool{},
+		bounds: map[Owner]int64{}, unreadableOwners: map[Owner]bool{},
 	}
 	var journals []journalRecord
 	var lost []lostJournal
@@ -192,7 +192,7 @@ func (l *Loader) Restore() *Restored {
 	r.snapshots(versions, torn)
 	r.cover()
 	r.hangs()
-	slices.Sort(r.stale)
+	slices.Sort(r.superfluous)
 	l.values = nil // r holds the values that still count
 	for stream, keys := range r.keys {
 		for _, key := range keys.keys {
@@ -208,7 +208,7 @@ func (l *Loader) Restore() *Restored {
 func (r *Restored) leave(owner Owner, fault error, keys ...string) {
 	r.Faults = append(r.Faults, fault)
 	r.Unreadable = append(r.Unreadable, keys...)
-	r.left[owner] = true
+	r.unreadableOwners[owner] = true
 }
 
 // block sets Blocked if one of the unreadable journals may count: it belongs to the last owner or a later
@@ -259,7 +259,7 @@ func (r *Restored) journals(list []journalRecord) {
 	for i, j := range list {
 		last := i == len(list)-1
 		if j.Owner.Epoch < r.Journal.Since || !last && !slices.Contains(r.Journal.Live, j.commit()) {
-			r.stale = append(r.stale, j.key)
+			r.superfluous = append(r.superfluous, j.key)
 			continue
 		}
 		r.live = append(r.live, j)
@@ -271,7 +271,7 @@ func (r *Restored) snapshots(versions map[candidateName]*candidate, torn map[sta
 	broken := map[record.Stream]error{}
 	for _, v := range versions {
 		if !r.counts(v.key.owner, v.commit) {
-			r.stale = append(r.stale, v.keys...)
+			r.superfluous = append(r.superfluous, v.keys...)
 			continue
 		}
 		slices.SortFunc(v.chunks, func(a, b chunk) int { return a.index - b.index })
@@ -286,7 +286,7 @@ func (r *Restored) snapshots(versions map[candidateName]*candidate, torn map[sta
 			if have, want := len(v.chunks), v.chunks[0].count; v.commit != r.last(v.key.owner) {
 				broken[v.key.stream] = fmt.Errorf("%w: %d of %d chunks", ErrUnreadable, have, want)
 			}
-			r.stale = append(r.stale, v.keys...)
+			r.superfluous = append(r.superfluous, v.keys...)
 			continue
 		}
 		whole[v.key.stream] = append(whole[v.key.stream], v)
@@ -317,7 +317,7 @@ func (r *Restored) latest(stream record.Stream, list []*candidate) (found *candi
 	})
 	for _, v := range list {
 		if found != nil {
-			r.stale = append(r.stale, v.keys...)
+			r.superfluous = append(r.superfluous, v.keys...)
 			continue
 		}
 		s, err := join(stream, v.chunks)
@@ -357,7 +357,7 @@ func (r *Restored) cover() {
 		if needed {
 			kept = append(kept, j)
 		} else {
-			r.stale = append(r.stale, j.key)
+			r.superfluous = append(r.superfluous, j.key)
 		}
 	}
 	r.live = kept
