@@ -19,7 +19,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -92,7 +92,7 @@ func startKafka() (*kafkaBench, func(), error) {
 		}
 		k.vectors = append(k.vectors, value)
 	}
-	collected := pipeline.Collect(0)
+	collected := budget.Collect(0)
 	return k, func() {
 		collected()
 		client.Close()

@@ -12,47 +12,6 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// As usage grows, metrics are refused before streams are evicted, and streams are evicted before reading
-// pauses. All three end again. Memory held by something else evicts no stream.
-func TestBudgetGivesUpInOrder(t *testing.T) {
-	var live int64
-	b := newBudget(1000)
-	b.live, b.collect = func() int64 { return live }, func() {}
-	b.held.Store(&usage{metrics: 100, streams: 500})
-	now := time.Now()
-	for _, step := range []struct {
-		live             int64
-		metrics, streams int64
-		refused, paused  bool
-	}{
-		{live: 500},
-		{live: 590, refused: true},
-		{live: 610, metrics: 60, refused: true},
-		{live: 790, metrics: 100, refused: true},
-		{live: 810, metrics: 100, streams: 60, refused: true, paused: true},
-		{live: 760, metrics: 100, refused: true, paused: true},
-		{live: 740, metrics: 100, refused: true},
-		{live: 500},
-		{live: 1300, metrics: 100, refused: true, paused: true}, // more than all streams hold
-	} {
-		live, now = step.live, now.Add(time.Second)
-		b.check(now)
-		release, ok := b.Reserve(50)
-		if ok {
-			release()
-		}
-		troubled := len(b.troubles()) > 0
-		if b.metrics.Load() != step.metrics || b.streams.Load() != step.streams || ok == step.refused ||
-			b.paused.Load() != step.paused || troubled != step.paused {
-			t.Errorf("%+v: metrics %d, streams %d, granted %v, paused %v, told %v", step, b.metrics.Load(),
-				b.streams.Load(), ok, b.paused.Load(), troubled)
-		}
-	}
-	if b.reserved.Load() != 0 {
-		t.Errorf("%d bytes stay reserved", b.reserved.Load())
-	}
-}
-
 // Random senders, with few and many dimensions, with models and keys that occur once or recur, taught or not,
 // never exceed the budget, and all their items are answered.
 func TestMemoryStaysBelowItsBudget(t *testing.T) {
@@ -72,15 +31,15 @@ func TestMemoryStaysBelowItsBudget(t *testing.T) {
 			}
 			var mutex sync.Mutex
 			most, checks := int64(0), 0
-			stage.memory.live = func() int64 {
+			stage.memory.Live = func() int64 {
 				mutex.Lock()
 				defer mutex.Unlock()
 				u := stage.usage()
-				most = max(most, u.streams+u.episodes)
+				most = max(most, u.Streams+u.Episodes)
 				checks++
-				return u.streams + u.episodes
+				return u.Streams + u.Episodes
 			}
-			stage.memory.collect = func() {}
+			stage.memory.Collect = func() {}
 			run(t, stage)
 			for from := 0; from < len(records); from += 250 {
 				write(t, client, records[from:min(from+250, len(records))])

@@ -152,7 +152,7 @@ func (r *reading) stop(cause error) {
 // full says that reading must wait: closed episodes must be acknowledged first, or the workers have enough to
 // do.
 func (p *partition) full() bool {
-	return p.ledger.inFlight >= p.stage.inFlightMost() || p.stage.memory.paused.Load() || p.answering.busy()
+	return p.ledger.inFlight >= p.stage.inFlightMost() || p.stage.memory.Paused.Load() || p.answering.busy()
 }
 
 // take adds a batch to the open episodes.
@@ -250,7 +250,7 @@ func (p *partition) acknowledge(err error) error {
 // tick does the work that depends on the clock and returns when to call it again.
 func (p *partition) tick() time.Duration {
 	now := time.Now()
-	p.submit(p.intake.Silent(now, p.stage.memory.paused.Load()))
+	p.submit(p.intake.Silent(now, p.stage.memory.Paused.Load()))
 	if made := p.stage.statesMade.Load(); made != p.topics.statesMade {
 		p.topics.statesMade = made
 		for _, s := range p.answering.streams {
@@ -293,7 +293,7 @@ func (p *partition) report(now time.Time) {
 		doing = "answering"
 	case p.intake.replay.left > 0:
 		doing = "learning again"
-	case p.stage.memory.paused.Load():
+	case p.stage.memory.Paused.Load():
 		doing = "waiting for memory"
 	}
 	p.progress.Doing(doing)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -15,7 +16,7 @@ import (
 // for one stream.
 func TestReadsWhatTheWorkersNeed(t *testing.T) {
 	p := owned(
-		&Stage{options: Options{Process: Process{InFlight: 8 << 20}}, pool: &pool{busy: make([]busy, 2)}, memory: newBudget(0)},
+		&Stage{options: Options{Process: Process{InFlight: 8 << 20}}, pool: &pool{busy: make([]busy, 2)}, memory: budget.New(0)},
 		nil,
 	)
 	waiting := func(n int) { p.stage.pool.ready = make([]*liveStream, n) }

@@ -320,7 +320,7 @@ func (p *partition) remember(r *state.Restored) {
 			p.keeper.Leave(name)
 		}
 		s.measure()
-		if p.stage.memory.tight(held + s.bytes.Load()) {
+		if p.stage.memory.Tight(held + s.bytes.Load()) {
 			s.memory.DropMetric()
 			s.measure()
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/producer"
@@ -29,7 +30,7 @@ type Stage struct {
 	pool       *pool
 	labels     *labels.Topic
 	metrics    *Metrics
-	memory     *budget
+	memory     *budget.Budget
 	letters    letters
 	watched    // what is wrong, in words
 	claims     // the partitions of this process
@@ -99,7 +100,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	}
 	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics()}
 	s.restores = make(chan struct{}, o.Workers)
-	s.memory = newBudget(o.Budget)
+	s.memory = budget.New(o.Budget)
 	s.options.Memory.Budget = s.memory
 	s.firsts.most = nowMemory
 	if o.Budget > 0 {
@@ -118,10 +119,10 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 
 // inFlightMost bounds a partition's unacknowledged bytes: all partitions together an eighth of the budget.
 func (s *Stage) inFlightMost() int64 {
-	if s.memory.limit == 0 {
+	if s.memory.Limit == 0 {
 		return s.options.InFlight
 	}
-	return min(s.options.InFlight, s.memory.limit/8/int64(max(1, s.owned.Load())))
+	return min(s.options.InFlight, s.memory.Limit/8/int64(max(1, s.owned.Load())))
 }
 
 // Labels returns the labels in force, with their names.

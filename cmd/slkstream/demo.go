@@ -15,6 +15,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/budget"
 )
 
 // Topics of the demo.
@@ -62,7 +63,7 @@ func runDemo(ctx context.Context, c *call) error {
 	page := newPage(c, client, "Lost property", kept, scenes...)
 	score := newScore(page, c)
 	options.Recent, options.Observer, options.AnsweredFirst = kept, observers{score, page}, page.AnsweredFirst
-	defer pipeline.Collect(options.Budget)()
+	defer budget.Collect(options.Budget)()
 	stage, err := pipeline.New(client, options)
 	if err != nil {
 		return usageError{err}

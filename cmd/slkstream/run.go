@@ -12,6 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -78,7 +79,7 @@ func runStage(ctx context.Context, c *call, client *topic.Client, options pipeli
 	out.metrics = stage.Metrics()
 	began := time.Now()
 	defer func() { out.totals(began) }()
-	defer pipeline.Collect(options.Budget)()
+	defer budget.Collect(options.Budget)()
 	return serveWhile(ctx, c, stage, page, func(ctx context.Context, _ net.Addr) error {
 		defer c.report(out.figures)()
 		return work(ctx, stage)
