@@ -72,24 +72,24 @@ func (g *membership) foreign(own string, group *topic.Group) error {
 	}
 }
 
-// differing returns the conflict with members at work that have other settings, and what those members are that get
-// no partitions because of theirs.
-func (g *membership) differing(own string, group *topic.Group) (with error, others []string) {
+// differing returns the members that get no partitions because of their settings, and the conflict with members at
+// work that have other settings.
+func (g *membership) differing(own string, group *topic.Group) (others []string, with error) {
 	for _, m := range group.Members {
 		differs := difference(g.settings.Agree, readUserData(m.UserData).Agree)
 		if m.ID == own || m.UserData == nil || differs == "" {
 			continue
 		}
 		if len(m.Assigned) > 0 {
-			return &topic.GroupConflict{
+			return nil, &topic.GroupConflict{
 				Why: fmt.Sprintf("group %s is at work with other settings, in %v: %s", g.settings.ID, m, differs),
 				Do: "start this process with the same settings, or stop all processes of the group before the first is " +
 					"started with new ones; it goes on by itself",
-			}, nil
+			}
 		}
 		others = append(others, fmt.Sprintf("%v: %s", m, differs))
 	}
-	return nil, others
+	return others, nil
 }
 
 // difference names the settings in which another member differs; "": in none.

@@ -117,7 +117,8 @@ func stranger(
 		kgo.WithHooks(groupErrors{refused}),
 	}
 	if brokersAssign {
-		ctx = context.WithValue(ctx, "opt_in_kafka_next_gen_balancer_beta", true) //nolint:staticcheck // as kgo asks for it
+		//lint:ignore SA1029 kgo asks for this very key
+		ctx = context.WithValue(ctx, "opt_in_kafka_next_gen_balancer_beta", true)
 		options = append(options, kgo.WithContext(ctx))
 	}
 	consumer, err := kgo.NewClient(options...)

@@ -294,7 +294,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 			g.pause(ctx)
 			return nil
 		}
-		with, others := g.differing(generation.MemberID, described)
+		others, with := g.differing(generation.MemberID, described)
 		for _, other := range others {
 			g.log.Error("another process of the group gets no partitions: it has other settings", "group", s.ID, "process", other)
 		}
