@@ -6,3 +6,4 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 SLKSTREAM_SCREENSHOTS=$dir go test -tags browser -count=1 -timeout 10m -run TestPageFitsEveryWindow ./cmd/slkstream
 cp "$dir/light-desktop.png" docs/page.png
+cp "$dir/review.png" "$dir/names.png" docs

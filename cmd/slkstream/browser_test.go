@@ -78,7 +78,7 @@ func TestPageFitsEveryWindow(t *testing.T) {
 	keep, enough := os.Getenv("SLKSTREAM_SCREENSHOTS"), `document.querySelector(".hero h1")?.textContent.startsWith("Something new")`
 	if keep != "" { // docs/page.png is light-desktop.png: the camera has tilted, and the curves have parted
 		enough = `[...document.querySelectorAll(".curve .v")].some(v => Number(v.textContent.replace(/\D/g, "")) < 80) &&
-			document.querySelector(".hero .new img") && document.querySelector("canvas").dataset.things > innerWidth / 100`
+			document.querySelector(".hero .new img") && document.querySelector("canvas").dataset.things > innerWidth / 75`
 	}
 	for _, theme := range []string{"light", "dark"} {
 		for name, size := range map[string][2]int64{"desktop": {1440, 960}, "phone": {390, 844}} {
@@ -110,6 +110,16 @@ func TestPageFitsEveryWindow(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+		}
+	}
+	if keep != "" { // the pictures of docs/labelling.md
+		b.Run(chromedp.EmulateViewport(1400, 900))
+		for page, ready := range map[string]string{
+			"review": `document.querySelectorAll(".trio img").length === 3`,
+			"names":  `document.querySelectorAll("#examples img").length > 0 && document.querySelectorAll(".mix li").length > 0`,
+		} {
+			b.Run(chromedp.Navigate(address+"/"+page), browser.Until(ready))
+			b.Screenshot(page + ".png")
 		}
 	}
 	b.Silent()
