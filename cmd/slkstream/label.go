@@ -61,7 +61,8 @@ func label(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := writeAnswers(c, output, problem, r); err != nil {
+	given, err := writeAnswers(c, output, problem, r)
+	if err != nil {
 		return err
 	}
 	if page != nil {
@@ -75,10 +76,25 @@ func label(ctx context.Context, c *call) error {
 	if err := output.Commit(); err != nil {
 		return err
 	}
-	c.Log.Info("labelled", "rows", problem.N, "classes", r.K, "rows_in_order", fmt.Sprintf("%.2f", r.Coherence),
-		"output", c.Config.Files.Output,
-		"took", time.Since(began).Round(time.Millisecond))
+	about := []any{"rows", problem.N, "classes", r.K, "rows_in_order", fmt.Sprintf("%.2f", r.Coherence)}
+	if r.UnknownScore != nil {
+		sure := "not calibrated"
+		if r.Calibrated {
+			sure = fmt.Sprintf("%.0f %% of the answers will be right", 100*given.confidence/float64(max(1, given.rows)))
+		}
+		about = append(about, "examples", given.examples+problem.Support.N, "answered", given.rows, "unknown",
+			fmt.Sprintf("%d (%.1f %%; %.0f %% of the rows of known classes were allowed)", given.unknown,
+				100*float64(given.unknown)/float64(max(1, given.rows)), 100*c.Config.Memory.UnknownRate),
+			"how_sure", sure)
+	}
+	c.Log.Info("labelled", append(about, "output", c.Config.Files.Output, "took", time.Since(began).Round(time.Millisecond))...)
 	return nil
+}
+
+// answers counts the rows of a file: examples have their label in the file, rows are the others.
+type answers struct {
+	examples, rows, unknown int
+	confidence              float64 // sum over rows
 }
 
 const (
@@ -148,13 +164,13 @@ func giveFile(s *file.Settings, given config.Solver) {
 
 // writeAnswers writes an answer for each row, with the file's id for it or else its number. A row that was
 // left out has no label, and is listed with the reason in a file beside the output.
-func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result) (err error) {
+func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result) (given answers, err error) {
 	list, path := json.NewEncoder(io.Discard), "none beside stdout"
 	if f.skip && c.Config.Files.Output != "-" { // also without bad rows: there may be the list of an earlier run
 		path = c.Config.Files.Output + ".bad.jsonl"
 		part, err := table.CreateBeside(path, true)
 		if err != nil {
-			return fmt.Errorf("skip-bad: %w", err)
+			return given, fmt.Errorf("skip-bad: %w", err)
 		}
 		defer part.Discard()
 		lines := bufio.NewWriter(part)
@@ -175,11 +191,11 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 	}
 	row, i := int64(0), 0
 	if err := output.Begin(f.kept); err != nil {
-		return err
+		return given, err
 	}
 	how := f.reading
 	how.Keep = true
-	return f.each(how, func(of table.Row) error {
+	err = f.each(how, func(of table.Row) error {
 		if i == f.N || len(of.Kept) > len(f.kept) {
 			return errors.New("input: it has changed since it was read")
 		}
@@ -195,6 +211,15 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 				a.UnknownScore, a.Unknown = sixDecimals(score), score > r.UnknownLimit
 			}
 		}
+		if len(f.names) > 0 && of.Label != "" {
+			given.examples++
+		} else {
+			given.rows++
+			given.confidence += a.Confidence
+			if a.Unknown {
+				given.unknown++
+			}
+		}
 		row, i = row+1, i+1
 		return output.Write(&a)
 	}, func(bad *table.BadRow) error {
@@ -204,6 +229,7 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 				Row: row - 1, Result: record.Result{ID: cmp.Or(bad.ID, strconv.FormatInt(row-1, 10))}, Kept: make([]any, len(f.kept)),
 			}))
 	})
+	return given, err
 }
 
 func isNPY(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npy") }

@@ -334,6 +334,50 @@ func TestLabelCalibrates(t *testing.T) {
 	}
 }
 
+// At its end label says how many examples there were, how many rows it answered, how many of these are unknown beside
+// how many were allowed, and how sure the answers are.
+func TestLabelSaysWhatItGave(t *testing.T) {
+	rows, classes := blobs(200, 16, 4, 1)
+	var lines strings.Builder
+	for i, y := range classes {
+		label := ""
+		if i < 40 {
+			label = fmt.Sprintf(`"label":"class-%d",`, y)
+		}
+		values, err := json.Marshal(rows[i*16 : i*16+16])
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&lines, "{%s\"vector\":%s}\n", label, values)
+	}
+	input, output := filepath.Join(t.TempDir(), "in.jsonl"), filepath.Join(t.TempDir(), "out.jsonl")
+	if err := os.WriteFile(input, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for more, sure := range map[string]string{
+		"--unknown-rate 0.1": "% of the answers will be right", "--unknown-rate 0.1 --calibrate=false": "not calibrated",
+	} {
+		line := "label --force --input " + input + " --output " + output + " " + more
+		code, _, messages := runLine(t, strings.Fields(line)...)
+		if code != exitDone {
+			t.Fatalf("exit %d: %s", code, messages)
+		}
+		unknown := 0
+		for _, text := range linesOf(t, output)[40:] {
+			if strings.Contains(text, `"unknown":true`) {
+				unknown++
+			}
+		}
+		for _, want := range []string{
+			"examples=40 answered=160", fmt.Sprintf(`unknown="%d (%.1f %%; 10 %% of`, unknown, float64(unknown)/1.6), sure,
+		} {
+			if !strings.Contains(messages, want) {
+				t.Errorf("%s: no %q in %s", more, want, messages)
+			}
+		}
+	}
+}
+
 // Stopping label leaves no partial file.
 func TestLabelStopped(t *testing.T) {
 	input, _, _ := saveBlobs(t, 3000, 16, 4, 1)
