@@ -167,7 +167,11 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	records, next, err := r.decoder.decode(a.RecordBatches, a.AbortedTransactions, r.position, r.records[:0])
+	gone := a.AbortedTransactions
+	if s.Uncommitted {
+		gone = nil // Redpanda lists them all the same
+	}
+	records, next, err := r.decoder.decode(a.RecordBatches, gone, r.position, r.records[:0])
 	if err != nil {
 		return nil, err
 	}

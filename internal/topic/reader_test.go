@@ -428,3 +428,41 @@ func TestASpanBeyondTheLog(t *testing.T) {
 	}
 	t.Errorf("no error, %d records", records)
 }
+
+// A reader of everything gets aborted records too, also from brokers that list aborted transactions for it, as
+// Redpanda's do.
+func TestAbortedRecordsOfAReaderOfEverything(t *testing.T) {
+	server := brokertest.Embedded(t)
+	client := brokertest.Connect(t, []string{server.Address})
+	name := brokertest.Topic(t, client, "in", 1, nil)
+	sender, err := kgo.NewClient(kgo.SeedBrokers(server.Address), kgo.TransactionalID(name), kgo.DefaultProduceTopic(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(sender.Close)
+	ctx := within(t, time.Minute)
+	if err := sender.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	if err := sender.ProduceSync(ctx, &kgo.Record{Value: []byte("aborted")}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	if err := sender.EndTransaction(ctx, kgo.TryAbort); err != nil {
+		t.Fatal(err)
+	}
+	_, end, err := client.Bounds(ctx, name, 0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Cluster.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		server.Cluster.KeepControl()
+		r.(*kmsg.FetchRequest).IsolationLevel = 1 // so that the answer lists the aborted transaction
+		return nil, nil, false
+	})
+	for uncommitted, want := range map[bool]int{false: 0, true: 1} {
+		r := client.NewReader(topic.ReaderSettings{Topic: name, Uncommitted: uncommitted})
+		if got := readTo(t, r, end); len(got) != want {
+			t.Errorf("uncommitted %t: %d records, want %d", uncommitted, len(got), want)
+		}
+	}
+}
