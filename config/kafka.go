@@ -12,6 +12,7 @@ import (
 // Kafka says how to reach the brokers. Without Brokers, commands use the embedded broker in EmbeddedDir.
 type Kafka struct {
 	Brokers          []string
+	ClientRack       string
 	ClientID         string
 	TLS              bool
 	TLSCA            string
@@ -30,6 +31,8 @@ func (k *Kafka) settings() []definition {
 		define("brokers", &k.Brokers, onKafka, nil, "Kafka brokers, HOST:PORT each; none: the embedded broker").
 			example("HOST:PORT,..."),
 		define("client-id", &k.ClientID, onKafka, "slkstream", "name by which brokers know this process"),
+		define("client-rack", &k.ClientRack, onKafka, "", "where this process runs, as broker.rack names it: partitions are read "+
+			"from the replica there, if the brokers have a replica.selector.class; none: from their leaders").example("RACK"),
 		define("tls", &k.TLS, onKafka, false, "speak TLS to the brokers"),
 		define("tls-ca", &k.TLSCA, onKafka, "",
 			"PEM file of the authorities that may sign a broker's certificate; none: the system's").example("FILE"),

@@ -117,7 +117,7 @@ func brokerSettings(c *call) topic.Settings {
 	k := c.Config.Kafka
 	file, command := k.Token()
 	s := topic.Settings{
-		Brokers: k.Brokers, ClientID: k.ClientID, TLS: k.TLS, CA: k.TLSCA, Cert: k.TLSCert, Key: k.TLSKey,
+		Brokers: k.Brokers, ClientID: k.ClientID, Rack: k.ClientRack, TLS: k.TLS, CA: k.TLSCA, Cert: k.TLSCert, Key: k.TLSKey,
 		SASL: k.SASL, User: k.SASLUser, Password: string(k.SASLPassword), TokenCommand: command, Log: c.Log,
 	}
 	if k.SASL == "oauthbearer" {

@@ -29,6 +29,9 @@ const requestTimeout = 10 * time.Second
 type Settings struct {
 	Brokers  []string // host:port, any of the cluster
 	ClientID string
+	// Rack is where this process runs, as broker.rack names it: partitions are read from the replica there, if the
+	// brokers have a replica.selector.class that chooses it. "": from their leaders.
+	Rack     string
 	TLS      bool   // implied by any of the three files
 	CA       string // PEM file of the authorities to trust; "": the system's
 	Cert     string // PEM file of the client's certificate; needs Key
@@ -55,6 +58,7 @@ type Client struct {
 	transport  *kafka.Transport
 	brokers    []string
 	clientID   string
+	rack       string
 	dialer     *kafka.Dialer
 	log        *slog.Logger
 	stop       context.CancelFunc
@@ -115,6 +119,7 @@ func Connect(s Settings) (*Client, error) {
 		transport: transport,
 		brokers:   s.Brokers,
 		clientID:  s.ClientID,
+		rack:      s.Rack,
 		dialer: &kafka.Dialer{
 			ClientID: s.ClientID, Timeout: 5 * time.Second,
 			DialFunc: withoutCreating(dial), SASLMechanism: mechanism,

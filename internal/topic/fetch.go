@@ -16,7 +16,8 @@ import (
 // offset of batches, which makes positions wrong over gaps, and because it allocates for every record.
 type fetching struct {
 	asking
-	at TopicPartition
+	at      TopicPartition
+	replica int32 // the broker to ask; -1: the leader
 }
 
 // fetched is the leader's answer for the partition. Its RecordBatches alias body.
@@ -30,9 +31,9 @@ type fetched struct {
 const fetchSlack = 8 * time.Second
 
 // fetch fetches batches from position on, into buffer if that is large enough. wait is how long the broker
-// may hold the request while there are no records. A refusal of the partition is an error, and so is *Throttled.
+// may hold the request while there are no records. replica is the broker to ask, -1 the leader, which names a replica in the rack if it knows one. A refusal of the partition is an error, and so is *Throttled.
 func (c *Client) fetch(ctx context.Context, at TopicPartition, position int64, maxBytes int,
-	wait time.Duration, committed bool, buffer []byte,
+	wait time.Duration, committed bool, buffer []byte, rack string, replica int32,
 ) (*fetched, error) {
 	partition := kmsg.NewFetchRequestTopicPartition()
 	partition.Partition, partition.FetchOffset = at.Partition, position
@@ -40,12 +41,13 @@ func (c *Client) fetch(ctx context.Context, at TopicPartition, position int64, m
 	topic := kmsg.NewFetchRequestTopic()
 	topic.Topic, topic.Partitions = at.Topic, append(topic.Partitions, partition)
 	request := kmsg.NewPtrFetchRequest()
+	request.Rack = rack
 	request.MaxWaitMillis, request.MinBytes, request.MaxBytes = int32(wait.Milliseconds()), 1, int32(maxBytes)
 	if committed {
 		request.IsolationLevel = int8(kafka.ReadCommitted)
 	}
 	request.Topics = append(request.Topics, topic)
-	asked := &fetching{asking{ctx, c.clientID, request, "", wait + fetchSlack, buffer}, at}
+	asked := &fetching{asking{ctx, c.clientID, request, "", wait + fetchSlack, buffer}, at, replica}
 	message, err := c.transport.RoundTrip(ctx, c.kafka.Addr, asked)
 	if err != nil {
 		return nil, fmt.Errorf("read %s at %d: %w", at, position, err)
@@ -69,8 +71,15 @@ func (c *Client) fetch(ctx context.Context, at TopicPartition, position int64, m
 	return &fetched{p, a.body}, nil
 }
 
-// Broker finds the leader, as kafka-go's own request does.
+// Broker finds the broker to ask. The leader is found as kafka-go's own request does.
 func (r *fetching) Broker(cluster protocol.Cluster) (protocol.Broker, error) {
+	if r.replica >= 0 {
+		b, known := cluster.Brokers[r.replica]
+		if !known {
+			return b, kafka.BrokerNotAvailable
+		}
+		return b, nil
+	}
 	like := fetch.Request{Topics: []fetch.RequestTopic{{
 		Topic:      r.at.Topic,
 		Partitions: []fetch.RequestPartition{{Partition: r.at.Partition}},
@@ -88,7 +97,7 @@ func (r *fetching) Required(versions map[protocol.ApiKey]int16) bool {
 // ProducerAt returns the id of the producer that wrote the batch at an offset, whether its transaction has
 // ended or not; -1 if the producer has no id.
 func (c *Client) ProducerAt(ctx context.Context, at TopicPartition, offset int64) (int64, error) {
-	a, err := c.fetch(ctx, at, offset, batchHead, 500*time.Millisecond, false, nil)
+	a, err := c.fetch(ctx, at, offset, batchHead, 500*time.Millisecond, false, nil, "", -1)
 	if err != nil {
 		return -1, err
 	}

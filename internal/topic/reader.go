@@ -66,6 +66,9 @@ type Reader struct {
 	records  []record.Raw
 	answer   *fetched  // that holds the decoder's open batch; nil: none is open
 	told     time.Time // when throttling was last logged
+	near     int32     // the replica that the leader names for this client's rack; -1: none
+	nearTo   time.Time // until then
+	leaderTo time.Time // until then only the leader is read, as a replica has failed
 }
 
 // NewReader returns a reader at s.Offset, without contacting brokers.
@@ -77,7 +80,7 @@ func (c *Client) NewReader(s ReaderSettings) *Reader {
 		s.MaxWait = 500 * time.Millisecond
 	}
 	return &Reader{
-		client: c, settings: s, position: s.Offset, maxBytes: s.MaxBytes,
+		client: c, settings: s, position: s.Offset, maxBytes: s.MaxBytes, near: -1,
 		decoder: decoder{topic: s.Topic, partition: s.Partition, maxRecord: s.MaxRecord},
 		outage:  c.Outage(nil, fmt.Sprintf("reading %s/%d", s.Topic, s.Partition)),
 	}
@@ -163,9 +166,27 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 	buffer := r.spare
 	r.spare = nil // the exchange owns it until the answer
 	at := TopicPartition{s.Topic, s.Partition}
-	a, err := r.client.fetch(ctx, at, r.position, r.maxBytes, s.MaxWait, !s.Uncommitted, buffer)
+	now := time.Now()
+	if now.After(r.nearTo) {
+		r.near = -1
+	}
+	rack := r.client.rack
+	if now.Before(r.leaderTo) {
+		rack = ""
+	}
+	a, err := r.client.fetch(ctx, at, r.position, r.maxBytes, s.MaxWait, !s.Uncommitted, buffer, rack, r.near)
+	throttled := (*Throttled)(nil)
+	if err != nil && r.near >= 0 && ctx.Err() == nil && !errors.As(err, &throttled) {
+		// Only the leader's refusal counts: another replica may be away, behind, or not one any more.
+		r.near, r.leaderTo = -1, now.Add(nearFor)
+		return r.read(ctx)
+	}
 	if err != nil {
 		return nil, err
+	}
+	if to := a.PreferredReadReplica; to >= 0 && rack != "" && to != r.near {
+		r.near, r.nearTo, r.spare = to, now.Add(nearFor), a.body
+		return r.read(ctx)
 	}
 	gone := a.AbortedTransactions
 	if s.Uncommitted {
@@ -187,6 +208,10 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 	r.maxBytes = s.MaxBytes
 	return r.batch(a, records, next), nil
 }
+
+// nearFor is how long a replica is read before the leader is asked again which one is near, and how long only the
+// leader is read after a replica has failed.
+const nearFor = 5 * time.Minute
 
 // batch moves the position to next and returns the batch of the records before it. While the decoder's batch
 // is open, several batches share the answer's buffer, which therefore must not be recycled.
