@@ -33,8 +33,8 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 		}
 	}
 	b.centre, b.back = vector.Zeroed(b.centre, n), vector.Zeroed(b.back, n)
-	b.lengths = append(b.lengths[:0], e.rows.square[:n]...)
-	for i, by := range e.rows.by[:n] {
+	b.lengths = append(b.lengths[:0], e.rows.squareCentred[:n]...)
+	for i, by := range e.rows.factor[:n] {
 		if by == 0 {
 			b.lengths[i] = 0
 			continue
@@ -50,7 +50,7 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 		for i := range n {
 			row := b.signed[i*directions : i*directions+directions]
 			for r := range row {
-				row[r] = e.rows.along[r*e.rows.means+i]
+				row[r] = e.rows.along[r*e.rows.firstMean+i]
 			}
 			kernel.Scale(-1, row[:less])
 		}
@@ -200,7 +200,7 @@ func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, 
 	}
 	for i, item := range items {
 		plain, dots := products[i*count:(i+1)*count], moved[i*count:(i+1)*count]
-		centre, delta, back, square := b.centre[item], b.delta[s*n+int(item)], b.back[item], e.rows.square[item]
+		centre, delta, back, square := b.centre[item], b.delta[s*n+int(item)], b.back[item], e.rows.squareCentred[item]
 		turnedCentre, turnedDelta := b.turnedCentre[item], b.turnedDelta[s*n+int(item)]
 		row := int(item) * l.k
 		nearest, closest, toward := b.plain[row:row+l.k], b.moved[row:row+l.k], b.toward[row:row+l.k]

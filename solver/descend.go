@@ -246,7 +246,7 @@ func (e *episode) kernels(out, dots []float32, lo, n int, listed []int32) {
 		if listed != nil {
 			p = int(listed[i])
 		}
-		own := e.rows.own[p]
+		own := e.rows.squareU[p]
 		for c := range k {
 			out[i*k+c] = width * max(0, own-2*dots[i*k+c]+float32(e.prototypes.length[c]))
 		}

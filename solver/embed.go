@@ -105,7 +105,7 @@ func (e *episode) embed(p *Problem) error {
 		learned = p.Embedding.Metric
 	}
 	l.prepare(e.beside.list, e.rows.mean, learned, &e.beside.preparing)
-	if e.rows.apart && e.rows.anchors > 0 {
+	if e.rows.anchorsAreRows && e.rows.anchors > 0 {
 		e.rows.z, _ = e.beside.z(e.rows.z, true)
 	}
 	e.mapRows(p)
@@ -157,14 +157,14 @@ func (e *episode) fault(p *Problem, q int) error {
 func (e *episode) mapRows(p *Problem) {
 	d, own, m, rows := e.rows.d, len(e.rows.z)/e.rows.d, e.beside.metric, e.rows.all
 	if e.prototypes.usesGram {
-		rows = e.rows.means
+		rows = e.rows.firstMean
 	}
-	if b := &e.beside; e.rows.means < e.rows.all {
+	if b := &e.beside; e.rows.firstMean < e.rows.all {
 		b.added = b.prepared.added(b.list, &b.preparing)
 	}
 	measured := 0 // rows whose square is known
-	e.rows.by, e.rows.square = vector.Resize(e.rows.by, e.rows.all), vector.Resize(e.rows.square, e.rows.all)
-	e.rows.own = vector.Resize(e.rows.own, e.rows.all)
+	e.rows.factor, e.rows.squareCentred = vector.Resize(e.rows.factor, e.rows.all), vector.Resize(e.rows.squareCentred, e.rows.all)
+	e.rows.squareU = vector.Resize(e.rows.squareU, e.rows.all)
 	if m == nil && rows == own && !e.settings.Paper.BiasCorrection {
 		e.rows.v = e.rows.z // shared, as it is only read
 	} else {
@@ -175,7 +175,7 @@ func (e *episode) mapRows(p *Problem) {
 		} else {
 			for ; measured < own; measured++ {
 				at := measured * d
-				e.rows.square[measured] = kernel.Difference(e.rows.v[at:at+d], e.rows.z[at:at+d], m.Centre)
+				e.rows.squareCentred[measured] = kernel.Difference(e.rows.v[at:at+d], e.rows.z[at:at+d], m.Centre)
 			}
 		}
 		if e.settings.Paper.BiasCorrection {
@@ -186,24 +186,24 @@ func (e *episode) mapRows(p *Problem) {
 	}
 	if m != nil {
 		directions := len(m.Scales)
-		for q := own; q < e.rows.means; q++ { // the labelled rows in a mean are centred already
+		for q := own; q < e.rows.firstMean; q++ { // the labelled rows in a mean are centred already
 			kernel.Axpy(-1, m.Centre, e.rows.v[q*d:q*d+d])
 		}
-		e.rows.along = vector.Resize(e.rows.along, e.rows.means*directions)
-		kernel.Products(e.rows.along, m.Vectors, e.rows.v[:e.rows.means*d], directions, e.rows.means, d)
+		e.rows.along = vector.Resize(e.rows.along, e.rows.firstMean*directions)
+		kernel.Products(e.rows.along, m.Vectors, e.rows.v[:e.rows.firstMean*d], directions, e.rows.firstMean, d)
 		for r, s := range m.Scales {
-			kernel.Scale(alongScale(s), e.rows.along[r*e.rows.means:(r+1)*e.rows.means])
+			kernel.Scale(alongScale(s), e.rows.along[r*e.rows.firstMean:(r+1)*e.rows.firstMean])
 		}
 	}
-	for q := measured; q < e.rows.means; q++ {
-		e.rows.square[q] = kernel.Dot(e.rows.v[q*d:q*d+d], e.rows.v[q*d:q*d+d])
+	for q := measured; q < e.rows.firstMean; q++ {
+		e.rows.squareCentred[q] = kernel.Dot(e.rows.v[q*d:q*d+d], e.rows.v[q*d:q*d+d])
 	}
-	copy(e.rows.own, e.rows.square)
-	for q := e.rows.means; q < e.rows.all; q++ {
-		e.rows.own[q] = e.beside.prepared.lengths[e.classes.active[e.rows.fixed[q]]] / (e.rows.count[q] * e.rows.count[q])
+	copy(e.rows.squareU, e.rows.squareCentred)
+	for q := e.rows.firstMean; q < e.rows.all; q++ {
+		e.rows.squareU[q] = e.beside.prepared.lengths[e.classes.active[e.rows.countsFor[q]]] / (e.rows.count[q] * e.rows.count[q])
 	}
-	for q := range e.rows.by {
-		e.rows.by[q] = 1
+	for q := range e.rows.factor {
+		e.rows.factor[q] = 1
 	}
 	if m == nil {
 		return
@@ -213,25 +213,25 @@ func (e *episode) mapRows(p *Problem) {
 		if s > 1 {
 			sign = 1
 		}
-		for q, v := range e.rows.along[r*e.rows.means : (r+1)*e.rows.means] {
-			e.rows.own[q] += sign * v * v
+		for q, v := range e.rows.along[r*e.rows.firstMean : (r+1)*e.rows.firstMean] {
+			e.rows.squareU[q] += sign * v * v
 		}
 	}
-	for q, length := range e.rows.own[:e.rows.means] {
+	for q, length := range e.rows.squareU[:e.rows.firstMean] {
 		length, target := max(0, length), float32(1)
 		if q >= own {
-			target = e.rows.priorSquare[e.rows.fixed[q]]
+			target = e.rows.priorSquare[e.rows.countsFor[q]]
 		}
-		if e.rows.by[q] = 0; length > leastLength {
-			e.rows.by[q] = float32(math.Sqrt(float64(target) / float64(length)))
+		if e.rows.factor[q] = 0; length > leastLength {
+			e.rows.factor[q] = float32(math.Sqrt(float64(target) / float64(length)))
 		}
-		kernel.Scale(e.rows.by[q], e.rows.v[q*d:q*d+d])
-		e.rows.own[q] = length * e.rows.by[q] * e.rows.by[q]
+		kernel.Scale(e.rows.factor[q], e.rows.v[q*d:q*d+d])
+		e.rows.squareU[q] = length * e.rows.factor[q] * e.rows.factor[q]
 	}
-	for from := 0; from < len(e.rows.along); from += e.rows.means {
-		along := e.rows.along[from : from+e.rows.means]
+	for from := 0; from < len(e.rows.along); from += e.rows.firstMean {
+		along := e.rows.along[from : from+e.rows.firstMean]
 		for q := range along {
-			along[q] *= e.rows.by[q]
+			along[q] *= e.rows.factor[q]
 		}
 	}
 }
@@ -243,20 +243,20 @@ func (e *episode) addHeld(p *Problem, from, to int) {
 	e.rows.priorSquare = vector.Resize(e.rows.priorSquare, e.classes.k)
 	for q := from; q < to; q++ {
 		row := e.rows.v[q*d : q*d+d]
-		if q >= e.rows.means {
+		if q >= e.rows.firstMean {
 			sum, share := e.meanRow(q)
 			copy(row, sum)
 			kernel.Scale(share, row)
 		} else {
-			p.Prior.mean(row, e.rows.mean, int(e.classes.active[e.rows.fixed[q]]))
-			e.rows.priorSquare[e.rows.fixed[q]] = kernel.Dot(row, row)
+			p.Prior.mean(row, e.rows.mean, int(e.classes.active[e.rows.countsFor[q]]))
+			e.rows.priorSquare[e.rows.countsFor[q]] = kernel.Dot(row, row)
 		}
 	}
 }
 
 // meanRow returns a mean of labelled rows beside the episode, like v, as a sum of rows and a factor.
 func (e *episode) meanRow(q int) (sum []float32, share float32) {
-	at := int(e.classes.active[e.rows.fixed[q]]) * e.rows.d
+	at := int(e.classes.active[e.rows.countsFor[q]]) * e.rows.d
 	return e.beside.added[at : at+e.rows.d], 1 / e.rows.count[q]
 }
 
@@ -277,7 +277,7 @@ func (e *episode) shrinkRows() {
 	e.pool.run((e.rows.all+tile-1)/tile, func(_ *worker, block int) {
 		for p := block * tile; p < min(e.rows.all, (block+1)*tile); p++ {
 			row := e.rows.u[p*e.rows.d : p*e.rows.d+e.rows.d]
-			e.rows.own[p] = kernel.Dot(row, row)
+			e.rows.squareU[p] = kernel.Dot(row, row)
 		}
 	})
 }
@@ -285,12 +285,12 @@ func (e *episode) shrinkRows() {
 // aroundMeans returns the part of R, before the factor tau, that is lost when labelled rows are replaced by
 // the mean of their class: ws (sum |u|^2 - count |mean|^2), summed over classes.
 func (e *episode) aroundMeans() (sum float64) {
-	if e.rows.apart {
+	if e.rows.anchorsAreRows {
 		return 0
 	}
 	for q := e.rows.n; q < e.rows.all; q++ {
 		if count := float64(e.rows.count[q]); count > 0 {
-			sum += e.model.ws * (e.beside.prepared.unit[e.classes.active[e.rows.fixed[q]]] - count*float64(e.rows.own[q]))
+			sum += e.model.ws * (e.beside.prepared.unit[e.classes.active[e.rows.countsFor[q]]] - count*float64(e.rows.squareU[q]))
 		}
 	}
 	return sum

@@ -19,7 +19,7 @@ const mostGram = 2048
 type gramSpace struct {
 	e          *episode
 	m          int
-	g          []float32 // m x m: inner products in u-space
+	inner      []float32 // m x m: inner products in u-space
 	others     []float32 // other rows x m: their inner products
 	signed     []float32 // directions x m: along, negated where the metric shrinks
 	along      []float32 // directions x rows of the part that is multiplied
@@ -67,7 +67,7 @@ func (g *gramSpace) can(e *episode, p *Problem) bool {
 
 // columns returns the number of rows that have weights of their own.
 func (g *gramSpace) columns(e *episode) int {
-	if e.rows.apart {
+	if e.rows.anchorsAreRows {
 		return e.rows.all
 	}
 	return e.rows.n
@@ -76,7 +76,7 @@ func (g *gramSpace) columns(e *episode) int {
 // cheaper says whether the whole solve, with its graph, takes no more multiplications than in
 // the row-space engine.
 func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
-	rows, n, m, d, k := float64(e.rows.means), float64(e.rows.n), float64(g.columns(e)), float64(e.rows.d), float64(e.classes.k)
+	rows, n, m, d, k := float64(e.rows.firstMean), float64(e.rows.n), float64(g.columns(e)), float64(e.rows.d), float64(e.classes.k)
 	steps := float64(e.settings.Outer)
 	gram := (m/2+rows-m)*m*d + steps*n*m*k
 	direct := steps * 2 * n * d * k
@@ -88,22 +88,22 @@ func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 
 // build fills the inner products in u-space: of v, plus those of along with the sign of s^2 - 1.
 func (g *gramSpace) build(e *episode) {
-	t, m, d := e.rows.means, g.columns(e), e.rows.d
+	t, m, d := e.rows.firstMean, g.columns(e), e.rows.d
 	g.e, g.m, g.metric = e, m, e.beside.metric
-	g.g, g.others = vector.Resize(g.g, m*m), vector.Resize(g.others, (e.rows.all-m)*m)
-	kernel.Gram(g.g, e.rows.v[:m*d], m, d)
+	g.inner, g.others = vector.Resize(g.inner, m*m), vector.Resize(g.others, (e.rows.all-m)*m)
+	kernel.Gram(g.inner, e.rows.v[:m*d], m, d)
 	kernel.Products(g.others[:(t-m)*m], e.rows.v[m*d:t*d], e.rows.v[:m*d], t-m, m, d)
 	if g.metric != nil && len(g.metric.Scales) > 0 {
 		directions, less := len(g.metric.Scales), shrinkingScales(g.metric.Scales)
 		g.alongOf(0, m)
 		g.signed = append(g.signed[:0], g.along...)
 		kernel.Scale(-1, g.signed[:less*m])
-		kernel.Accumulate(g.g, g.signed, g.along, directions, m, m)
+		kernel.Accumulate(g.inner, g.signed, g.along, directions, m, m)
 		g.alongOf(m, t)
 		kernel.Accumulate(g.others[:(t-m)*m], g.along, g.signed, directions, t-m, m)
 	}
 	for q := range m {
-		e.rows.own[q] = g.g[q*m+q]
+		e.rows.squareU[q] = g.inner[q*m+q]
 	}
 	g.findHeld()
 }
@@ -111,7 +111,7 @@ func (g *gramSpace) build(e *episode) {
 // alongOf fills along for rows from to to-1.
 func (g *gramSpace) alongOf(from, to int) {
 	g.along = g.along[:0]
-	for at := 0; at < len(g.e.rows.along); at += g.e.rows.means {
+	for at := 0; at < len(g.e.rows.along); at += g.e.rows.firstMean {
 		g.along = append(g.along, g.e.rows.along[at+from:at+to]...)
 	}
 }
@@ -119,8 +119,8 @@ func (g *gramSpace) alongOf(from, to int) {
 // takeMeans fills the products of the means with the items, when these are compared with all labelled rows.
 func (g *gramSpace) takeMeans() {
 	e, m := g.e, g.m
-	for q := e.rows.means; q < e.rows.all; q++ {
-		row, share, c := g.others[(q-m)*m:(q-m+1)*m], 1/e.rows.count[q], int(e.classes.active[e.rows.fixed[q]])
+	for q := e.rows.firstMean; q < e.rows.all; q++ {
+		row, share, c := g.others[(q-m)*m:(q-m+1)*m], 1/e.rows.count[q], int(e.classes.active[e.rows.countsFor[q]])
 		for p := range row {
 			row[p] = share * e.beside.toward[p*e.beside.prepared.k+c]
 		}
@@ -135,7 +135,7 @@ func (g *gramSpace) findHeld() {
 		g.held[c] = heldRows{-1, -1, 0}
 	}
 	for q := g.m; q < e.rows.all; q++ {
-		if h := &g.held[e.rows.fixed[q]]; e.rows.count[q] > 0 {
+		if h := &g.held[e.rows.countsFor[q]]; e.rows.count[q] > 0 {
 			h.mean = int32(q)
 		} else {
 			h.prior = int32(q)
@@ -157,9 +157,9 @@ func (g *gramSpace) heldProduct(mean, prior int) float32 {
 		return sum
 	}
 	directions := len(g.metric.Scales)
-	drawn := e.beside.prepared.drawn[int(e.classes.active[e.rows.fixed[mean]])*directions:]
+	drawn := e.beside.prepared.drawn[int(e.classes.active[e.rows.countsFor[mean]])*directions:]
 	for r, s := range g.metric.Scales {
-		part := share * drawn[r] * e.rows.along[r*e.rows.means+prior]
+		part := share * drawn[r] * e.rows.along[r*e.rows.firstMean+prior]
 		if s <= 1 {
 			part = -part
 		}
@@ -193,12 +193,12 @@ func (g *gramSpace) enter() {
 // its sum with the m rows, and to lengths its squared length.
 func (g *gramSpace) sumHeld(sums []float32, lengths []float64, weights []float32) {
 	e, m := g.e, g.m
-	for p, y := range e.rows.fixed {
+	for p, y := range e.rows.countsFor {
 		if y >= 0 && weights[p] != 0 {
 			kernel.Axpy(weights[p], g.row(p), sums[int(y)*m:int(y)*m+m])
 		}
 	}
-	for p, y := range e.rows.fixed[:m] { // sums hold the others too; each pair of one here and one there counts twice
+	for p, y := range e.rows.countsFor[:m] { // sums hold the others too; each pair of one here and one there counts twice
 		if y >= 0 {
 			weight, h := float64(weights[p]), g.held[y]
 			lengths[y] += weight * float64(sums[int(y)*m+p])
@@ -211,7 +211,7 @@ func (g *gramSpace) sumHeld(sums []float32, lengths []float64, weights []float32
 	}
 	for q := m; q < e.rows.all; q++ {
 		weight := float64(weights[q])
-		lengths[e.rows.fixed[q]] += weight * weight * float64(e.rows.own[q])
+		lengths[e.rows.countsFor[q]] += weight * weight * float64(e.rows.squareU[q])
 	}
 	for c, h := range g.held {
 		if h.mean >= 0 && h.prior >= 0 {
@@ -223,7 +223,7 @@ func (g *gramSpace) sumHeld(sums []float32, lengths []float64, weights []float32
 // row returns the products of a row with the m rows.
 func (g *gramSpace) row(p int) []float32 {
 	if p < g.m {
-		return g.g[p*g.m : (p+1)*g.m]
+		return g.inner[p*g.m : (p+1)*g.m]
 	}
 	return g.others[(p-g.m)*g.m : (p-g.m+1)*g.m]
 }
@@ -259,7 +259,7 @@ func (g *gramSpace) average(count int, base, density bool) {
 		n := min(tile, count-lo)
 		weights := e.weigh(w, lo, n, density)
 		copy(g.pending[lo*k:], weights)
-		kernel.Accumulate(g.next, weights, g.g[lo*m:(lo+n)*m], n, k, m)
+		kernel.Accumulate(g.next, weights, g.inner[lo*m:(lo+n)*m], n, k, m)
 	}
 	empty := false
 	for c := range k {

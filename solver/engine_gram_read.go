@@ -10,7 +10,7 @@ import (
 // plain fills out with the inner products of rows from to to-1 by z - centre: without the metric, and without
 // the length that it gave them.
 func (g *gramSpace) plain(out []float32, from, to int) {
-	n, by := to-from, g.e.rows.by[from:to]
+	n, by := to-from, g.e.rows.factor[from:to]
 	for p := range n {
 		copy(out[p*n:(p+1)*n], g.row(from + p)[from:to])
 	}
@@ -43,7 +43,7 @@ func (g *gramSpace) heldDot(c int) float64 {
 
 func (g *gramSpace) squaredDistance(p, q int) float32 {
 	m := g.m
-	return max(0, g.g[p*m+p]+g.g[q*m+q]-2*g.g[p*m+q])
+	return max(0, g.inner[p*m+p]+g.inner[q*m+q]-2*g.inner[p*m+q])
 }
 
 // prototypes writes the prototypes as rows of u-space: metric(sum of weight * v), where only the linear part
@@ -51,12 +51,12 @@ func (g *gramSpace) squaredDistance(p, q int) float32 {
 func (g *gramSpace) prototypes(out []float32) {
 	e, d, k := g.e, g.e.rows.d, g.e.classes.k
 	kernel.Accumulate(out, g.weights, e.rows.v[:g.m*d], g.m, k, d)
-	for p, y := range e.rows.fixed {
+	for p, y := range e.rows.countsFor {
 		if y < 0 || g.holds[y] == 0 {
 			continue
 		}
 		row, by := e.rows.v, e.rows.weight[p]
-		if p < e.rows.means {
+		if p < e.rows.firstMean {
 			row = row[p*d : p*d+d]
 		} else {
 			var share float32
@@ -96,7 +96,7 @@ func (g *gramSpace) labelledDots(out []float32) {
 // precise takes the inner products as exact, and sums in float64 from there.
 func (g *gramSpace) precise(out *exact) {
 	e, m, k := g.e, g.m, g.e.classes.k
-	for p, own := range e.rows.own {
+	for p, own := range e.rows.squareU {
 		out.own[p] = float64(own)
 	}
 	weights := make([]float64, m*k)
@@ -112,7 +112,7 @@ func (g *gramSpace) precise(out *exact) {
 			}
 		}
 	}
-	for q, y := range e.rows.fixed { // of a row that is not among the m, only the product with its own class is needed
+	for q, y := range e.rows.countsFor { // of a row that is not among the m, only the product with its own class is needed
 		if y < 0 {
 			continue
 		}
@@ -122,7 +122,7 @@ func (g *gramSpace) precise(out *exact) {
 			out.dots[p*k+c] += weight * v
 			if q >= m {
 				out.dots[q*k+c] += weights[p*k+c] * v
-				if int(e.rows.fixed[p]) == c {
+				if int(e.rows.countsFor[p]) == c {
 					out.dots[q*k+c] += float64(g.holds[c]) * float64(e.rows.weight[p]) * v
 				}
 			}
@@ -134,7 +134,7 @@ func (g *gramSpace) precise(out *exact) {
 			}
 		}
 	}
-	for p, y := range e.rows.fixed {
+	for p, y := range e.rows.countsFor {
 		for c, factor := range g.factor {
 			dot, weight := &out.dots[p*k+c], 0.
 			*dot *= float64(factor)

@@ -51,7 +51,7 @@ func (r *rowSpace) enter() {
 	e := r.e
 	size := e.classes.k * e.rows.d
 	r.c, r.next, r.fixed = vector.Zeroed(r.c, size), vector.Resize(r.next, size), vector.Zeroed(r.fixed, size)
-	for p, y := range e.rows.fixed {
+	for p, y := range e.rows.countsFor {
 		if y >= 0 {
 			kernel.Axpy(e.rows.weight[p], e.at(p, p+1, &e.scratch.values), r.fixed[int(y)*e.rows.d:int(y)*e.rows.d+e.rows.d])
 		}
@@ -196,7 +196,7 @@ func (r *rowSpace) prototypes(out []float32) { copy(out, r.c) }
 func (r *rowSpace) labelledDots(out []float32) {
 	e, k, d := r.e, r.e.classes.k, r.e.rows.d
 	clear(r.next)
-	for p, y := range e.rows.fixed {
+	for p, y := range e.rows.countsFor {
 		if y >= 0 && e.rows.count[p] > 0 {
 			kernel.Axpy(e.rows.count[p], e.rows.u[p*d:p*d+d], r.next[int(y)*d:int(y)*d+d])
 		}
@@ -310,7 +310,7 @@ func (e *episode) densityWeights(w *worker, lo, n int) []float32 {
 	s := e.counted()
 	for i := range n {
 		row, p := out[i*k:i*k+k], lo+i
-		if y := e.rows.fixed[p]; y >= 0 {
+		if y := e.rows.countsFor[p]; y >= 0 {
 			near := row[y]
 			clear(row)
 			row[y] = near * e.rows.weight[p]

@@ -99,26 +99,27 @@ func (c *classes) setProportions(counts []float64) {
 
 // rows are the problem's rows, its labelled rows beside them, and the prior prototypes.
 type rows struct {
-	n, anchors, d int
-	all           int  // items, labelled rows beside the episode, prior prototypes, means of labelled rows
-	means         int  // the first mean
-	apart         bool // each labelled row beside the episode is a row; else each class's mean is
-	unlabelled    int
-	earlier       int       // the last ones, which come before the first
-	block         int       // rows that share proportions of their own; 0: none
-	label         []int32   // items, then anchors: active class, -1 unlabelled
-	fixed         []int32   // rows: class that they hold, -1: none
-	weight, count []float32 // rows: weight in that class, number of labelled rows they stand for
-	mean          []float32 // d: mu
-	inverse       []float32 // items: 1 / |x - mu|
-	z             []float32 // items, and anchors that are rows, x d
-	v, mapped     []float32 // rows x d: by (z - centre), so that u = metric(v); v is z or mapped
-	along         []float32 // directions x rows that are no means: products with v times alongScale
-	by, square    []float32 // rows: see v; |z - centre|^2
-	priorSquare   []float32 // classes: |m'|^2 where there is a prior
-	u             []float32 // rows x d, of the row-space engine
-	own           []float32 // rows: |u|^2
-	points        *Points   // instead of z, v and u
+	n, anchors, d  int
+	all            int // items, labelled rows beside the episode, prior prototypes, means of labelled rows
+	firstMean      int
+	anchorsAreRows bool // each labelled row beside the episode is a row; else each class's mean is
+	unlabelled     int
+	earlier        int       // the last ones, which come before the first
+	block          int       // rows that share proportions of their own; 0: none
+	label          []int32   // items, then anchors: active class, -1 unlabelled
+	countsFor      []int32   // rows: class that they count for by their weight, -1: none
+	weight, count  []float32 // rows: weight in that class, number of labelled rows they stand for
+	mean           []float32 // d: mu
+	inverse        []float32 // items: 1 / |x - mu|
+	z              []float32 // items, and anchors that are rows, x d
+	v, mapped      []float32 // rows x d: factor (z - centre), so that u = metric(v); v is z or mapped
+	along          []float32 // directions x rows that are no means: products with v times alongScale
+	factor         []float32 // rows: see v
+	squareCentred  []float32 // rows: |z - centre|^2
+	priorSquare    []float32 // classes: |m'|^2 where there is a prior
+	u              []float32 // rows x d, of the row-space engine
+	squareU        []float32 // rows: |u|^2
+	points         *Points   // instead of z, v and u
 }
 
 // mass is how much counts in each class.
@@ -197,7 +198,7 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 // layOutRows numbers the rows, and says which class each one holds and how much it weighs there.
 func (e *episode) layOutRows(p *Problem, everyAnchor bool) {
 	r, c, prepared := &e.rows, &e.classes, e.beside.prepared
-	r.label, r.fixed, r.weight, r.count = r.label[:0], r.fixed[:0], r.weight[:0], r.count[:0]
+	r.label, r.countsFor, r.weight, r.count = r.label[:0], r.countsFor[:0], r.weight[:0], r.count[:0]
 	e.mass.held = vector.Zeroed(e.mass.held, c.k)
 	for i := range p.N {
 		if p.labelled(i) {
@@ -207,7 +208,7 @@ func (e *episode) layOutRows(p *Problem, everyAnchor bool) {
 			r.unlabelled++
 		}
 	}
-	r.label = append(r.label, r.fixed...)
+	r.label = append(r.label, r.countsFor...)
 	for _, l := range prepared.label {
 		if l >= 0 {
 			l = c.number[l]
@@ -216,8 +217,8 @@ func (e *episode) layOutRows(p *Problem, everyAnchor bool) {
 	}
 	// A mean replaces its rows: sum |u - C|^2 is the same except for aroundMeans. This does not
 	// hold for kernels.
-	r.apart = e.model.modes || r.n > mostGram || e.settings.Paper.BiasCorrection || everyAnchor
-	if r.apart {
+	r.anchorsAreRows = e.model.modes || r.n > mostGram || e.settings.Paper.BiasCorrection || everyAnchor
+	if r.anchorsAreRows {
 		for _, y := range r.label[r.n:] {
 			if y >= 0 {
 				e.addFixed(y, e.model.ws, 1)
@@ -233,22 +234,22 @@ func (e *episode) layOutRows(p *Problem, everyAnchor bool) {
 			}
 		}
 	}
-	r.means = len(r.fixed)
-	if !r.apart {
+	r.firstMean = len(r.countsFor)
+	if !r.anchorsAreRows {
 		for _, k := range c.active {
 			if members := prepared.members[k]; members > 0 {
 				e.addFixed(c.number[k], e.model.ws*members, members)
 			}
 		}
 	}
-	r.all = len(r.fixed)
+	r.all = len(r.countsFor)
 }
 
 // addFixed adds a row that counts for a class with a weight and stands for count labelled rows. Class
 // -1: for none.
 func (e *episode) addFixed(class int32, weight, count float64) {
 	r := &e.rows
-	r.fixed = append(r.fixed, class)
+	r.countsFor = append(r.countsFor, class)
 	r.weight, r.count = append(r.weight, float32(weight)), append(r.count, float32(count))
 	if class >= 0 {
 		e.mass.held[class] += weight

@@ -75,7 +75,7 @@ func (e *episode) neighbours(ctx context.Context, p *Problem) (*index.Neighbours
 	}
 	rho := min(e.settings.Rho, all-1)
 	if e.rows.n <= mostGram {
-		products, stride := e.prototypes.gram.g, e.prototypes.gram.m
+		products, stride := e.prototypes.gram.inner, e.prototypes.gram.m
 		if !e.prototypes.usesGram {
 			g.products, stride = vector.Resize(g.products, e.rows.n*e.rows.n), e.rows.n
 			e.productsBeforeGraph(g.products, e.rows.n)
@@ -115,7 +115,7 @@ func (e *episode) listItems(lists *nearLists, products []float32, stride, rho in
 		}
 		norms, row := g.norms, products[p*stride:p*stride+e.rows.n]
 		at := (p + of.Earlier) % e.rows.n // in time
-		copy(norms, e.rows.own)
+		copy(norms, e.rows.squareU)
 		kernel.Axpy(1, apart[e.rows.n-1+of.Earlier-at:][:now], norms)
 		kernel.Axpy(1, apart[e.rows.n-1-at:][:e.rows.n-now], norms[now:])
 		norms[p] = float32(math.Inf(1))

@@ -153,9 +153,9 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (sum float64) {
 func (e *episode) heldObjective() float64 {
 	sum := e.model.tau * e.aroundMeans()
 	if !e.model.modes && !e.settings.Check { // from sums over each class, without the products of every anchor
-		for p, y := range e.rows.fixed {
+		for p, y := range e.rows.countsFor {
 			if y >= 0 {
-				sum += e.model.tau * float64(e.rows.weight[p]) * float64(e.rows.own[p])
+				sum += e.model.tau * float64(e.rows.weight[p]) * float64(e.rows.squareU[p])
 			}
 		}
 		for c, held := range e.mass.held {
@@ -165,7 +165,7 @@ func (e *episode) heldObjective() float64 {
 		}
 		return sum
 	}
-	for p, y := range e.rows.fixed {
+	for p, y := range e.rows.countsFor {
 		if y < 0 {
 			continue
 		}
@@ -180,7 +180,7 @@ func (e *episode) heldObjective() float64 {
 
 // cost returns a_pc, given the product x.C.
 func (e *episode) cost(p, c int, product float32) float64 {
-	own, dot, length := float64(e.rows.own[p]), float64(product), e.prototypes.length[c]
+	own, dot, length := float64(e.rows.squareU[p]), float64(product), e.prototypes.length[c]
 	if e.settings.Check {
 		own, dot, length = e.scratch.terms.exact.own[p], e.scratch.terms.exact.dots[p*e.classes.k+c], e.scratch.terms.exact.length[c]
 	}

@@ -126,12 +126,12 @@ func (s *Solver) SolvePlaced(ctx context.Context, p *Placed) (*Result, error) {
 
 // takePoints takes the problem's embedded rows and computes their squared lengths.
 func (e *episode) takePoints() {
-	e.rows.u, e.rows.own = e.rows.points.Values, vector.Resize(e.rows.own, e.rows.all)
+	e.rows.u, e.rows.squareU = e.rows.points.Values, vector.Resize(e.rows.squareU, e.rows.all)
 	blocks := (e.rows.all + tile - 1) / tile
 	e.pool.run(blocks, func(w *worker, block int) {
 		for p := block * tile; p < min(e.rows.all, (block+1)*tile); p++ {
 			row := e.at(p, p+1, &w.rows)
-			e.rows.own[p] = kernel.Dot(row, row)
+			e.rows.squareU[p] = kernel.Dot(row, row)
 		}
 	})
 }

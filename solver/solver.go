@@ -110,7 +110,7 @@ func (x *Space) Distances(out []float32, n int) {
 	} else {
 		e.productsBeforeGraph(out[:n*n], n)
 	}
-	squaresOf(out[:n*n], e.rows.own[:n])
+	squaresOf(out[:n*n], e.rows.squareU[:n])
 }
 
 // squaresOf turns inner products into squared distances, given the squared lengths.
@@ -155,7 +155,7 @@ func (e *episode) productsBeforeGraph(out []float32, n int) {
 	}
 	less := shrinkingScales(m.Scales)
 	for r := range m.Scales {
-		sign, along := float32(1), e.rows.along[r*e.rows.means:r*e.rows.means+n]
+		sign, along := float32(1), e.rows.along[r*e.rows.firstMean:r*e.rows.firstMean+n]
 		if r < less {
 			sign = -1
 		}

@@ -47,8 +47,8 @@ func (s *assignments) write(p int, next []element) {
 	s.heads[p].class = int32(-copy(s.entries[p*sparseWidth:(p+1)*sparseWidth], next))
 }
 
-// apart returns the L1 distance of two rows.
-func apart(a, b []element) float64 {
+// l1Distance returns the L1 distance of two rows.
+func l1Distance(a, b []element) float64 {
 	var sum float32
 	for _, v := range b {
 		for ; len(a) > 0 && a[0].class < v.class; a = a[1:] {
@@ -185,7 +185,7 @@ func (c *choice) keep(classes []int32, scores []float32, before []element) []ele
 // by the divergence of before from it, which is at least half the square of their L1 distance (Pinsker).
 // Dropping a part m raises R by -log(1-m), less than 2m.
 func (c *choice) settle(kept, before []element) ([]element, float64) {
-	change := apart(before, kept)
+	change := l1Distance(before, kept)
 	if len(kept) == 1 {
 		return kept, change
 	}
