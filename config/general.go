@@ -63,13 +63,13 @@ func (g *General) check(_ *Config, fault report) {
 
 // Listen is the one HTTP listener: page, metrics, health.
 type Listen struct {
-	At         []string // HOST:PORT, and advertise=HOST:PORT or advertise=URL
+	At         []string // HOST:PORT, and advertise=HOST:PORT or advertise=URL, cert=FILE, key=FILE
 	Address    string   // of At; "": none
 	Advertise  string   // of At; "": none is given
 	TokenFiles []string // FILE, view=FILE, or none
 	Token      Secret   // read from FILE
 	ViewToken  Secret   // read from the file of view=: allows reading, not teaching
-	Cert, Key  string   // PEM files; "": no TLS
+	Cert, Key  string   // of At: PEM files; "": no TLS
 	UserHeader string
 	Images     []string
 }
@@ -81,7 +81,8 @@ func (l *Listen) settings() []definition {
 			[]string{"127.0.0.1:8070"},
 			"address of page, metrics and health; port 0 takes a free one; empty: none. Add advertise=HOST:PORT, or "+
 				"--advertise HOST:PORT, if others reach this process at another address, as behind NAT; "+
-				"a URL if not by http").
+				"a URL if not by http. Add cert=FILE and key=FILE, or --listen-cert FILE and --listen-key FILE, to speak TLS "+
+				"with this PEM certificate, which is read again when it is renewed; commands that ask a stage trust it").
 			example("HOST:PORT,...").
 			when("backfill, correct", nil, ""),
 		define("images", &l.Images, []string{"run", "demo"}, nil,
@@ -93,10 +94,6 @@ func (l *Listen) settings() []definition {
 				"loopback; the word none lets everyone in. Add view=FILE, or --view-token-file FILE, for a token "+
 				"to read and not teach").
 			example("FILE,..."),
-		define("listen-cert", &l.Cert, with(served, "health", "state show", "similar"), "",
-			"PEM file of the page's certificate and its chain, with which it speaks TLS; a renewed file is read again. "+
-				"Commands that ask a stage trust it").example("FILE"),
-		define("listen-key", &l.Key, served, "", "PEM file of that certificate's key").example("FILE"),
 		define("user-header", &l.UserHeader, []string{"run", "demo"}, "",
 			"header in which a proxy that signs people in names who teaches; none: nobody is named").example("NAME"),
 	}
@@ -105,12 +102,22 @@ func (l *Listen) settings() []definition {
 const (
 	viewing     = "view="      // prefix of the file with the token for reading
 	advertising = "advertise=" // prefix of the address where others reach the listener
+	certifying  = "cert="      // prefix of the file with the listener's certificate
+	keying      = "key="       // prefix of the file with its key
 )
 
-// divide finds Address and Advertise in At.
+// divide finds Address, Advertise, Cert and Key in At.
 func (l *Listen) divide() {
-	at, advertised := divided(l.At, advertising)
-	l.Address, l.Advertise = last(at), last(advertised)
+	at, advertised, certs, keys := l.parts()
+	l.Address, l.Advertise, l.Cert, l.Key = last(at), last(advertised), last(certs), last(keys)
+}
+
+// parts returns the elements of At by their kinds.
+func (l *Listen) parts() (at, advertised, certs, keys []string) {
+	at, advertised = divided(l.At, advertising)
+	at, certs = divided(at, certifying)
+	at, keys = divided(at, keying)
+	return at, advertised, certs, keys
 }
 
 // tokenFiles returns the files of the tokens for teaching and for reading; open: no token is needed.
@@ -163,10 +170,10 @@ func (l *Listen) IsLoopback() bool {
 }
 
 func (l *Listen) check(c *Config, fault report) {
-	at, advertised := divided(l.At, advertising)
-	if len(at) > 1 || len(advertised) > min(1, len(at)) {
-		fault("listen",
-			"is %s: must be one HOST:PORT, and beside it one advertise=HOST:PORT or none", strings.Join(l.At, ","))
+	at, advertised, certs, keys := l.parts()
+	if len(at) > 1 || max(len(advertised), len(certs), len(keys)) > min(1, len(at)) {
+		fault("listen", "is %s: must be one HOST:PORT, and beside it at most one advertise=HOST:PORT, cert=FILE and key=FILE",
+			strings.Join(l.At, ","))
 		return
 	}
 	if l.Advertise != "" && !strings.Contains(l.Advertise, "://") {
@@ -182,7 +189,7 @@ func (l *Listen) check(c *Config, fault report) {
 		return
 	}
 	if served := c.command != "state show"; served && (l.Cert == "") != (l.Key == "") {
-		fault("listen-cert", "and listen-key go together: one of them is not set")
+		fault("listen", "has one of cert=FILE and key=FILE: they go together")
 	}
 	for _, host := range l.Images {
 		if !strings.Contains(host, "{id}") && strings.ContainsAny(host, " ;,'\"/") {

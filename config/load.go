@@ -57,6 +57,8 @@ var shorthands = []shorthand{
 	{"sasl-token-command", "sasl-password-file", "|"},
 	{"view-token-file", "listen-token-file", viewing},
 	{"advertise", "listen", advertising},
+	{"listen-cert", "listen", certifying},
+	{"listen-key", "listen", keying},
 	{"schema-registry-secret-file", "schema-registry", secretOf},
 	{"log-level", "log", ""},
 	{"log-format", "log", ""},

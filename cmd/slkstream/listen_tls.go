@@ -46,7 +46,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if err == nil {
 		c.last, c.changed = &read, changed
 	} else if c.last == nil {
-		return nil, fmt.Errorf("listen-cert %s, listen-key %s: %w", c.cert, c.key, err)
+		return nil, fmt.Errorf("listen: cert=%s, key=%s: %w", c.cert, c.key, err)
 	}
 	return c.last, nil
 }
@@ -69,11 +69,11 @@ func trusting(l *config.Listen) (*tls.Config, error) {
 	}
 	content, err := os.ReadFile(l.Cert)
 	if err != nil {
-		return nil, usagef("listen-cert cannot be read: %w", err)
+		return nil, usagef("listen: the certificate cannot be read: %w", err)
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(content) {
-		return nil, usagef("listen-cert %s has no certificate", l.Cert)
+		return nil, usagef("listen: %s has no certificate", l.Cert)
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, InsecureSkipVerify: true, // of the name alone: VerifyConnection checks the rest
