@@ -214,6 +214,7 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	lines := map[string]int{
 		health.OfBrokers: 0, health.OfInput: 0, health.OfTransaction: 0, health.OfPartition: 0,
 		health.OfLabels: 0, health.OfMemory: 0, health.OfEmbedding: 0, health.OfRecords: 0,
+		health.OfSettings: 0,
 	}
 	for _, t := range m.Troubles() {
 		lines[t.Of]++

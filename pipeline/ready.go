@@ -25,6 +25,7 @@ func (s *Stage) troubles(now time.Time) (list []health.Trouble) {
 	}
 	list = append(list, s.partitions.Transactions(now, s.options.StallAfter)...)
 	list = append(list, s.memory.Troubles()...)
+	list = append(list, s.topicSettings.troubles()...)
 	embeddings, _ := s.streams.Troubles(now)
 	list = append(list, embeddings...)
 	if err := s.labelsUnread(now); err != nil {

@@ -47,6 +47,8 @@ type watched struct {
 	records    health.Records
 	warned     telemetry.Warnings
 	queried    time.Time // when survey last asked the brokers
+
+	topicSettings topicSettings
 }
 
 // claims says which partitions this process has, or had last.

@@ -15,6 +15,9 @@ func (s *Stage) survey(ctx context.Context, now time.Time) {
 		s.queried = now
 		s.queryEnds(ctx)
 		s.askProducers(ctx, now)
+		if s.partitions.All() != nil {
+			s.checkSettings(ctx, now)
+		}
 	}
 	lasting, _ := s.brokers.CutOff(now)
 	s.metrics.cutOff.Set(max(lasting, s.start.Lasting(now)).Seconds())

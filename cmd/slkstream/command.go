@@ -52,7 +52,8 @@ func (d command) build() *cobra.Command {
 		if err := kernel.Use(c.General.Kernel); err != nil {
 			return usageError{err}
 		}
-		console := newConsole(cmd.ErrOrStderr())
+		console := newConsole(cmd.ErrOrStderr(), c.General.LogJSON())
+		defer console.close()
 		of := &call{
 			Config: c, Args: args, Log: newLogger(console, c.General.Level(), c.General.LogJSON()),
 			Out: cmd.OutOrStdout(), Err: console, console: console,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -11,19 +12,24 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/slkstream/slkstream/internal/telemetry"
 )
 
-// console writes messages: log lines and, on a terminal, a progress line below them.
+// console writes messages: log lines and, on a terminal, a progress line below them. Nobody waits for who reads
+// them.
 type console struct {
-	to       io.Writer
+	to       *telemetry.Lines
 	terminal *os.File // nil: no terminal, so no progress line
 
 	mu   sync.Mutex
 	line string
 }
 
-func newConsole(to io.Writer) *console {
-	c := &console{to: to}
+func newConsole(to io.Writer, inJSON bool) *console {
+	c := &console{to: telemetry.NewLines(to, func(to io.Writer, dropped int) {
+		newLogger(to, slog.LevelWarn, inJSON).Warn("lines of the log were dropped, as nobody read them", "lines", dropped)
+	})}
 	if file, ok := to.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
 		c.terminal = file
 	}
@@ -40,6 +46,9 @@ func (c *console) Write(message []byte) (int, error) {
 	n, err := fmt.Fprintf(c.to, "\r\x1b[K%s%s", message, c.line)
 	return min(n, len(message)), err
 }
+
+// close waits until all is written, unless nobody reads it.
+func (c *console) close() { c.to.Close(time.Second) }
 
 // show replaces the progress line with text; "" clears it.
 func (c *console) show(text string) {

@@ -30,10 +30,12 @@ func TestReportMeasuresSpeedFromTheStart(t *testing.T) {
 // A message is printed above the progress line, which is drawn again below it.
 func TestMessagesStandAboveTheLine(t *testing.T) {
 	var out bytes.Buffer
-	c := &console{to: &out, line: "50 %"}
+	c := newConsole(&out, false)
+	c.line = "50 %"
 	if n, err := c.Write([]byte("a message\n")); n != 10 || err != nil {
 		t.Error(n, err)
 	}
+	c.close()
 	if got := out.String(); got != "\r\x1b[Ka message\n50 %" {
 		t.Errorf("%q", got)
 	}

@@ -11,7 +11,7 @@
 //
 // It has a flag for every setting that config gives to the command of that name ("run", "eval stream").
 // They are loaded and validated before it runs. To add a setting, define it in its group in config: flag,
-// variable, YAML key, help, reference page and validation follow. ctx ends at the first SIGINT or SIGTERM:
+// variable, YAML key, help, reference page and validation follow. ctx ends at the first SIGINT, SIGTERM or SIGHUP:
 // drain and return nil. Results go to c.Out, all else to c.Log or c.Err. Return an error to exit with 1, a
 // usageError to exit with 2.
 package main
@@ -49,7 +49,7 @@ var commands = []struct {
 
 func main() {
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error to a write, so that commands can clean up
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop) // after the first signal, a second one ends the process at once
 	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -82,7 +82,9 @@ func execute(ctx context.Context, args []string, out, messages io.Writer) int {
 	if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("stopped before the end: %w", err)
 	}
-	fmt.Fprintf(messages, "slkstream: %v\n", err)
+	said := newConsole(messages, false) // who reads the messages may have stopped to
+	fmt.Fprintf(said, "slkstream: %v\n", err)
+	said.close()
 	if usage := (usageError{}); errors.As(err, &usage) {
 		return exitUsage
 	}

@@ -21,7 +21,7 @@ var runCommand = command{
 	name:  "run",
 	short: "label a live feed until stopped",
 	long: "run reads embeddings from its input topics, answers them episode by episode, and writes one result an embedding.\n" +
-		"Any number of processes with the same --group share the work. The first SIGINT or SIGTERM drains, a second one stops at once.",
+		"Any number of processes with the same --group share the work. The first SIGINT, SIGTERM or SIGHUP drains, a second one stops at once.",
 	run: run, endless: true,
 }
 

@@ -46,6 +46,9 @@ func (h *lastHour) list(now time.Time) []minute {
 	out := make([]minute, minutes)
 	for i := range out {
 		n := now.Unix()/60 - minutes + 1 + int64(i)
+		if n < 0 { // a clock that is not set yet
+			continue
+		}
 		if m := h[n%minutes]; m.at == n {
 			out[i] = m
 		}

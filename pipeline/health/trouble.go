@@ -27,6 +27,7 @@ type Trouble struct {
 const (
 	OfBrokers, OfInput, OfTransaction, OfPartition = "brokers", "input", "transaction", "partition"
 	OfLabels, OfMemory, OfEmbedding, OfRecords     = "labels", "memory", "embedding", "records"
+	OfSettings                                     = "settings"
 )
 
 // fault is since when something has been wrong, and its last cause. The zero value means that it is not.

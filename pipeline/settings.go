@@ -1,0 +1,91 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/health"
+)
+
+// settingsEvery is how often the settings of the stage's topics are read.
+const settingsEvery = time.Minute
+
+// topicSettings are what the settings of the stage's own topics lose.
+type topicSettings struct {
+	read time.Time
+
+	mutex  sync.Mutex
+	looked bool
+	list   []health.Trouble
+}
+
+// checkSettings reads the settings of the stage's topics once a minute, as people change them while it works,
+// and notes which lose data. What cannot be read stays as it was.
+func (s *Stage) checkSettings(ctx context.Context, now time.Time) {
+	t, o := &s.topicSettings, &s.options
+	if now.Sub(t.read) < settingsEvery {
+		return
+	}
+	t.read = now
+	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var list []health.Trouble
+	for _, kind := range []struct {
+		compacted bool
+		names     []string
+	}{
+		{true, []string{o.State, o.Labels}},
+		{false, []string{o.Out, o.Dead, o.Now, o.Review, o.Episodes, o.Corrections}},
+	} {
+		for _, name := range kind.names {
+			if name == "" {
+				continue
+			}
+			d, err := s.client.Describe(limited, name)
+			if topic.IsMissing(err) {
+				continue
+			}
+			if err != nil {
+				t.read = now.Add(10*time.Second - settingsEvery) // soon again
+				return
+			}
+			if loss := loses(d.Settings, kind.compacted); loss != "" {
+				list = append(list, health.Trouble{
+					Of: health.OfSettings, What: fmt.Sprintf("topic %s loses what the stage needs", name), Cause: loss,
+					Do: fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --topic %s --add-config cleanup.policy=%s",
+						strings.Join(s.client.Brokers(), ","), name, map[bool]string{true: "compact", false: "delete"}[kind.compacted]),
+				})
+			}
+		}
+	}
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.list, t.looked = list, true
+}
+
+// loses says what a topic with these settings loses; "": nothing, or its settings may not be read. A compacted
+// topic keeps the last record of each key for ever; of any other, no record may replace another.
+func loses(settings map[string]string, compacted bool) string {
+	policy, told := settings["cleanup.policy"]
+	retention, err := strconv.ParseInt(settings["retention.ms"], 10, 64)
+	switch {
+	case !told:
+	case compacted && strings.Contains(policy, "delete") && (err != nil || retention >= 0):
+		return fmt.Sprintf("its cleanup.policy is %s: what it holds is deleted after %s ms", policy, settings["retention.ms"])
+	case !compacted && strings.Contains(policy, "compact"):
+		return fmt.Sprintf("its cleanup.policy is %s: records of one key replace each other, and those without a key are refused", policy)
+	}
+	return ""
+}
+
+// troubles lists the settings that lose data.
+func (t *topicSettings) troubles() []health.Trouble {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.list
+}

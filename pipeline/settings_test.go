@@ -1,0 +1,66 @@
+package pipeline
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// A topic whose settings lose what the stage needs is a trouble that names the topic and the command that mends
+// it: memory and labels that are deleted, results that replace each other.
+func TestSettingsThatLoseDataAreTold(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	folded, deleted := topic.StateSettings(), map[string]string{"cleanup.policy": "delete", "retention.ms": "1000"}
+	for what, spoil := range map[string]func(o *Options) (name, mends string){
+		"state": func(o *Options) (string, string) {
+			o.State = brokertest.Topic(t, client, "state", 1, deleted)
+			return o.State, "cleanup.policy=compact"
+		},
+		"labels": func(o *Options) (string, string) {
+			o.Labels = brokertest.Topic(t, client, "labels", 1, deleted)
+			return o.Labels, "cleanup.policy=compact"
+		},
+		"output": func(o *Options) (string, string) {
+			o.Out = brokertest.Topic(t, client, "out", 1, folded)
+			return o.Out, "cleanup.policy=delete"
+		},
+		"corrections": func(o *Options) (string, string) {
+			o.Corrections = brokertest.Topic(t, client, "corrections", 1, folded)
+			return o.Corrections, "cleanup.policy=delete"
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			in := brokertest.Topic(t, client, "in", 1, nil)
+			o := basics(client, in, newFeed(1))
+			name, mends := spoil(&o)
+			s, err := New(client, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(t, s)
+			eventually(t, "told", func() bool {
+				said := s.Metrics().Ready()
+				return strings.Contains(said, "topic "+name) && strings.Contains(said, mends)
+			})
+		})
+	}
+	t.Run("as made", func(t *testing.T) {
+		o := basics(client, brokertest.Topic(t, client, "in", 1, nil), newFeed(1))
+		o.Labels, o.Corrections, o.Review = brokertest.Name("labels"), brokertest.Name("corrections"), brokertest.Name("review")
+		s, err := New(client, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, s)
+		eventually(t, "looked at", func() bool {
+			s.topicSettings.mutex.Lock()
+			defer s.topicSettings.mutex.Unlock()
+			return s.topicSettings.looked
+		})
+		if said := s.topicSettings.troubles(); len(said) > 0 {
+			t.Errorf("%+v", said)
+		}
+	})
+}
