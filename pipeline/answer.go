@@ -91,7 +91,7 @@ func (j *job) encode(answers []stream.Answer, v *labels.Version) ([]record.Resul
 func (j *job) result(
 	r *record.Result, i int, a *stream.Answer, others []record.Alternative,
 ) []record.Alternative {
-	say(r, &j.episode.Items[i], record.ResultOf(j.places[i]), a)
+	say(r, &j.episode.Items[i], record.ResultOf(j.keys[i]), a)
 	r.Episode = j.report.Episode
 	if j.of.stage.options.Memory.MaxWrong > 0 {
 		r.Sure, r.SureFrom = &a.Sure, a.SureFrom

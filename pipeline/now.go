@@ -231,10 +231,10 @@ func (a *FirstAnswer) Item() *record.Item { return a.item }
 
 // answer answers items of one stream; wait are those that it cannot answer yet, which is told once it can.
 func (f *firstAnswers) answer(s *firstStream, list []firstItem) (wait []firstItem) {
-	places := placesOf(len(list), func(i int) *record.Item { return list[i].item })
+	keys := keysOf(len(list), func(i int) *record.Item { return list[i].item })
 	items := make([]stream.Item, len(list))
 	for i := range list {
-		items[i] = streamItem(list[i].item, places[i])
+		items[i] = streamItem(list[i].item, keys[i])
 	}
 	if known, full := s.ask(); !known && !full {
 		if !s.live.working.TryLock() {
@@ -259,7 +259,7 @@ func (f *firstAnswers) answer(s *firstStream, list []firstItem) (wait []firstIte
 		return nil
 	}
 	for i := range answers {
-		f.given = append(f.given, FirstAnswer{firstItem: list[i], id: record.ResultOf(places[i]), answer: &answers[i]})
+		f.given = append(f.given, FirstAnswer{firstItem: list[i], id: record.ResultOf(keys[i]), answer: &answers[i]})
 		f.encode(&f.given[len(f.given)-1])
 	}
 	return nil

@@ -20,8 +20,8 @@ func (j *job) keep(answers []stream.Answer) {
 		a, it := &answers[i], &j.episode.Items[i]
 		items[i] = recent.Item{
 			ID: record.ResultOf(
-				j.places[i],
-			), Name: cmp.Or(it.OwnName(), j.places[i]), ItemID: it.ItemID, Key: it.Key, Stream: it.Stream, Track: it.Track, Model: it.Model, Time: it.Time,
+				j.keys[i],
+			), Name: cmp.Or(it.OwnName(), j.keys[i]), ItemID: it.ItemID, Key: it.Key, Stream: it.Stream, Track: it.Track, Model: it.Model, Time: it.Time,
 			Label: a.Label, Class: a.Class, Confidence: a.Confidence, Unknown: a.Unknown, Taught: it.Label != "", Attributes: it.Attributes,
 		}
 	}

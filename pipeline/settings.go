@@ -78,7 +78,10 @@ func loses(settings map[string]string, compacted bool) string {
 	case compacted && strings.Contains(policy, "delete") && (err != nil || retention >= 0):
 		return fmt.Sprintf("its cleanup.policy is %s: what it holds is deleted after %s ms", policy, settings["retention.ms"])
 	case !compacted && strings.Contains(policy, "compact"):
-		return fmt.Sprintf("its cleanup.policy is %s: records of one key replace each other, and those without a key are refused", policy)
+		return fmt.Sprintf(
+			"its cleanup.policy is %s: records of one key replace each other, and those without a key are refused",
+			policy,
+		)
 	}
 	return ""
 }

@@ -58,7 +58,7 @@ type job struct {
 	closed // without an episode: take a snapshot
 
 	// The outcome.
-	places   []string // keys of its items' places
+	keys     []string // of its items' positions; see record.ItemKey
 	records  []record.Out
 	bytes    int64 // of records
 	labels   []int64
@@ -164,10 +164,10 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *labels.Versi
 	if d := s.memory.Dimension(); d != 0 && d != len(j.episode.Items[0].Vector) {
 		s.memory.Reset("") // what it learned has another dimension than the records have now
 	}
-	j.places = placesOf(len(j.episode.Items), func(i int) *record.Item { return &j.episode.Items[i] })
+	j.keys = keysOf(len(j.episode.Items), func(i int) *record.Item { return &j.episode.Items[i] })
 	items := make([]stream.Item, len(j.episode.Items))
 	for i := range items {
-		items[i] = streamItem(&j.episode.Items[i], j.places[i])
+		items[i] = streamItem(&j.episode.Items[i], j.keys[i])
 	}
 	answers, j.report, err = s.memory.Answer(ctx, engine, items, v.Labels)
 	if s.first.Load() != nil {
@@ -184,9 +184,9 @@ func (s *liveStream) passed(e *consumer.Episode) {
 	}
 }
 
-// placesOf returns the keys of the places of n items, which share memory.
-func placesOf(n int, item func(int) *record.Item) []string {
-	places, ends := make([]string, n), make([]int, n)
+// keysOf returns the keys of the positions of n items, which share memory.
+func keysOf(n int, item func(int) *record.Item) []string {
+	keys, ends := make([]string, n), make([]int, n)
 	buffer := make([]byte, 0, 40*n)
 	for i := range n {
 		buffer = item(i).Source.AppendKey(buffer)
@@ -194,14 +194,14 @@ func placesOf(n int, item func(int) *record.Item) []string {
 	}
 	text, from := string(buffer), 0
 	for i, to := range ends {
-		places[i], from = text[from:to], to
+		keys[i], from = text[from:to], to
 	}
-	return places
+	return keys
 }
 
-// streamItem converts a record's item, whose place has this key, to the stream's form.
-func streamItem(it *record.Item, place string) stream.Item {
-	name := place
+// streamItem converts a record's item, whose position has this key, to the stream's form.
+func streamItem(it *record.Item, key string) stream.Item {
+	name := key
 	if it.Label != "" { // the stream keeps it, but not the keys of all items
 		name = it.Name()
 	}
