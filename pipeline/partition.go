@@ -189,15 +189,15 @@ func (p *partition) collect(jobs []*job) {
 	now := time.Now()
 	for _, j := range p.answering.Collect(jobs) {
 		p.ledger.Add(j, now)
-		p.recall.answered(j)
+		p.recall.keep(j)
 		if j.done {
-			p.answered(j, now)
+			p.note(j, now)
 		}
 	}
 }
 
-// answered notes what an answered episode says of its stream.
-func (p *partition) answered(j *job, now time.Time) {
+// note records what an answered episode says of its stream.
+func (p *partition) note(j *job, now time.Time) {
 	s, e := j.stream, j.episode
 	s.episodes = max(s.episodes, j.report.Episode)
 	s.taught = s.taught || taught(e.Items)

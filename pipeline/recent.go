@@ -55,8 +55,8 @@ func (r *recall) begin(ctx context.Context) { r.readEarlier(ctx) }
 // reading says whether that goes on.
 func (r *recall) reading() bool { return r != nil && r.earlier != nil && r.earlier.read != nil }
 
-// answered adds an episode's block to the recent items, if it has one.
-func (r *recall) answered(j *job) {
+// keep adds an episode's block to the recent items, if it has one.
+func (r *recall) keep(j *job) {
 	if j.kept == nil {
 		return
 	}
