@@ -32,8 +32,6 @@ func TestExitCodes(t *testing.T) {
 		{"label --input x.npy --k 2 --lambda 3", exitUsage, "--solver FILE"},
 		{"label --input x.npy --kay 2", exitUsage, "did you mean --k?"},
 		{"run --in a --out b --lambda 3", exitUsage, "--solver FILE"},
-		{"run --in a --out b --listen-open", exitUsage, "--listen-token-file none"},
-		{"run --in a --out b --max-labels 3", exitUsage, "--support"},
 		{"version --json", exitDone, `"version":`},
 		{"version --log-fromat json", exitUsage, "did you mean --log-format?"},
 		{"version --log-format xml", exitUsage, "log is xml: must be each one of debug, info"},

@@ -31,7 +31,7 @@ type Settings struct {
 	Examples int // labelled items of the stream's own feed kept per class; 0: 50
 
 	// Budget bounds the memory of metrics; nil: no bound. Answers do not depend on it until it is used up.
-	Budget Budget
+	Budget Budget `json:"-"`
 
 	UnknownRate float64 // share of known items that may be called unknown; 0: .05
 	ReviewRate  float64 // share of items proposed for a person to label; 0 proposes none
