@@ -45,11 +45,11 @@ func everything(t *testing.T, client *topic.Client, name string) (list []record.
 	return list
 }
 
-func remake(t *testing.T, client *topic.Client, name string) {
+func remake(t *testing.T, client *topic.Client, name string, settings map[string]string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := client.Create(ctx, topic.Description{Name: name, Partitions: 1}); err != nil {
+	if err := client.Create(ctx, topic.Description{Name: name, Partitions: 1, Settings: settings}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -100,7 +100,7 @@ func TestInputMadeAnew(t *testing.T) {
 				stop()
 			}
 			remove(t, client, in)
-			remake(t, client, in)
+			remake(t, client, in, nil)
 			feed("early", 80) // beyond the old offset
 			if !running {
 				stop = start(t, client, o)
@@ -157,7 +157,7 @@ func TestInputDeleted(t *testing.T) {
 	if _, err := client.ID(ctx, goes); !topic.IsMissing(err) {
 		t.Errorf("the deleted input: %v", err)
 	}
-	remake(t, client, goes)
+	remake(t, client, goes, nil)
 	answered(goes)
 	answered(stays)
 }

@@ -64,9 +64,8 @@ func TestFailuresAtTheStart(t *testing.T) {
 			t.Cleanup(network.mend)
 			f := newFeed(103)
 			o := basics(client, "in", f)
-			for _, name := range []string{"in", "labels"} {
-				remake(t, client, name)
-			}
+			remake(t, client, "in", nil)
+			remake(t, client, "labels", topic.StateSettings())
 			o.Out, o.Dead, o.Labels, o.StallAfter = "out", "out-dead", "labels", 200*time.Millisecond
 			o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
 			said := &lines{}
