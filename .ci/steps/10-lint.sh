@@ -1,10 +1,12 @@
 #!/bin/bash
 # The stricter gofmt, lines of 130 columns and staticcheck, each by a tool at the release that is named here, and no file
-# above 1 MiB: a built program was committed once.
+# that is empty or above 1 MiB: a step was emptied and a built program committed once.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 large=$(git ls-files -z | xargs -0 sh -c 'find "$@" -maxdepth 0 -size +1024k' sh)
 [ -z "$large" ] || { echo "too large to commit: $large"; exit 1; }
+empty=$(git ls-files -z | xargs -0 sh -c 'find "$@" -maxdepth 0 -empty' sh)
+[ -z "$empty" ] || { echo "empty, as a file that was written over: $empty"; exit 1; }
 would=$(go run mvdan.cc/gofumpt@v0.12.0 -l .)
 [ -z "$would" ] || { echo "gofumpt would change:"; echo "$would"; exit 1; }
 long=$(git ls-files '*.go' | { xargs grep -L -m1 'DO NOT EDIT\.$' || true; } |

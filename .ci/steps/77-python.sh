@@ -11,8 +11,8 @@ finish() {
 }
 trap finish EXIT
 go build -o "$work/slkstream" ./cmd/slkstream
-# shellcheck source=.ci/python.sh
-. .ci/python.sh
+# shellcheck source=.ci/kept.sh
+. .ci/kept.sh
 python3 examples/label-studio/test_label_studio.py
 python3 examples/home-assistant/test_frigate.py "$work/frigate.jsonl"
 "$work/slkstream" label --input "$work/frigate.jsonl" --k 1 --output "$work/frigate.csv"
@@ -23,7 +23,7 @@ PATH=$work:$PATH
 # shellcheck disable=SC2086
 ./slkstream $command 2>stage.log &
 stage=$!
-if ! timeout 180 "$python/page/bin/python" page.py | tee said; then
+if ! timeout 180 "$kept/page/bin/python" page.py | tee said; then
 	tail -n 30 stage.log
 	exit 1
 fi

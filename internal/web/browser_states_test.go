@@ -138,7 +138,7 @@ func (y yard) feed(page *Page, name func(int) string, attributes json.RawMessage
 func TestPageStates(t *testing.T) {
 	axe, err := os.ReadFile(os.Getenv("SLKSTREAM_AXE"))
 	if err != nil {
-		t.Fatalf("SLKSTREAM_AXE names axe.min.js, which .ci/steps/60-browser.sh fetches: %v", err)
+		t.Fatalf("SLKSTREAM_AXE names axe.min.js, which .ci/fetch.sh fetches: %v", err)
 	}
 	usual := yard{cameras: 20, names: 30, groups: 6, questions: 14, silent: true}
 	states := []struct {
