@@ -52,6 +52,12 @@ const (
 	solving   = 300                // both graphs while they are made, and the answers
 )
 
+// matrices of dimension x dimension float32 are held while the metric or principal directions are learned.
+const matrices = 2
+
+// square is what these matrices take.
+func (p *Plan) square() int64 { return matrices * 4 * int64(p.Dimension) * int64(p.Dimension) }
+
 // sketchedFrom is the dimension from which on the search sketches rows.
 const sketchedFrom = 256
 
@@ -75,8 +81,8 @@ func (p *Plan) size(n, k int) {
 	if p.vectors {
 		row += 4 * k
 	}
-	p.Bytes = int64(n) * int64(row+spreadOn+max(lists, 4*k))
-	p.Peak = int64(n) * int64(max(search, row+lists+solving+max(16*columnsAtOnce(k), 4*k)))
+	p.Bytes = int64(n)*int64(row+spreadOn+max(lists, 4*k)) + p.square()
+	p.Peak = int64(n)*int64(max(search, row+lists+solving+max(16*columnsAtOnce(k), 4*k))) + p.square()
 }
 
 // plan chooses whole rows if Bytes fits into limit, else the longest code with which Peak fits, else the
@@ -88,6 +94,10 @@ func (p *Problem) plan(limit int64) (Plan, error) {
 	out.size(n, p.K)
 	if limit <= 0 || out.Bytes <= limit {
 		return out, nil
+	}
+	if out.square() > limit {
+		return out, fmt.Errorf("memory: comparing vectors of %d numbers needs %s, and %s may be used (max-memory): "+
+			"label fewer columns, for example principal components", p.D, Size(out.square()), Size(limit))
 	}
 	least := min(leastCode, p.D)
 	for _, of := range []func() int64{func() int64 { return out.Peak }, func() int64 { return out.Bytes }} {
