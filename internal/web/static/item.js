@@ -15,7 +15,7 @@ export const why = async (item) => (await ask("api/why?id=" + encodeURIComponent
 export function decided(item, reasons) {
   const best = reasons.flatMap((r) => r.examples.map((e) => ({ ...e, label: r.label }))).sort((a, b) => a.distance - b.distance)[0];
   if (!best) return "";
-  if (item.unknown) return `It is too far from every example. The nearest is of ${best.label}.`;
+  if (item.unknown) return `The nearest example is of ${best.label}, and too far${best.label === item.label ? "" : `; the items around it are more like ${item.label}`}.`;
   if (best.label !== item.label) return `Its nearest example is of ${best.label}; the items around it decided for ${item.label}.`;
   return `Its nearest example is of ${item.label}.`;
 }
