@@ -29,7 +29,7 @@ const (
 
 var demoCommand = command{
 	name:  "demo",
-	short: "broker, sample camera, stage and live page in one process",
+	short: "broker, sample cameras, stage and live page in one process",
 	long: "demo is a lost-property office with three cameras. Ten things come past them again and again, each taught by one\n" +
 		"picture. Before one camera the light is steady, before another it falls, and the third one tilts. Soon a thing comes\n" +
 		"that no picture showed: name it once on the page, and all three cameras know it. The page and the terminal show how\n" +
