@@ -237,6 +237,7 @@ func TestChartRefuses(t *testing.T) {
 		"a digest cut short":           `{"image": {"digest": "sha256:12"}}`,
 		"an unknown login":             `{"sasl": {"mechanism": "kerberos"}}`,
 		"no replicas":                  `{"replicas": 0}`,
+		"rolling that is no switch":    `{"rolling": "yes"}`,
 		"a setting's typo":             `{"settings": {"episode-sise": 50}}`,
 		"a setting of another command": `{"settings": {"input": "x.npy"}}`,
 		"a setting's wrong choice":     `{"settings": {"delivery": "exactly-twice"}}`,
@@ -264,5 +265,22 @@ func TestConfigOfOnesOwn(t *testing.T) {
 	volume := strict[appsv1.Deployment](t, documents, "Deployment").Spec.Template.Spec.Volumes[0]
 	if documents["ConfigMap"] != nil || volume.ConfigMap.Name != "mine" {
 		t.Errorf("it mounts %s", volume.ConfigMap.Name)
+	}
+}
+
+// Pods with other settings wait for the old ones, which must not wait for them: an upgrade ends the old pods first,
+// unless its user says that no such setting changes.
+func TestUpgrades(t *testing.T) {
+	for rolling, want := range map[bool]appsv1.DeploymentStrategyType{
+		false: appsv1.RecreateDeploymentStrategyType, true: appsv1.RollingUpdateDeploymentStrategyType,
+	} {
+		documents, err := render(t, map[string]any{"rolling": rolling})
+		if err != nil {
+			t.Fatal(err)
+		}
+		strategy := strict[appsv1.Deployment](t, documents, "Deployment").Spec.Strategy
+		if strategy.Type != want || (strategy.RollingUpdate != nil) != rolling {
+			t.Errorf("rolling %v: %v", rolling, strategy)
+		}
 	}
 }
