@@ -86,11 +86,8 @@ type done struct {
 // NewBuffer returns an empty buffer that calls emit with every episode it closes, at once and in order.
 func NewBuffer(l Limits, emit func(*Episode)) *Buffer {
 	return &Buffer{
-		limits: l,
-		emit:   emit,
-		open:   map[record.Stream]*opened{},
-		done:   map[record.Stream]*done{},
-		models: map[string]int{},
+		limits: l, emit: emit,
+		open: map[record.Stream]*opened{}, done: map[record.Stream]*done{}, models: map[string]int{},
 	}
 }
 

@@ -270,13 +270,8 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 		}
 		outage.Over()
 		if incomplete.Load() { // this member leads and has assigned an incomplete set of topics
-			g.log.Warn(
-				"an input topic was missing when partitions were given out: the group begins again",
-				"group",
-				s.ID,
-				"generation",
-				generation.ID,
-			)
+			g.log.Warn("an input topic was missing when partitions were given out: the group begins again",
+				"group", s.ID, "generation", generation.ID)
 			g.pause(ctx)
 			return nil
 		}

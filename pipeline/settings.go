@@ -19,9 +19,8 @@ const settingsEvery = time.Minute
 type topicSettings struct {
 	read time.Time
 
-	mutex  sync.Mutex
-	looked bool
-	list   []health.Trouble
+	mutex sync.Mutex
+	list  []health.Trouble // nil: not read yet
 }
 
 // checkSettings reads the settings of the stage's topics once a minute, as people change them while it works,
@@ -34,7 +33,7 @@ func (s *Stage) checkSettings(ctx context.Context, now time.Time) {
 	t.read = now
 	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	var list []health.Trouble
+	list := []health.Trouble{}
 	for _, kind := range []struct {
 		compacted bool
 		names     []string
@@ -65,7 +64,7 @@ func (s *Stage) checkSettings(ctx context.Context, now time.Time) {
 	}
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	t.list, t.looked = list, true
+	t.list = list
 }
 
 // loses says what a topic with these settings loses; "": nothing, or its settings may not be read. A compacted

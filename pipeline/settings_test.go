@@ -57,7 +57,7 @@ func TestSettingsThatLoseDataAreTold(t *testing.T) {
 		eventually(t, "looked at", func() bool {
 			s.topicSettings.mutex.Lock()
 			defer s.topicSettings.mutex.Unlock()
-			return s.topicSettings.looked
+			return s.topicSettings.list != nil
 		})
 		if said := s.topicSettings.troubles(); len(said) > 0 {
 			t.Errorf("%+v", said)

@@ -122,23 +122,11 @@ func (k *checker) streams(ctx context.Context) {
 			k.fault("in format stream-by", "topic %s cannot be read: %v", in, err)
 			continue
 		case s.read > 0 && s.good == 0:
-			k.fault(
-				"format dimension",
-				"none of the latest %d records of %s can be read: %v: slkstream map %s shows them",
-				s.read,
-				in,
-				s.why,
-				in,
-			)
+			k.fault("format dimension", "none of the latest %d records of %s can be read: %v: slkstream map %s shows them",
+				s.read, in, s.why, in)
 		case s.why != nil:
-			k.warn(
-				"%d of the latest %d records of %s cannot be read, the last: %v: slkstream map %s shows them",
-				s.read-s.good,
-				s.read,
-				in,
-				s.why,
-				in,
-			)
+			k.warn("%d of the latest %d records of %s cannot be read, the last: %v: slkstream map %s shows them",
+				s.read-s.good, s.read, in, s.why, in)
 		}
 		if err := s.misfit(in, k.config.Stage.Support, k.support); err != nil {
 			k.fault("support", "%v", err)

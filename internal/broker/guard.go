@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -120,14 +121,7 @@ func checkHead(b []byte) error {
 	}
 	request.SetVersion(version)
 	if tags := r.Uvarint(); request.IsFlexible() && (!r.Ok() || tags != 0) {
-		return fmt.Errorf("%w: %d tags in the head of client %.40q", errNoRequest, tags, deref(client))
+		return fmt.Errorf("%w: %d tags in the head of client %.40q", errNoRequest, tags, *cmp.Or(client, new(string)))
 	}
 	return nil
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

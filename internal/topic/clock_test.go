@@ -1,10 +1,8 @@
 package topic_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,14 +21,7 @@ import (
 func TestAClockAheadOfTheBrokers(t *testing.T) {
 	const ahead = 2 * time.Hour
 	server := brokertest.Embedded(t)
-	var log bytes.Buffer
-	client, err := topic.Connect(topic.Settings{
-		Brokers: []string{server.Address}, Log: slog.New(slog.NewTextHandler(&log, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
+	client, log := logging(t, server.Address)
 	out, dead := brokertest.Topic(t, client, "out", 1, nil), brokertest.Topic(t, client, "dead", 1, nil)
 	var refused atomic.Int64
 	server.Cluster.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {

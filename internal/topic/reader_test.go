@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -465,4 +466,16 @@ func TestAbortedRecordsOfAReaderOfEverything(t *testing.T) {
 			t.Errorf("uncommitted %t: %d records, want %d", uncommitted, len(got), want)
 		}
 	}
+}
+
+// logging returns a client of a broker, and what it logs.
+func logging(t *testing.T, address string) (*topic.Client, *bytes.Buffer) {
+	t.Helper()
+	log := &bytes.Buffer{}
+	client, err := topic.Connect(topic.Settings{Brokers: []string{address}, Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client, log
 }

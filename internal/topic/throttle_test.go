@@ -1,8 +1,6 @@
 package topic_test
 
 import (
-	"bytes"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,14 +16,7 @@ import (
 // A reader beyond its quota is answered with nothing but a time to wait. It waits, says so, and goes on.
 func TestAThrottledReaderWaits(t *testing.T) {
 	server := brokertest.Embedded(t)
-	var log bytes.Buffer
-	client, err := topic.Connect(topic.Settings{
-		Brokers: []string{server.Address}, Log: slog.New(slog.NewTextHandler(&log, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
+	client, log := logging(t, server.Address)
 	name := brokertest.Topic(t, client, "in", 1, nil)
 	if err := client.Write(within(t, 20*time.Second), []record.Out{{Topic: name, Value: []byte("v")}}); err != nil {
 		t.Fatal(err)
