@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -33,7 +34,8 @@ type scoreView struct {
 }
 
 func (p *Page) scoreView() *scoreView {
-	v := &scoreView{All: p.board.All, Cameras: p.board.Cameras, Called: p.board.Called, Curves: map[string][]point{}}
+	v := &scoreView{All: p.board.All, Cameras: map[string]demo.Pair{}, Called: p.board.Called, Curves: map[string][]point{}}
+	maps.Copy(v.Cameras, p.board.Cameras) // none before the first score
 	for camera, c := range p.curves {
 		v.Curves[camera] = c.points
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -14,5 +15,15 @@ func TestWelcomeOfManyClasses(t *testing.T) {
 	p := pageOf(Options{}, fakeStage{classes: classes})
 	if hello := p.welcome()[0]; len(hello) > 64*mostLabels {
 		t.Errorf("a visitor gets %d bytes of classes", len(hello))
+	}
+}
+
+// The first visitor of a demo may come before its first score: what the page indexes is there, and empty.
+func TestWelcomeBeforeTheFirstScore(t *testing.T) {
+	p := pageOf(Options{Demo: []Scene{{Camera: "camera 1"}}}, fakeStage{})
+	for _, message := range p.welcome() {
+		if text := string(message); strings.Contains(text, "null") {
+			t.Errorf("a visitor gets %s", text)
+		}
 	}
 }
