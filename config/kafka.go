@@ -161,13 +161,20 @@ func (t *Topics) settings() []definition {
 			example("TOPIC").
 			when("correct", "", "topic of corrections").neededBy("correct"),
 		define("state", &t.State, with(holding, states...), "",
-			"compacted topic of what each stream remembers; none: GROUP-state, of a job GROUP-JOB-state").
+			"compacted topic of what each stream remembers; none: GROUP-state").
 			example("TOPIC"),
 		define("group", &t.Group, with(holding, states...), "slkstream",
-			"consumer group of the stage; without it a backfill has slkstream-backfill").
+			"consumer group of the stage; a job's is GROUP.backfill.JOB or GROUP.correct.JOB").
 			example("GROUP"),
 	}
 }
+
+// jobs are the commands that run a job.
+var jobs = []string{"backfill", "correct"}
+
+// JobGroup returns the group of a job of a command. No stage has such a group (see checkNames): a job that shared
+// the offsets of a stage would take the stage's input for answered, and the stage that of the job.
+func (t *Topics) JobGroup(command, job string) string { return t.Group + "." + command + "." + job }
 
 // StateTopic returns the state topic: the one given, or the default.
 func (t *Topics) StateTopic() string {
@@ -261,10 +268,15 @@ func (t *Topics) checkNames(c *Config, fault report) {
 	}
 	job := c.Backfill.Job
 	if t.State == "" && job != "" && !isTopicName(job+"-state") {
-		fault("job", "is %q, which names the state topic GROUP-JOB-state: %s", job, rule)
+		fault("job", "is %q, which names a state topic: %s", job, rule)
 	}
 	if t.Group == "" && c.takes("group") {
 		fault("group", "is empty: without the setting it is %s", Default(c.command).Topics.Group)
+	}
+	for _, command := range jobs {
+		if of := "." + command + "."; slices.Contains(checked, c.command) && strings.Contains(t.Group, of) {
+			fault("group", "is %s: groups with %s are those of jobs", t.Group, of)
+		}
 	}
 	for _, own := range t.Own() {
 		switch {

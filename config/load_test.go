@@ -301,7 +301,9 @@ func TestNamesOfTopics(t *testing.T) {
 		{"run", "--group=night shift", `group is "night shift", which names the state topic GROUP-state: `},
 		{"run", "--group=", "group is empty: "},
 		{"state show", "--group=", "group is empty: "},
-		{"backfill", "--job=26/11", `job is "26/11", which names the state topic GROUP-JOB-state: `},
+		{"backfill", "--job=26/11", `job is "26/11", which names a state topic: `},
+		{"run", "--group=night.backfill.night-1", "group is night.backfill.night-1: groups with .backfill. are those of jobs"},
+		{"correct", "--group=night.correct.monday", "group is night.correct.monday: groups with .correct. are those of jobs"},
 		{"run", "--out=" + strings.Repeat("x", 250), "1 to 249"},
 		{"run", "--out=a.B_c-9", ""},
 	} {

@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
@@ -79,6 +80,9 @@ func (s *Stage) Backfill(ctx context.Context, b Backfill) (finished bool, err er
 		all += r.To - r.From
 	}
 	left, err := s.left(ctx, plan)
+	if err == nil {
+		err = s.ownOffsets(ctx, plan)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -155,6 +159,53 @@ func (s *Stage) left(ctx context.Context, plan *Plan) (left int64, err error) {
 		return nil
 	})
 	return left, err
+}
+
+// ErrOffsetsOfOthers is returned when the job's group has offsets that the job has not committed: it would take
+// records for answered that are not.
+var ErrOffsetsOfOthers = errors.New("its group has offsets that others committed")
+
+// ownOffsets returns ErrOffsetsOfOthers if a committed offset is beyond what the job's state says is answered.
+func (s *Stage) ownOffsets(ctx context.Context, plan *Plan) error {
+	for _, r := range plan.Ranges {
+		err := s.patiently(ctx, "comparing the job's offsets with its state", func() error {
+			committed, err := s.client.Committed(ctx, s.options.Group, r.Topic, r.Partition)
+			if err != nil || committed <= r.From {
+				return err
+			}
+			end, err := s.answeredTo(ctx, r)
+			if err == nil && committed > end {
+				err = fmt.Errorf("job %s: %w: %d of %s/%d in group %s, where the job has answered to %d; give it another name with --job",
+					plan.Job, ErrOffsetsOfOthers, committed, r.Topic, r.Partition, s.options.Group, end)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answeredTo returns the offset up to which the job's state says that a range is answered, or up to which its records
+// are gone.
+func (s *Stage) answeredTo(ctx context.Context, r Range) (int64, error) {
+	end, _, err := s.client.Bounds(ctx, r.Topic, r.Partition, false)
+	if err != nil {
+		return 0, err
+	}
+	if n, err := s.client.Partitions(ctx, s.options.State); err != nil || n <= int(r.Partition) {
+		return max(end, r.From), err
+	}
+	at := consumer.Assignment{TopicPartition: topic.TopicPartition{Topic: r.Topic, Partition: r.Partition}}
+	loaded, _, err := s.load(ctx, at, s.options.State, s.options.Group, nil)
+	if err != nil {
+		return 0, err
+	}
+	if j := loaded.Restore().Journal; j != nil {
+		end = max(end, j.From.Offset)
+	}
+	return max(end, r.From), nil
 }
 
 // plan reads the job's plan, or makes it.

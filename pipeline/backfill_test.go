@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/segmentio/kafka-go"
+
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -102,6 +104,49 @@ func TestBackfill(t *testing.T) {
 	ids := len(got.answers)
 	if ids != n {
 		t.Errorf("%d of %d answered", ids, n)
+	}
+}
+
+// A job whose group has offsets that it did not commit, as of a stage or a consumer of the same name, is refused: it
+// would say that it is finished. So is one whose offsets were moved between two runs.
+func TestBackfillInAGroupOfOthers(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(7)
+	in := brokertest.Topic(t, client, "in", 2, nil)
+	write(t, client, f.records(in, 8, 400))
+	o := basics(client, in, f)
+	o.State = o.Group + "-state"
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	b := Backfill{Job: "night", From: "earliest", To: "latest"}
+	move := func() {
+		commit := &kafka.OffsetCommitRequest{
+			GroupID: o.Group, GenerationID: -1, Topics: map[string][]kafka.OffsetCommit{in: {{Partition: 1, Offset: 100}}},
+		}
+		if _, err := client.Kafka().OffsetCommit(ctx, commit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move()
+	if finished, err := fill(ctx, client, o, b); !errors.Is(err, ErrOffsetsOfOthers) {
+		t.Errorf("another's offsets: finished %v, %v", finished, err)
+	}
+	o.Group += "2"
+	planned := o
+	planned.Bounded = true
+	stage, err := New(client, planned)
+	if err == nil {
+		err = stage.prepare(ctx)
+	}
+	if err == nil {
+		_, err = stage.plan(ctx, b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	move()
+	if finished, err := fill(ctx, client, o, b); !errors.Is(err, ErrOffsetsOfOthers) {
+		t.Errorf("offsets moved between two runs: finished %v, %v", finished, err)
 	}
 }
 

@@ -21,9 +21,6 @@ var backfillCommand = command{
 
 func backfill(ctx context.Context, c *call, client *topic.Client) error {
 	b := c.Config.Backfill
-	if !c.Config.Given("group") {
-		c.Config.Topics.Group += "-backfill"
-	}
 	return answerRange(ctx, c, client, pipeline.Backfill{Job: b.Job, From: b.From, To: b.To}, nil)
 }
 
@@ -37,7 +34,7 @@ func answerRange(
 			return err
 		}
 	}
-	c.Config.Topics.Group += "-" + b.Job
+	c.Config.Topics.Group = c.Config.Topics.JobGroup(c.Config.Command(), b.Job)
 	options, err := stageOptions(ctx, c, client)
 	if err != nil {
 		return err
@@ -66,7 +63,7 @@ func answerRange(
 	}
 	err = runStage(ctx, c, client, options, nil, figures, work)
 	switch {
-	case errors.Is(err, pipeline.ErrOtherSettings):
+	case errors.Is(err, pipeline.ErrOtherSettings), errors.Is(err, pipeline.ErrOffsetsOfOthers):
 		return usageError{err}
 	case err != nil:
 		return err

@@ -80,8 +80,7 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 	if dry { // a dry run is not continued
 		b.Job += "-dry-" + strconv.FormatUint(rand.Uint64(), 36)
 	}
-	t.Group += "-correct"
-	state := t.Group + "-" + b.Job + "-state"
+	state := t.JobGroup("correct", b.Job) + "-state"
 	job := pipeline.Backfill{Job: b.Job, From: from, To: b.To, Asked: c.Config.Select.Since}
 	compare := &pipeline.Comparison{DryRun: dry}
 	err := answerRange(ctx, c, client, job, compare)
