@@ -190,6 +190,14 @@ func (s shape) agreesWith(v, other version) error {
 		codes := make([]int16, length)
 		Narrow(codes, a[:length], float32(32767*math.Pow(10, -s.spread)))
 		keep("narrowed and widened", length, true, one, func(out []float32) { Widen(out, codes, alpha) })
+		keep("largest", 1, true, one, func(out []float32) { out[0] = Largest(a[:length]) })
+		keep("as bytes", length+1, true, one, func(out []float32) {
+			codes := make([]int8, length)
+			out[length] = float32(Bytes(codes, a[:length], 127/Largest(a[:length])))
+			for j, code := range codes {
+				out[j] = float32(code)
+			}
+		})
 		for _, scan := range []func(positions []int32) int{
 			func(positions []int32) int { return Below(positions, a[:length], b[:length], alpha) },
 			func(positions []int32) int { return BelowEach(positions, alpha, a[:length], b[:length]) },

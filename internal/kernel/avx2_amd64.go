@@ -74,6 +74,12 @@ func avx2Widen(out []float32, codes []int16, scale float32)
 func avx2Narrow(codes []int16, x []float32, by float32)
 
 //go:noescape
+func avx2Largest(x []float32) float32
+
+//go:noescape
+func avx2Bytes(codes []int8, x []float32, by float32) int32
+
+//go:noescape
 func avx2Prefetch(rows *byte, bytes int, ids []int32)
 
 //go:noescape

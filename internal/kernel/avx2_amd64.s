@@ -2572,6 +2572,77 @@ step:
 	VZEROUPPER
 	RET
 
+// func avx2Largest(x []float32) float32
+// Requires: AVX, AVX2
+TEXT ·avx2Largest(SB), NOSPLIT, $0-28
+	MOVQ    x_base+0(FP), AX
+	MOVQ    x_len+8(FP), CX
+	VMOVUPS avx2Sign<>+0(SB), Y4
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	SHRQ    $0x04, CX
+
+step:
+	VANDNPS      (AX), Y4, Y2
+	VPMAXSD      Y2, Y0, Y0
+	VANDNPS      32(AX), Y4, Y3
+	VPMAXSD      Y3, Y1, Y1
+	ADDQ         $0x40, AX
+	DECQ         CX
+	JNZ          step
+	VPMAXSD      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X2
+	VPMAXSD      X2, X0, X0
+	VPERMILPS    $0x4e, X0, X2
+	VPMAXSD      X2, X0, X0
+	VPERMILPS    $0xb1, X0, X2
+	VPMAXSD      X2, X0, X0
+	VMOVSS       X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func avx2Bytes(codes []int8, x []float32, by float32) int32
+// Requires: AVX, AVX2
+TEXT ·avx2Bytes(SB), NOSPLIT, $0-60
+	MOVQ         codes_base+0(FP), AX
+	MOVQ         codes_len+8(FP), CX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSS by+48(FP), Y5
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	SHRQ         $0x04, DX
+
+step:
+	VMULPS       (CX), Y5, Y0
+	VCVTPS2DQ    Y0, Y0
+	VPMULLD      Y0, Y0, Y4
+	VPADDD       Y4, Y2, Y2
+	VMULPS       32(CX), Y5, Y1
+	VCVTPS2DQ    Y1, Y1
+	VPMULLD      Y1, Y1, Y4
+	VPADDD       Y4, Y3, Y3
+	VPACKSSDW    Y1, Y0, Y0
+	VPERMQ       $0xd8, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKSSWB    X1, X0, X0
+	VMOVUPS      X0, (AX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x10, AX
+	DECQ         DX
+	JNZ          step
+	VPADDD       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X4
+	VPADDD       X4, X2, X2
+	VPERMILPS    $0x4e, X2, X4
+	VPADDD       X4, X2, X2
+	VPERMILPS    $0xb1, X2, X4
+	VPADDD       X4, X2, X2
+	VMOVD        X2, AX
+	MOVL         AX, ret+56(FP)
+	VZEROUPPER
+	RET
+
 // func avx2Prefetch(rows *byte, bytes int, ids []int32)
 // Requires: MMX+
 TEXT ·avx2Prefetch(SB), NOSPLIT, $0-40

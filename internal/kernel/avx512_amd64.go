@@ -74,6 +74,12 @@ func avx512Widen(out []float32, codes []int16, scale float32)
 func avx512Narrow(codes []int16, x []float32, by float32)
 
 //go:noescape
+func avx512Largest(x []float32) float32
+
+//go:noescape
+func avx512Bytes(codes []int8, x []float32, by float32) int32
+
+//go:noescape
 func avx512Prefetch(rows *byte, bytes int, ids []int32)
 
 //go:noescape

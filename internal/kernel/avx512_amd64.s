@@ -2348,6 +2348,67 @@ step:
 	VZEROUPPER
 	RET
 
+// func avx512Largest(x []float32) float32
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL
+TEXT ·avx512Largest(SB), NOSPLIT, $0-28
+	MOVQ    x_base+0(FP), AX
+	MOVQ    x_len+8(FP), CX
+	VMOVUPS avx512Sign<>+0(SB), Z4
+	VPXORD  Z0, Z0, Z0
+	SHRQ    $0x04, CX
+
+step:
+	VANDNPS       (AX), Z4, Z2
+	VPMAXSD       Z2, Z0, Z0
+	ADDQ          $0x40, AX
+	DECQ          CX
+	JNZ           step
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VPMAXSD       Y2, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X2
+	VPMAXSD       X2, X0, X0
+	VPERMILPS     $0x4e, X0, X2
+	VPMAXSD       X2, X0, X0
+	VPERMILPS     $0xb1, X0, X2
+	VPMAXSD       X2, X0, X0
+	VMOVSS        X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func avx512Bytes(codes []int8, x []float32, by float32) int32
+// Requires: AVX, AVX2, AVX512F, AVX512VL
+TEXT ·avx512Bytes(SB), NOSPLIT, $0-60
+	MOVQ         codes_base+0(FP), AX
+	MOVQ         codes_len+8(FP), CX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSS by+48(FP), Z5
+	VPXORD       Z2, Z2, Z2
+	SHRQ         $0x04, DX
+
+step:
+	VMULPS        (CX), Z5, Z0
+	VCVTPS2DQ     Z0, Z0
+	VPMULLD       Z0, Z0, Z4
+	VPADDD        Z4, Z2, Z2
+	VPMOVSDB      Z0, (AX)
+	ADDQ          $0x40, CX
+	ADDQ          $0x10, AX
+	DECQ          DX
+	JNZ           step
+	VEXTRACTF64X4 $0x01, Z2, Y4
+	VPADDD        Y4, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X4
+	VPADDD        X4, X2, X2
+	VPERMILPS     $0x4e, X2, X4
+	VPADDD        X4, X2, X2
+	VPERMILPS     $0xb1, X2, X4
+	VPADDD        X4, X2, X2
+	VMOVD         X2, AX
+	MOVL          AX, ret+56(FP)
+	VZEROUPPER
+	RET
+
 // func avx512Prefetch(rows *byte, bytes int, ids []int32)
 // Requires: MMX+
 TEXT ·avx512Prefetch(SB), NOSPLIT, $0-40

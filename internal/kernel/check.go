@@ -52,6 +52,14 @@ func check(v version) error {
 				v.narrow(codes[:some], a[:some], 1<<15-1)
 				v.widen(out[:some], codes[:some], b[0]/(1<<15-1))
 			}},
+			{"largest and bytes", func(v version, out []float32) {
+				var codes [4 * most]int8
+				some := len(codes) &^ (Groups - 1)
+				out[some] = float32(v.bytes(codes[:some], a[:some], (1<<7-1)/v.largest(b[:some])))
+				for i, code := range codes[:some] {
+					out[i] = float32(code)
+				}
+			}},
 			{"transpose", func(v version, out []float32) { v.transpose(&out[0], &a[0], 9+n%3, 1) }},
 			{"weighted rows", func(v version, out []float32) {
 				v.accumulate(out[:5*min(n, 29)], a[:15], b[:3*min(n, 29)], 3, 5, min(n, 29))

@@ -31,6 +31,8 @@ type version struct {
 	belowEach         func(positions []int32, norm float32, products, limits []float32) int
 	widen             func(out []float32, codes []int16, scale float32) // a multiple of Groups values
 	narrow            func(codes []int16, x []float32, by float32)      // likewise
+	largest           func(x []float32) float32                         // likewise
+	bytes             func(codes []int8, x []float32, by float32) int32 // likewise
 	prefetch          func(rows *byte, bytes int, ids []int32)
 	transpose         func(to, from *float32, stride, blocks int)
 	multiplyAdds      func(rounds int)

@@ -35,6 +35,8 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 					f[key+"_base"] = 0
 				}
 				f[key+"_len"] = uint64(len(v))
+			case []int8:
+				f[key+"_base"], f[key+"_len"] = address(unsafe.SliceData(v)), uint64(len(v))
 			case []int16:
 				f[key+"_base"], f[key+"_len"] = address(unsafe.SliceData(v)), uint64(len(v))
 			case []int32:
@@ -149,6 +151,16 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 		narrow: func(codes []int16, x []float32, by float32) {
 			m.pin(codes, x)
 			m.run(name+"Narrow", frame("codes", codes, "x", x, "by", by))
+		},
+		largest: func(x []float32) float32 {
+			m.pin(x)
+			m.run(name+"Largest", frame("x", x))
+			return math.Float32frombits(uint32(m.returned))
+		},
+		bytes: func(codes []int8, x []float32, by float32) int32 {
+			m.pin(codes, x)
+			m.run(name+"Bytes", frame("codes", codes, "x", x, "by", by))
+			return int32(m.returned)
 		},
 		transpose: func(to, from *float32, stride, blocks int) {
 			out, in := unsafe.Slice(to, (8*blocks-1)*stride+8), unsafe.Slice(from, 7*stride+8*blocks)

@@ -36,6 +36,17 @@ func saturated(a, b uint32) uint32 {
 	return low(a) | low(b)<<16
 }
 
+// saturatedBytes returns four integers of 16 bits, two in each word, as the nearest ones of 8, the first lowest.
+func saturatedBytes(words ...uint32) (bytes uint32) {
+	for i, word := range words {
+		for half := range 2 {
+			v := int16(word >> (16 * half))
+			bytes |= uint32(uint8(max(math.MinInt8, min(math.MaxInt8, v)))) << (16*i + 8*half)
+		}
+	}
+	return bytes
+}
+
 // run executes a routine with its parameters by name.
 func (m *interpreter) run(name string, frame map[string]uint64) {
 	r, known := m.routines[name]
@@ -240,6 +251,10 @@ func (m *interpreter) stepVector(name string, o []operand, last operand) {
 		copy(r[4:], make([]uint32, 12))
 		m.vectors[last.number] = r
 	case "VMOVD":
+		if last.kind == general {
+			m.general[last.number] = uint64(m.vectors[o[0].number][0])
+			return
+		}
 		m.write(last, 1, func(int) uint32 { return uint32(m.scalar(o[0])) })
 	case "VBROADCASTSS":
 		var v uint32
@@ -291,6 +306,10 @@ func (m *interpreter) stepVector(name string, o []operand, last operand) {
 		fused(func(c, b, d float32) float32 { return multiplyAdd(-b, d, c) })
 	case "VPADDD":
 		binaryBits(func(a, b uint32) uint32 { return a + b })
+	case "VPMULLD":
+		binaryBits(func(a, b uint32) uint32 { return a * b })
+	case "VPMAXSD":
+		binaryBits(func(a, b uint32) uint32 { return uint32(max(int32(a), int32(b))) })
 	case "VPSUBD":
 		binaryBits(func(a, b uint32) uint32 { return a - b })
 	case "VPSLLD":
@@ -318,6 +337,18 @@ func (m *interpreter) stepVector(name string, o []operand, last operand) {
 				saturated(a[0], a[1]), saturated(a[2], a[3]), saturated(b[0], b[1]), saturated(b[2], b[3]),
 			}
 		})
+	case "VPACKSSWB":
+		quarters(func(a, b [4]uint32) [4]uint32 {
+			return [4]uint32{
+				saturatedBytes(a[0], a[1]), saturatedBytes(a[2], a[3]), saturatedBytes(b[0], b[1]), saturatedBytes(b[2], b[3]),
+			}
+		})
+	case "VPMOVSDB":
+		of := m.vectors[o[0].number]
+		for i := 0; i < o[0].lanes; i += 4 {
+			word := saturatedBytes(saturated(of[i], of[i+1]), saturated(of[i+2], of[i+3]))
+			binary.LittleEndian.PutUint32(m.word(m.effective(last)+uint64(i)), word)
+		}
 	case "VPMOVSDW":
 		for i := 0; i < o[0].lanes; i += 2 {
 			pair := saturated(m.vectors[o[0].number][i], m.vectors[o[0].number][i+1])

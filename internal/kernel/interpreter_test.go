@@ -193,6 +193,8 @@ func (m *interpreter) pin(slices ...any) {
 		switch s := s.(type) {
 		case []float32:
 			bytes = bytesOf(s)
+		case []int8:
+			bytes = bytesOf(s)
 		case []int16:
 			bytes = bytesOf(s)
 		case []int32:

@@ -243,3 +243,24 @@ func Narrow(codes []int16, x []float32, by float32) {
 	}
 	portableNarrow(codes[whole:], x[whole:], by)
 }
+
+// Largest returns the largest value of x, without its sign. NaN counts as larger than all others.
+func Largest(x []float32) float32 {
+	whole := len(x) &^ (Groups - 1)
+	most := portableLargest(x[whole:])
+	if whole > 0 {
+		most = portableLargest([]float32{most, active.largest(x[:whole])})
+	}
+	return most
+}
+
+// Bytes fills codes with the whole numbers nearest to x times by, none beyond 127, and returns the sum of their
+// squares. codes is at least as long as x.
+func Bytes(codes []int8, x []float32, by float32) (square int32) {
+	codes = codes[:len(x)]
+	whole := len(x) &^ (Groups - 1)
+	if whole > 0 {
+		square = active.bytes(codes[:whole], x[:whole], by)
+	}
+	return square + portableBytes(codes[whole:], x[whole:], by)
+}

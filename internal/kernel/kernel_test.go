@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -141,4 +142,30 @@ func uniform(n int, seed uint64) []float32 {
 		x[i] = 2*random.Float32() - 1
 	}
 	return x
+}
+
+func TestLargest(t *testing.T) {
+	defer func(was version) { active = was }(active)
+	for _, v := range versions() {
+		active = v
+		for _, n := range []int{0, 1, 15, 16, 17, 48, 53} {
+			x := uniform(n, 1)
+			for at := range x {
+				was := x[at]
+				for _, set := range []float32{-3, 3, float32(math.Inf(-1))} {
+					x[at] = set
+					if got := Largest(x); got != float32(math.Abs(float64(set))) {
+						t.Fatalf("%s: %g of %d values with %g at %d", v.name, got, n, set, at)
+					}
+				}
+				if x[at] = float32(math.NaN()); !math.IsNaN(float64(Largest(x))) {
+					t.Fatalf("%s: %g with NaN at %d of %d", v.name, Largest(x), at, n)
+				}
+				x[at] = was
+			}
+		}
+		if got := Largest(nil); got != 0 {
+			t.Errorf("%s: %g of nothing", v.name, got)
+		}
+	}
 }

@@ -63,6 +63,12 @@ func neonWiden(out []float32, codes []int16, scale float32)
 func neonNarrow(codes []int16, x []float32, by float32)
 
 //go:noescape
+func neonLargest(x []float32) float32
+
+//go:noescape
+func neonBytes(codes []int8, x []float32, by float32) int32
+
+//go:noescape
 func neonPrefetch(rows *byte, bytes int, ids []int32)
 
 //go:noescape

@@ -31,6 +31,8 @@ var portable = version{
 	belowEach:         portableBelowEach,
 	widen:             portableWiden,
 	narrow:            portableNarrow,
+	largest:           portableLargest,
+	bytes:             portableBytes,
 	prefetch:          func(*byte, int, []int32) {},
 	transpose:         portableTranspose,
 	multiplyAdds:      portableMultiplyAdds,
@@ -240,6 +242,25 @@ func portableNarrow(codes []int16, x []float32, by float32) {
 		// The sum with so large a number keeps whole numbers only, the nearest one, in its last bits.
 		codes[j] = int16(math.Float32bits(float32(v*by) + 3<<22))
 	}
+}
+
+func portableLargest(x []float32) float32 {
+	// Without their signs, floats sort as their bits.
+	var most uint32
+	for _, v := range x {
+		most = max(most, math.Float32bits(v)&^(1<<31))
+	}
+	return math.Float32frombits(most)
+}
+
+func portableBytes(codes []int8, x []float32, by float32) (square int32) {
+	for j, v := range x {
+		// As in portableNarrow. 3<<22 has these bits.
+		code := int32(math.Float32bits(float32(v*by)+3<<22) - 0x4b400000)
+		codes[j] = int8(code)
+		square += code * code
+	}
+	return square
 }
 
 func portableTranspose(to, from *float32, stride, blocks int) {

@@ -21,17 +21,17 @@ type Block struct {
 	Labels []int64
 }
 
-// NewBlock quantises the items' vectors, which all have one dimension. vector nil: they are not known, as of
+// NewBlock quantises the items' vectors, which all have one dimension. of returns them; nil: they are not known, as of
 // items that were answered earlier. The block owns items from then on. It is nil if there are no items.
-func NewBlock(items []Item, vector func(i int) []float32) *Block {
+func NewBlock(items []Item, of func(i int) []float32) *Block {
 	if len(items) == 0 {
 		return nil
 	}
-	known := vector != nil
+	known := of != nil
 	if !known {
-		vector = func(int) []float32 { return nil }
+		of = func(int) []float32 { return nil }
 	}
-	b := &Block{items: items, dimension: len(vector(0)), lengths: make([]float32, len(items))}
+	b := &Block{items: items, dimension: len(of(0)), lengths: make([]float32, len(items))}
 	b.codes = make([]int8, len(items)*b.dimension)
 	const fixed = 8 * 37 // an Item and its share of the block's slices
 	b.bytes = 256
@@ -56,28 +56,10 @@ func NewBlock(items []Item, vector func(i int) []float32) *Block {
 		if it.Class != it.Label { // else they may be the same bytes
 			b.bytes += int64(len(it.Class))
 		}
-		b.lengths[i] = encode(b.codes[i*b.dimension:(i+1)*b.dimension], vector(i))
+		square := vector.Bytes(b.codes[i*b.dimension:(i+1)*b.dimension], of(i))
+		b.lengths[i] = float32(math.Sqrt(float64(max(square, 1))))
 	}
 	return b
-}
-
-// encode quantises the direction of x, as solver/stream does with earlier items: 127 stands for its largest
-// number. It returns the length of the code.
-func encode(code []int8, x []float32) float32 {
-	// Two factors, as one would overflow for the smallest numbers.
-	scale := 127 / float64(vector.Largest(x))
-	first := float32(min(scale, 1<<100))
-	rest := float32(min(scale/float64(first), 1<<100))
-	code = code[:len(x)]
-	// A sum with so large a number keeps whole numbers only, in its last bits.
-	const large, bits = 3 << 22, 0x4b400000
-	sum := int32(0)
-	for i, v := range x {
-		c := int32(math.Float32bits(float32(v*first*rest)+large) - bits)
-		sum += c * c
-		code[i] = int8(c)
-	}
-	return float32(math.Sqrt(float64(max(sum, 1))))
 }
 
 // decode writes the unit vector of item i to out.
@@ -90,7 +72,7 @@ func (b *Block) decode(out []float32, i int) {
 
 // unit returns x scaled to length one; false if x is zero or not finite.
 func unit(x []float32) ([]float32, bool) {
-	largest := float64(vector.Largest(x))
+	largest := float64(kernel.Largest(x))
 	if !(largest > 0) || math.IsInf(largest, 0) {
 		return nil, false
 	}

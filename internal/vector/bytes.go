@@ -1,20 +1,27 @@
 package vector
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+)
 
 // Bytes fills codes with values as whole numbers, of which 127 stands for the largest: their direction, up to
-// half of one. Values without a direction have codes of 0.
-func Bytes(codes []int8, values []float32) {
-	most := Largest(values)
-	if !(most >= 1e-30 && most <= math.MaxFloat32) {
+// half of one. It returns the sum of the codes' squares. Values without a direction have codes of 0.
+func Bytes(codes []int8, values []float32) (square int32) {
+	most := kernel.Largest(values)
+	if !(most > 0 && most <= math.MaxFloat32) {
 		clear(codes)
-		return
+		return 0
 	}
-	inverse := math.MaxInt8 / most
-	for j, v := range values {
-		// The sum with so large a number keeps whole numbers only, the nearest one, in its last bits.
-		codes[j] = int8(math.Float32bits(float32(v*inverse) + 3<<22))
+	by := math.MaxInt8 / most
+	if by > math.MaxFloat32 { // for the smallest of numbers
+		values = slices.Clone(values)
+		kernel.Scale(1<<100, values)
+		by = math.MaxInt8 / kernel.Largest(values)
 	}
+	return kernel.Bytes(codes, values, by)
 }
 
 // FromBytes fills values with codes as numbers.

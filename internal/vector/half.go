@@ -1,6 +1,10 @@
 package vector
 
-import "math"
+import (
+	"math"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+)
 
 // A half row has four bits a number, in blocks: first the block's largest value, as a part of the row's, then
 // its numbers, 0 to halfMost with a sign. Small numbers are nearer to each other than large ones, and few
@@ -35,7 +39,7 @@ func halfPart(scale float32, part byte) float32 { return scale * (float32(part) 
 // Halve fills row, of HalfBytes, with a half row of values, and returns its scale: the largest value, without
 // its sign.
 func Halve(row []byte, values []float32) (scale float32) {
-	scale = Largest(values)
+	scale = kernel.Largest(values)
 	if scale == 0 {
 		clear(row)
 		return 0
@@ -43,7 +47,7 @@ func Halve(row []byte, values []float32) (scale float32) {
 	for ; len(row) >= halfSize; row = row[halfSize:] {
 		var some [halfBlock]float32
 		values = values[copy(some[:], values):]
-		row[0] = byte(math.Ceil(255 * float64(Largest(some[:])) / float64(scale)))
+		row[0] = byte(math.Ceil(255 * float64(kernel.Largest(some[:])) / float64(scale)))
 		largest, codes := halfPart(scale, row[0]), (*[halfBlock / 2]byte)(row[1:halfSize])
 		if *codes = ([halfBlock / 2]byte{}); largest == 0 {
 			continue

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // Numbers come back within half a step of their block's, however large or small others are.
@@ -27,7 +29,7 @@ func TestHalfRows(t *testing.T) {
 		Unhalve(got, row, Halve(row, values))
 		for i, v := range values {
 			from := i - i%halfBlock
-			largest := max(Largest(values[from:min(c.d, from+halfBlock)]), c.scale/200)
+			largest := max(kernel.Largest(values[from:min(c.d, from+halfBlock)]), c.scale/200)
 			if apart := math.Abs(float64(got[i]) - float64(v)); !(apart <= .1*float64(largest)+1e-44) {
 				t.Errorf("%d numbers up to %g: %g at %d, not %g", c.d, c.scale, got[i], i, v)
 			}

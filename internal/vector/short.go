@@ -48,7 +48,7 @@ func ShortRows(rows []float32, d int) (codes []int16, scales []float32) {
 
 // ShortRow encodes a row in codes, and returns what 1 stands for. LongRow decodes it.
 func ShortRow(codes []int16, row []float32) (scale float32) {
-	most := Largest(row)
+	most := kernel.Largest(row)
 	if !(most >= 1e-30) { // no direction
 		clear(codes)
 		return 0

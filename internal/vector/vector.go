@@ -109,21 +109,6 @@ func NotFinite(x []float32) int {
 	return -1
 }
 
-// Largest returns the largest value of x, without its sign. NaN counts as larger than all others.
-func Largest(x []float32) float32 {
-	// Without their signs, floats sort as their bits. Two chains, as each step waits for the one before.
-	var a, b uint32
-	i := 0
-	for ; i+2 <= len(x); i += 2 {
-		a = max(a, math.Float32bits(x[i])<<1)
-		b = max(b, math.Float32bits(x[i+1])<<1)
-	}
-	if i < len(x) {
-		a = max(a, math.Float32bits(x[i])<<1)
-	}
-	return math.Float32frombits(max(a, b) >> 1)
-}
-
 // Median returns the middle of the sorted values, the upper one of two; 0 for none. It reorders values.
 func Median[T cmp.Ordered](values []T) T {
 	if len(values) == 0 {

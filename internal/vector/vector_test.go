@@ -71,14 +71,3 @@ func TestQuantile(t *testing.T) {
 		t.Error("of one value")
 	}
 }
-
-func TestLargest(t *testing.T) {
-	for _, c := range []struct {
-		x    []float32
-		want float32
-	}{{nil, 0}, {[]float32{-3}, 3}, {[]float32{1, -3, 2}, 3}, {[]float32{0, 1, 2, -4}, 4}} {
-		if got := Largest(c.x); got != c.want {
-			t.Errorf("%v: %g, not %g", c.x, got, c.want)
-		}
-	}
-}

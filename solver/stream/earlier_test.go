@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // Episodes of a few items are answered better when they are solved with the items before them. These go when
@@ -71,7 +71,7 @@ func TestEarlierItemsComeBefore(t *testing.T) {
 			if x.Frame != y.Frame || x.Track != y.Track || x.Label != "" && i >= len(items) {
 				t.Errorf("row %d is %+v", i, x)
 			}
-			step := .1 * vector.Largest(y.Vector)
+			step := .1 * kernel.Largest(y.Vector)
 			for j, v := range x.Vector {
 				if d := v - y.Vector[j]; d > step || d < -step {
 					t.Errorf("row %d: value %d is %g, not %g", i, j, v, y.Vector[j])

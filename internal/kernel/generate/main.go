@@ -78,6 +78,8 @@ func (v vector) file() (*ir.File, error) {
 	v.below(true)
 	v.widen()
 	v.narrow()
+	v.largest(constants)
+	v.narrowBytes()
 	v.prefetch()
 	v.multiplyAdds()
 	v.transpose()

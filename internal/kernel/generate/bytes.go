@@ -1,0 +1,88 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// largest processes a multiple of 16 values. Without their signs, floats sort as their bits.
+func (v vector) largest(c constants) {
+	v.function("Largest", "func(x []float32) float32")
+	x, length := v.slice("x")
+	parts := groups / v.lanes
+	most, value, sign := v.registers[:parts], v.registers[2:2+parts], v.registers[4]
+	v.VMOVUPS(c["Sign"], sign)
+	v.zero(most...)
+	v.SHRQ(U8(4), length)
+	v.Label("step")
+	for i := range parts {
+		v.VANDNPS(Mem{Base: x, Disp: i * v.bytes()}, sign, value[i])
+		v.VPMAXSD(value[i], most[i], most[i])
+	}
+	v.ADDQ(U8(4*groups), x)
+	v.DECQ(length)
+	v.JNZ(LabelRef("step"))
+	v.fold(most, value[0], v.VPMAXSD)
+	result, err := v.ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	v.VMOVSS(most[0].AsX(), result.Addr)
+	v.VZEROUPPER()
+	v.RET()
+}
+
+// narrowBytes processes a multiple of 16 values.
+func (v vector) narrowBytes() {
+	v.function("Bytes", "func(codes []int8, x []float32, by float32) int32")
+	codes, _ := v.slice("codes")
+	x, length := v.slice("x")
+	parts := groups / v.lanes
+	value, squares, square, by := v.registers[:parts], v.registers[2:2+parts], v.registers[4], v.registers[5]
+	v.broadcast("by", by)
+	v.zero(squares...)
+	v.SHRQ(U8(4), length)
+	v.Label("step")
+	for i := range parts {
+		v.VMULPS(Mem{Base: x, Disp: i * v.bytes()}, by, value[i])
+		v.VCVTPS2DQ(value[i], value[i])
+		v.VPMULLD(value[i], value[i], square)
+		v.VPADDD(square, squares[i], squares[i])
+	}
+	if v.lanes == 16 {
+		v.VPMOVSDB(value[0], Mem{Base: codes})
+	} else {
+		v.VPACKSSDW(value[1], value[0], value[0]) // within each half of a register
+		v.VPERMQ(U8(0xd8), value[0], value[0])
+		v.upper(value[0], value[1].AsX())
+		v.VPACKSSWB(value[1].AsX(), value[0].AsX(), value[0].AsX())
+		v.VMOVUPS(value[0].AsX(), Mem{Base: codes})
+	}
+	v.ADDQ(U8(4*groups), x)
+	v.ADDQ(U8(groups), codes)
+	v.DECQ(length)
+	v.JNZ(LabelRef("step"))
+	v.fold(squares, square, v.VPADDD)
+	total := v.GP32()
+	v.VMOVD(squares[0].AsX(), total)
+	v.Store(total, v.ReturnIndex(0))
+	v.VZEROUPPER()
+	v.RET()
+}
+
+// fold combines the lanes of registers, sixteen in all, in lane 0 of the first. It uses other.
+func (v vector) fold(r []reg.VecPhysical, other reg.VecPhysical, combine func(...Op)) {
+	x, y := r[0].AsX(), other.AsX()
+	if v.lanes == 16 {
+		v.VEXTRACTF64X4(U8(1), r[0], other.AsY())
+		combine(other.AsY(), r[0].AsY(), r[0].AsY())
+	} else {
+		combine(r[1], r[0], r[0])
+	}
+	v.upper(r[0], y)
+	combine(y, x, x)
+	for _, order := range []uint8{0x4e, 0xb1} {
+		v.VPERMILPS(U8(order), x, y)
+		combine(y, x, x)
+	}
+}
