@@ -83,7 +83,7 @@ func (c *Comparison) load(ctx context.Context, s *Stage, plan *Plan) error {
 	}
 	c.ranges, c.numbers, c.pages = s.ranges, map[string]uint32{}, map[pageAt]*[pageSize]calledBefore{}
 	c.changes, c.ends = map[Relabelled]int64{}, map[topic.TopicPartition]int64{}
-	take := func(r *record.Raw) error { return c.result(s.resultOf(r)) }
+	take := func(r *record.Raw) error { return c.result(s.options.Form.JSON(r.Value)) }
 	if err := c.readAll(ctx, s, s.options.Out, take); err != nil {
 		return err
 	}

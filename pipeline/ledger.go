@@ -60,8 +60,8 @@ func (l *ledger) Letters(list []letter) {
 	}
 }
 
-// Corrections adds corrections to the next commit.
-func (l *ledger) Corrections(list []record.Out) {
+// Write adds records to the next commit.
+func (l *ledger) Write(list []record.Out) {
 	l.commits.next.records = append(l.commits.next.records, list...)
 }
 

@@ -87,17 +87,17 @@ func (s *Stage) release(first *firstStream) {
 // follow passes an answered episode to a stream's first answers. The worker that answered it holds the
 // stream.
 func (j *job) follow() {
-	s, items, answers := j.stream, j.items, j.answers
-	j.items, j.answers = nil, nil
+	s, items := j.stream, j.items
+	j.items = nil
 	first, stage := s.first.Load(), j.of.stage
-	if first == nil || len(answers) == 0 {
+	if first == nil || len(items) == 0 || len(j.answers) == 0 {
 		return
 	}
 	if first.quiet() { // made when the next item asks for it
 		stage.release(first)
 		return
 	}
-	if err := stage.learn(first, &items[0], items, answers); err != nil {
+	if err := stage.learn(first, &items[0], items, j.answers); err != nil {
 		j.of.log.Error("first answers could not follow", "stream", s.key.Name, "error", err)
 	}
 }

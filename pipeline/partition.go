@@ -12,6 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/health"
+	"github.com/slkstream/slkstream/pipeline/wing"
 )
 
 // ownership is one ownership of a partition, from claim to hand-over, as others than its owner see it: the
@@ -35,7 +36,7 @@ type partition struct {
 	intake    intake
 	answering answering
 	ledger    ledger
-	recall    *recall // nil: recent items are not kept
+	wings     []wing.Wing // what stands beside; see Stage.wings
 	progress  *health.Partition
 	topics    topics
 	works     func() // called after an acknowledged commit
@@ -55,12 +56,17 @@ var errAnew = errors.New("the input was deleted and made again")
 func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, end int64) error {
 	defer func() {
 		p.first.stop()
+		p.endWings()
 		p.withdraw()
 	}()
+	beside, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := p.beginWings(beside); err != nil {
+		return err
+	}
 	r := fetch(ctx, reader, decoder, consumer.Bounds{Committed: p.stage.options.Committed, End: end})
 	defer r.stop(nil)
 	p.progress.Claimed(p.topics.input, func() { r.cancel(errAnew) })
-	p.recall.begin(r.ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	ticks := time.Now()
@@ -189,10 +195,23 @@ func (p *partition) collect(jobs []*job) {
 	now := time.Now()
 	for _, j := range p.answering.Collect(jobs) {
 		p.ledger.Add(j, now)
-		p.recall.keep(j)
 		if j.done {
 			p.note(j, now)
 		}
+		if j.answers != nil {
+			p.beside(j)
+		}
+	}
+}
+
+// beside passes an answered episode to the wings.
+func (p *partition) beside(j *job) {
+	e := &wing.Answered{
+		Episode: j.episode, Keys: j.keys, Answers: j.answers, Report: j.report, Labels: j.labels, Again: j.relearn != nil,
+	}
+	for _, w := range p.wings {
+		w.Answered(e)
+		p.ledger.Write(w.Records())
 	}
 }
 
@@ -265,15 +284,20 @@ func (p *partition) tick() time.Duration {
 	p.relieve(now)
 	p.retire(now)
 	p.report(now)
-	more := p.intake.caughtUp() && p.recall.correct()
-	p.ledger.Corrections(p.recall.told())
-	switch {
-	case more:
-		return time.Millisecond
-	case p.intake.open() || p.answering.jobs > 0 || p.ledger.commits.waiting() || !p.intake.caughtUp() || p.recall.reading():
-		return tickEvery
+	next := min(restingTick, p.stage.options.StallAfter/4)
+	if p.intake.caughtUp() {
+		inForce := p.stage.labels.Current()
+		for _, w := range p.wings {
+			if again := w.Labelled(inForce); again > 0 {
+				next = min(next, again)
+			}
+			p.ledger.Write(w.Records())
+		}
 	}
-	return min(restingTick, p.stage.options.StallAfter/4)
+	if p.intake.open() || p.answering.jobs > 0 || p.ledger.commits.waiting() || !p.intake.caughtUp() {
+		next = min(next, tickEvery)
+	}
+	return next
 }
 
 // Ticks come at tickEvery, and at restingTick while nothing can end by time.

@@ -14,6 +14,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -106,15 +107,11 @@ func (p *partition) own(of *ownership, committer producer.Committer) {
 	p.ledger.of, p.ledger.commits = of, newCommits(committer, of.keeper, o.CommitInterval, o.Eager)
 	if before != nil {
 		p.intake.of, p.answering.of, p.ledger.commits.last = of, of, before.last
-		if p.recall != nil {
-			p.recall.of = of
-		}
 		return
 	}
 	p.intake = intake{of: of, replay: newReplay(), dimensions: map[string]int{}, fetchedAt: time.Now()}
 	p.intake.buffer = consumer.NewBuffer(o.Limits, p.intake.close)
 	p.answering = answering{of: of, streams: map[record.Stream]*liveStream{}}
-	p.recall = newRecall(of)
 }
 
 // nameOf is the input's id as the journal writes it; "" if it is not known.
@@ -183,12 +180,12 @@ func (s *Stage) restore(
 		return nil, err
 	}
 	last := p.ledger.commits.last
-	if p.recall != nil && o.Corrections != "" && o.Labels != "" && p.intake.replay.from == last {
-		p.recall.earlier = newEarlier(restored, last)
-		// Before this owner writes to them.
-		if p.recall.earlier.written, err = s.client.Spans(ctx, false, o.Out, o.Corrections); err != nil {
-			return nil, err
-		}
+	var earlier *wing.Earlier
+	if p.intake.replay.from == last {
+		earlier = wing.NewEarlier(restored, last)
+	}
+	if p.wings, err = s.wings(ctx, p.ownership, earlier); err != nil {
+		return nil, err
 	}
 	keeper.Start(last)
 	s.metrics.takeovers.Add(1, fromState)

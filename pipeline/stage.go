@@ -19,22 +19,24 @@ import (
 	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/recall"
 	"github.com/slkstream/slkstream/producer"
 )
 
 // Stage labels the partitions that its group assigns to it.
 type Stage struct {
-	options    Options
-	client     *topic.Client
-	log        *slog.Logger
-	pool       *pool
-	labels     *labels.Topic
-	metrics    *Metrics
-	memory     *budget.Budget
-	letters    letters
-	watched    // what is wrong, in words
-	claims     // the partitions of this process
-	asked      // what others than a partition's owner ask of its streams
+	options Options
+	client  *topic.Client
+	log     *slog.Logger
+	pool    *pool
+	labels  *labels.Topic
+	metrics *Metrics
+	memory  *budget.Budget
+	letters letters
+	watched // what is wrong, in words
+	claims  // the partitions of this process
+	asked   // what others than a partition's owner ask of its streams
+	*recall.Recent
 	stateTopic // the one to which streams are saved
 }
 
@@ -66,7 +68,6 @@ type claims struct {
 type asked struct {
 	remembered sync.Map // *liveStream by key: those of the owned partitions
 	firsts     firstMemory
-	grouped    grouped
 }
 
 // stateTopic notices when the state topic is another one than before.
@@ -116,6 +117,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 		Client: client, Topic: o.Labels, Dead: o.Dead, Decode: o.Decode, Support: o.Support,
 		Most: labels.MostExamples, Shown: s.metrics.labelled, Watch: o.Watch, Log: o.Log,
 	})
+	s.Recent = recall.NewRecent(o.Recent, s.labels, s.options.Memory)
 	return s, nil
 }
 
@@ -199,7 +201,7 @@ func (s *Stage) work(ctx context.Context) error {
 	group := s.options.group()
 	group.Rebalanced = func(_ int32, assigned []topic.TopicPartition) {
 		s.keepRevoked(assigned)
-		s.keepRecent(assigned)
+		s.Recent.Keep(assigned)
 		s.owned.Store(int32(len(assigned)))
 		s.metrics.rebalances.Add(1)
 		s.metrics.partitions.Set(float64(len(assigned)))

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
-	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -66,13 +65,12 @@ type job struct {
 	report   stream.Report
 	took     time.Duration
 	learned  time.Duration // time spent learning from the episode before
-	kept     *recent.Block // its recent items; nil: none are kept
 	unknown  int
 	done     bool
 	rejected error // why it could not be answered: its items go to the dead letters
 
-	items   []stream.Item // for first answers, until they know the episode
-	answers []stream.Answer
+	answers []stream.Answer // nil: it could not be answered
+	items   []stream.Item   // for first answers, until they know the episode
 }
 
 // attempt runs the job on a worker. If it panics, or hung earlier owners, only this job fails: its items go
@@ -98,7 +96,7 @@ func (j *job) fail(err error) {
 	}
 	j.stream.passed(j.episode)
 	if j.relearn == nil {
-		j.records, j.bytes, j.unknown = nil, 0, 0
+		j.records, j.answers, j.bytes, j.unknown = nil, nil, 0, 0
 		j.reject(err)
 	}
 }
@@ -123,16 +121,15 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	s.passed(j.episode)
 	s.labels = v.Next
 	switch {
-	case j.relearn != nil:
-		if err == nil {
-			j.keep(answers)
-		}
+	case j.relearn != nil && err != nil:
 	case err != nil:
 		j.rejected = err
 		j.reject(err)
+	case j.relearn != nil:
+		j.answers = answers
 	default:
 		results, reviews := j.encode(answers, v)
-		j.keep(answers)
+		j.answers = answers
 		if watching := j.of.stage.options.Observer; watching != nil {
 			j.of.first.settle(s, j.episode.Last()) // first answers reach the observer before, or are marked late
 			told := &Answered{
@@ -171,7 +168,7 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *labels.Versi
 	}
 	answers, j.report, err = s.memory.Answer(ctx, engine, items, v.Labels)
 	if s.first.Load() != nil {
-		j.items, j.answers = items, answers
+		j.items = items
 	}
 	return answers, err
 }

@@ -45,6 +45,7 @@ type Store struct {
 	most       int64 // bytes
 	bytes      int64
 	partitions map[string]*Partition
+	kept       int // partitions that the last Keep named
 }
 
 // New returns an empty store that holds at most so many bytes.
@@ -72,6 +73,7 @@ func (s *Store) Open(name string) *Partition {
 func (s *Store) Keep(names []string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	s.kept = len(names)
 	for name := range s.partitions {
 		if !slices.Contains(names, name) {
 			s.forget(name)
@@ -144,8 +146,12 @@ func (p *Partition) Before(items []Item, labels []int64) {
 	}
 }
 
-// Most is the store's limit in bytes.
-func (s *Store) Most() int64 { return s.most }
+// Share is the part of the store's limit, in bytes, that each partition has if all that Keep named are alike.
+func (s *Store) Share() int64 {
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	return s.most / int64(max(1, s.kept))
+}
 
 // Last drops the oldest blocks while the others hold at least so many items.
 func (p *Partition) Last(items int) {

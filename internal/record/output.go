@@ -19,6 +19,17 @@ type ResultForm struct {
 	Vector bool
 }
 
+// JSON returns the JSON of a result from the value that Append wrote: an event has it as its data.
+func (f *ResultForm) JSON(value []byte) []byte {
+	var event struct {
+		Data json.RawMessage `json:"data"`
+	}
+	if f.ContentType != "" && json.Unmarshal(value, &event) == nil {
+		return event.Data
+	}
+	return value
+}
+
 // ResultJSON returns the default format of results.
 func ResultJSON() ResultForm { return ResultForm{Append: AppendResult} }
 

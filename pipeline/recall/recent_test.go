@@ -1,8 +1,9 @@
-package pipeline
+package recall
 
 import (
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // Strangers of one kind are in one group, those of other kinds, models and dimensions in others. WouldCorrect
 // returns the items that a new example would correct, and corrects none.
 func TestStrangers(t *testing.T) {
-	f := newFeed(3)
+	dice := rand.New(rand.NewPCG(3, 3))
 	store := recent.New(8 << 20)
 	p := store.Open("in/0")
 	kinds := map[string]string{}
@@ -34,12 +35,19 @@ func TestStrangers(t *testing.T) {
 		p.Add(recent.NewBlock(items, func(int) []float32 { return vector() }))
 	}
 	for c := range 3 {
-		add(fmt.Sprint("class ", c), "m", func() []float32 { return f.vector(c) })
+		add(fmt.Sprint("class ", c), "m", func() []float32 {
+			v := make([]float32, 8)
+			for i := range v {
+				v[i] = float32(dice.NormFloat64()) / 10
+			}
+			v[c]++
+			return v
+		})
 	}
 	add("another model", "other", func() []float32 { return []float32{3, 2, 1} })
 	add("another dimension", "m", func() []float32 { return []float32{1, 2, 3} })
 	l := labels.New(labels.Options{Log: slog.New(slog.DiscardHandler)})
-	s := &Stage{labels: l, options: Options{Answers: Answers{Recent: store, Memory: stream.Defaults()}}}
+	s := NewRecent(store, l, stream.Defaults())
 	strangers, err := s.Strangers(t.Context())
 	if err != nil || len(strangers) != n {
 		t.Fatalf("%d of %d, %v", len(strangers), n, err)
@@ -76,7 +84,7 @@ func TestStrangers(t *testing.T) {
 			}
 		}
 	}
-	s.options.Recent = nil
+	s = NewRecent(nil, l, stream.Defaults())
 	if none, err := s.Strangers(t.Context()); none != nil || err != nil {
 		t.Errorf("without recent items: %v %v", none, err)
 	}

@@ -1,4 +1,4 @@
-package pipeline
+package recall
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/wing"
 )
 
 // earlier holds the latest items that previous owners of a partition answered. A new owner reads them from
@@ -20,16 +20,12 @@ import (
 // own items. They have no vectors: new names and new labels of the items themselves correct them, labels of
 // similar items do not.
 type earlier struct {
-	from     record.Position // items from here on are answered again, unless done covers them
-	done     map[record.Stream]record.Position
+	*wing.Earlier
 	written  []topic.Span      // results and corrections when the partition was assigned
 	read     chan earlierRead  // nil: not reading
 	called   map[string]string // the latest label in the topics, by ID, of items that are read again
 	taken    bool              // the items were added to recent
 	recalled bool              // such items were added to recent and await correction
-
-	// relearn are the episodes that are read again, and kept with the answers they had.
-	relearn map[record.Stream][]state.Episode
 }
 
 // earlierRead is the outcome of reading them.
@@ -45,38 +41,15 @@ type earlierItem struct {
 	said, called labels.Position
 }
 
-// newEarlier takes from a restored journal which items will be read and answered again.
-func newEarlier(r *state.Restored, from record.Position) *earlier {
-	e := &earlier{from: from, done: r.Done, called: map[string]string{}}
-	e.relearn = map[record.Stream][]state.Episode{}
-	for _, a := range r.Relearn {
-		e.relearn[a.Stream] = append(e.relearn[a.Stream], a)
-	}
-	return e
-}
-
-// again says whether the owner will read an item again and keep it with the answer it gives then.
-func (e *earlier) again(of record.Stream, at record.Position) bool {
-	for _, a := range e.relearn[of] {
-		if !a.First.After(at) && !at.After(a.Last) {
-			return true
-		}
-	}
-	done, known := e.done[of]
-	return !e.from.After(at) && (!known || at.After(done))
-}
-
 // readEarlier starts reading the items of previous owners, as far back as recent items may reach.
-func (r *recall) readEarlier(ctx context.Context) {
-	if r == nil || r.earlier == nil || r.earlier.taken {
+func (r *Recall) readEarlier(ctx context.Context) {
+	if r.earlier == nil || r.earlier.taken {
 		return
 	}
-	e := r.earlier
-	read := make(chan earlierRead, 1)
-	e.read = read
-	of := r.of
+	read, written := make(chan earlierRead, 1), r.earlier.written
+	r.earlier.read = read
 	go func() {
-		items, err := of.earlierItems(ctx, e)
+		items, err := r.earlierItems(ctx, written)
 		if ctx.Err() == nil {
 			read <- earlierRead{items, err}
 		}
@@ -87,24 +60,23 @@ func (r *recall) readEarlier(ctx context.Context) {
 const earlierBytes = 512
 
 // earlierItems returns the latest items of a partition that have results, in the order of their records.
-func (o *ownership) earlierItems(ctx context.Context, e *earlier) ([]earlierItem, error) {
-	s := o.stage
-	most := s.options.Recent.Most() / earlierBytes / int64(max(1, s.owned.Load()))
-	id := fmt.Appendf(nil, `"%s/`, o.TopicPartition) // the start of the partition's item IDs in a record
+func (r *Recall) earlierItems(ctx context.Context, written []topic.Span) ([]earlierItem, error) {
+	most := r.settings.Store.Share() / earlierBytes
+	id := fmt.Appendf(nil, `"%s/`, r.of) // the start of the partition's item IDs in a record
 	var items []earlierItem
 	at := map[string]int{}
-	err := s.readLast(ctx, s.options.Out, most, e, id, func(r *record.Raw, value []byte) {
+	err := r.readLast(ctx, written, r.settings.Results, most, id, func(raw *record.Raw) {
 		var said record.Result
-		if json.Unmarshal(value, &said) != nil || said.Settled != nil {
+		if json.Unmarshal(r.settings.Form.JSON(raw.Value), &said) != nil || said.Settled != nil {
 			return
 		}
-		if from, ok := record.ParseID(said.ID); !ok || from.Topic != o.Topic || from.Partition != o.Partition {
+		if from, ok := record.ParseID(said.ID); !ok || from.Topic != r.of.Topic || from.Partition != r.of.Partition {
 			return
 		}
 		class := cmp.Or(said.Class, said.Label)
-		asOf := labels.PositionOf(r)
+		asOf := labels.PositionOf(raw)
 		it := earlierItem{said: asOf, called: asOf, Item: recent.Item{
-			ID: said.ID, Name: record.ItemKey(said.ID), ItemID: said.ItemID, Key: bytes.Clone(r.Key), Stream: said.Stream,
+			ID: said.ID, Name: record.ItemKey(said.ID), ItemID: said.ItemID, Key: bytes.Clone(raw.Key), Stream: said.Stream,
 			Model: said.Model, Label: said.Label, Class: class, Confidence: said.Confidence, Said: class,
 			SaidConfidence: said.Confidence, Unknown: said.Unknown, Time: said.Time,
 		}}
@@ -119,10 +91,10 @@ func (o *ownership) earlierItems(ctx context.Context, e *earlier) ([]earlierItem
 		return nil, err
 	}
 	revisions := map[string]int64{}
-	err = s.readLast(ctx, s.options.Corrections, 2*most, e, id, func(r *record.Raw, value []byte) {
+	err = r.readLast(ctx, written, r.settings.Corrections, 2*most, id, func(raw *record.Raw) {
 		var c record.Correction
 		i, known := 0, false
-		if json.Unmarshal(value, &c) == nil {
+		if json.Unmarshal(raw.Value, &c) == nil {
 			i, known = at[c.ID]
 		}
 		if !known || c.Revision < revisions[c.ID] {
@@ -130,7 +102,7 @@ func (o *ownership) earlierItems(ctx context.Context, e *earlier) ([]earlierItem
 		}
 		revisions[c.ID] = c.Revision
 		it := &items[i]
-		it.Label, it.Confidence, it.called = c.New.Label, c.New.Confidence, labels.PositionOf(r)
+		it.Label, it.Confidence, it.called = c.New.Label, c.New.Confidence, labels.PositionOf(raw)
 		class := cmp.Or(c.New.Class, c.New.Label)
 		switch c.Cause.Kind {
 		case "taught":
@@ -138,9 +110,7 @@ func (o *ownership) earlierItems(ctx context.Context, e *earlier) ([]earlierItem
 		case "answered again":
 			it.Class, it.Cause = class, ""
 			it.Said, it.SaidConfidence, it.said = class, c.New.Confidence, it.called
-		case "rejected":
-			it.Class, it.Cause = it.Said, ""
-		case "forgotten":
+		case "rejected", "forgotten":
 			it.Class, it.Cause = it.Said, ""
 		}
 		if c.New.Label == "" {
@@ -158,50 +128,36 @@ func (o *ownership) earlierItems(ctx context.Context, e *earlier) ([]earlierItem
 	return items[max(0, len(items)-int(most)):], err
 }
 
-// readLast reads the last records of each partition of a topic, up to its end when this partition was
-// assigned, and calls take with the JSON of those that contain the given bytes.
-func (s *Stage) readLast(ctx context.Context, name string, most int64, e *earlier, contains []byte,
-	take func(r *record.Raw, value []byte),
+// readLast reads the last records of each partition of a topic, of what was written, and calls take with those that
+// contain the given bytes.
+func (r *Recall) readLast(
+	ctx context.Context, written []topic.Span, name string, most int64, contains []byte, take func(*record.Raw),
 ) error {
-	for _, span := range e.written {
+	for _, span := range written {
 		if span.Topic != name {
 			continue
 		}
 		// Retention may have moved it since.
-		first, err := s.client.Offset(ctx, name, span.Partition, topic.Earliest, false)
+		first, err := r.settings.Client.Offset(ctx, name, span.Partition, topic.Earliest, false)
 		if err != nil {
 			return err
 		}
 		span.From = max(first, span.To-most)
-		for r, err := range s.client.Records(ctx, span) {
-			switch {
-			case err != nil:
+		for raw, err := range r.settings.Client.Records(ctx, span) {
+			if err != nil {
 				return err
-			case !bytes.Contains(r.Value, contains):
-			case name == s.options.Out:
-				take(r, s.resultOf(r))
-			default:
-				take(r, r.Value)
+			}
+			if bytes.Contains(raw.Value, contains) {
+				take(raw)
 			}
 		}
 	}
 	return nil
 }
 
-// resultOf returns the JSON of a record of the results topic, without the CloudEvent around it.
-func (s *Stage) resultOf(r *record.Raw) []byte {
-	var event struct {
-		Data json.RawMessage `json:"data"`
-	}
-	if s.options.Form.ContentType != "" && json.Unmarshal(r.Value, &event) == nil {
-		return event.Data
-	}
-	return r.Value
-}
-
 // takeEarlier puts previous owners' items before the owner's own recent items, and corrects those to which
 // the current labels give another name, once they are read.
-func (r *recall) takeEarlier() {
+func (r *Recall) takeEarlier(to *labels.Version) {
 	e := r.earlier
 	if e == nil || r.correcting != nil {
 		return
@@ -215,17 +171,15 @@ func (r *recall) takeEarlier() {
 	}
 	if read.err != nil {
 		r.earlier = nil
-		r.of.log.Warn("results of earlier owners cannot be read: labels correct only later results",
-			"error", read.err)
+		r.log.Warn("results of earlier owners cannot be read: labels correct only later results", "error", read.err)
 		return
 	}
 	e.taken = true
-	to := r.of.stage.labels.Current()
 	var kept []recent.Item
 	for i := range read.items {
 		it := &read.items[i]
 		from, _ := record.ParseID(it.ID)
-		if e.again(record.Stream{Name: it.Stream, Model: it.Model}, from.Position()) {
+		if e.Again(record.Stream{Name: it.Stream, Model: it.Model}, from.Position()) {
 			e.called[it.ID] = it.Label
 			continue
 		}
@@ -249,7 +203,7 @@ func (r *recall) takeEarlier() {
 
 // settle sets an item's label by the current labels, and returns the kind of correction and the record
 // that caused it. An item whose class or name was forgotten since is left without a class.
-func (r *recall) settle(to *labels.Version, it *earlierItem) (kind string, by *labels.Record) {
+func (r *Recall) settle(to *labels.Version, it *earlierItem) (kind string, by *labels.Record) {
 	if it.Class == "" {
 		return "", nil
 	}
@@ -260,7 +214,7 @@ func (r *recall) settle(to *labels.Version, it *earlierItem) (kind string, by *l
 	if it.Said != it.Class && to.Forgot(it.said, it.Stream, it.Said) != nil {
 		it.Said, it.SaidConfidence = "", 0
 	}
-	l := r.of.stage.labels
+	l := r.settings.Labels
 	kind = "renamed"
 	for _, id := range []string{it.Name, it.ID, it.Cause} {
 		if id == "" {
@@ -293,7 +247,7 @@ func (r *recall) settle(to *labels.Version, it *earlierItem) (kind string, by *l
 
 // recall sets the labels of a block's items that previous owners had answered to their last known ones, so
 // that any other label is a correction.
-func (r *recall) recall(b *recent.Block) (any bool) {
+func (r *Recall) recall(b *recent.Block) (any bool) {
 	any = r.earlier != nil && len(r.earlier.called) > 0 && r.recent.Recall(b, r.earlier.called)
 	if any {
 		r.earlier.recalled = true

@@ -1,4 +1,4 @@
-package pipeline
+package recall
 
 import (
 	"context"
@@ -7,21 +7,50 @@ import (
 
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
 const mostStrangers = 2000 // most items to group, the latest
 
+// Recent answers questions about the recent items of a process.
+type Recent struct {
+	store  *recent.Store // nil: none are kept
+	labels *labels.Topic
+	memory stream.Settings // of the clusters of strangers
+
+	grouped grouped
+}
+
+// NewRecent answers questions about the items of a store; nil: there are none. Strangers are grouped by streams with the
+// settings of memory.
+func NewRecent(store *recent.Store, l *labels.Topic, memory stream.Settings) *Recent {
+	return &Recent{store: store, labels: l, memory: memory}
+}
+
+// Keep drops the items of partitions that are no longer assigned to the process.
+func (r *Recent) Keep(assigned []topic.TopicPartition) {
+	if r.store == nil {
+		return
+	}
+	var names []string
+	for _, tp := range assigned {
+		names = append(names, tp.String())
+	}
+	r.store.Keep(names)
+}
+
 // Strangers returns the recent items that were answered unknown, grouped into the clusters that a stream
 // without labels finds. Groups are numbered from 0; items of different models are in different groups.
-func (s *Stage) Strangers(ctx context.Context) ([]recent.Stranger, error) {
-	if s.options.Recent == nil {
+func (r *Recent) Strangers(ctx context.Context) ([]recent.Stranger, error) {
+	if r.store == nil {
 		return nil, nil
 	}
-	s.grouped.mutex.Lock()
-	defer s.grouped.mutex.Unlock()
-	all := s.options.Recent.Unknown(mostStrangers)
-	if s.grouped.again(all) {
+	r.grouped.mutex.Lock()
+	defer r.grouped.mutex.Unlock()
+	all := r.store.Unknown(mostStrangers)
+	if r.grouped.again(all) {
 		return all, nil
 	}
 	spaces := map[space][]*recent.Stranger{}
@@ -35,15 +64,15 @@ func (s *Stage) Strangers(ctx context.Context) ([]recent.Stranger, error) {
 	}
 	groups := 0
 	for _, at := range order {
-		n, err := s.group(ctx, spaces[at], groups)
+		n, err := r.group(ctx, spaces[at], groups)
 		if err != nil {
 			return nil, err
 		}
 		groups += n
 	}
-	s.grouped.groups = make(map[string]int, len(all))
+	r.grouped.groups = make(map[string]int, len(all))
 	for i := range all {
-		s.grouped.groups[all[i].ID] = all[i].Group
+		r.grouped.groups[all[i].ID] = all[i].Group
 	}
 	return all, nil
 }
@@ -73,9 +102,9 @@ func (g *grouped) again(all []recent.Stranger) bool {
 }
 
 // group numbers the groups of strangers of one space, starting at first, and returns how many there are.
-func (s *Stage) group(ctx context.Context, list []*recent.Stranger, first int) (int, error) {
+func (r *Recent) group(ctx context.Context, list []*recent.Stranger, first int) (int, error) {
 	engine := new(stream.Engine)
-	clusters := stream.New("unknown", s.options.Memory)
+	clusters := stream.New("unknown", r.memory)
 	numbers := map[string]int{}
 	for part := range slices.Chunk(list, 200) {
 		items := make([]stream.Item, len(part))
@@ -103,11 +132,11 @@ func (s *Stage) group(ctx context.Context, list []*recent.Stranger, first int) (
 
 // WouldCorrect returns the recent items whose label would change if the examples were taught, by the
 // rule of --corrections. Once ctx ends it returns an error.
-func (s *Stage) WouldCorrect(ctx context.Context, examples []record.Example) ([]recent.Corrected, error) {
-	if s.options.Recent == nil {
+func (r *Recent) WouldCorrect(ctx context.Context, examples []record.Example) ([]recent.Corrected, error) {
+	if r.store == nil {
 		return nil, nil
 	}
-	v := s.labels.Current()
+	v := r.labels.Current()
 	changes := make([]recent.Change, len(examples))
 	for i := range examples {
 		e := &examples[i]
@@ -115,5 +144,5 @@ func (s *Stage) WouldCorrect(ctx context.Context, examples []record.Example) ([]
 			ID: e.ID, Label: e.Label, Stream: e.Stream, Model: e.Model, Vector: e.Vector, Named: v.Name,
 		}
 	}
-	return s.options.Recent.WouldCorrect(ctx, changes, v.Examples())
+	return r.store.WouldCorrect(ctx, changes, v.Examples())
 }

@@ -1,4 +1,4 @@
-package pipeline
+package recall
 
 import (
 	"slices"
@@ -25,12 +25,8 @@ const correctFor = 20 * time.Millisecond
 
 // correct corrects recent items for labels that changed after they were answered. Items whose name was forgotten
 // are dropped. It returns whether work remains.
-func (r *recall) correct() (more bool) {
-	if r == nil {
-		return false
-	}
-	r.takeEarlier()
-	now := r.of.stage.labels.Current()
+func (r *Recall) correct(now *labels.Version) (more bool) {
+	r.takeEarlier(now)
 	if r.correcting == nil {
 		from, recalled := r.calledBy(now), r.earlier != nil && r.earlier.recalled
 		if from == nil && !recalled {
@@ -41,10 +37,10 @@ func (r *recall) correct() (more bool) {
 		if recalled {
 			r.earlier.recalled = false
 		}
-		if from != nil && r.of.stage.options.Corrections != "" {
-			changes, known := r.of.stage.labels.Changes(from, now)
+		if from != nil && r.settings.Corrections != "" {
+			changes, known := r.settings.Labels.Changes(from, now)
 			if !known {
-				r.of.log.Warn("labels changed too long ago for recent items to be corrected", "since", from, "now", now.Next)
+				r.log.Warn("labels changed too long ago for recent items to be corrected", "since", from, "now", now.Next)
 			}
 			r.correcting.changes = changes
 		}
@@ -74,7 +70,7 @@ func (r *recall) correct() (more bool) {
 
 // calledBy returns the oldest version of the labels among the blocks of recent items; nil: all are
 // up to date.
-func (r *recall) calledBy(now *labels.Version) (oldest labels.Position) {
+func (r *Recall) calledBy(now *labels.Version) (oldest labels.Position) {
 	behind := int64(0)
 	for _, b := range r.recent.Blocks() {
 		if n := now.Behind(b.Labels); n > behind {
@@ -85,7 +81,7 @@ func (r *recall) calledBy(now *labels.Version) (oldest labels.Position) {
 }
 
 // apply makes some of the corrections of the first change that is left, and returns whether more are left.
-func (r *recall) apply(c *correcting, change *labels.Change) (more bool) {
+func (r *Recall) apply(c *correcting, change *labels.Change) (more bool) {
 	to := c.to
 	of := recent.Change{
 		ID: change.By.Key, Gone: change.By.With != "", Named: to.Name,
@@ -112,7 +108,7 @@ func (r *recall) apply(c *correcting, change *labels.Change) (more bool) {
 }
 
 // forgetNames drops the recent items whose class or name was forgotten after they were answered.
-func (r *recall) forgetNames(to *labels.Version) {
+func (r *Recall) forgetNames(to *labels.Version) {
 	if since := r.calledBy(to); since == nil || !to.ForgetsSince(since) {
 		return
 	}
@@ -125,20 +121,20 @@ func (r *recall) forgetNames(to *labels.Version) {
 }
 
 // rename makes the corrections that follow from names given or taken back.
-func (r *recall) rename(c *correcting) {
+func (r *Recall) rename(c *correcting) {
 	if !c.named && !c.recalled {
 		return
 	}
 	r.tellCorrections(r.recent.Rename(c.to.Name), c.to, "renamed", func(item *recent.Corrected) *labels.Record {
-		return r.of.stage.labels.Naming(c.to, item.Stream, item.Class)
+		return r.settings.Labels.Naming(c.to, item.Stream, item.Class)
 	})
 }
 
 // tellCorrections makes records of corrections. by returns the record that caused each.
-func (r *recall) tellCorrections(
+func (r *Recall) tellCorrections(
 	items []recent.Corrected, to *labels.Version, kind string, by func(*recent.Corrected) *labels.Record,
 ) {
-	if r.of.stage.options.Corrections == "" {
+	if r.settings.Corrections == "" {
 		return
 	}
 	asOf := to.Header()
@@ -154,8 +150,7 @@ func (r *recall) tellCorrections(
 		if item.Label != "" && item.Class != item.Label {
 			correction.New.Class = item.Class
 		}
-		out := correction.Out(r.of.stage.options.Corrections, item.Key, asOf...)
-		r.records = append(r.records, out)
+		r.records = append(r.records, correction.Out(r.settings.Corrections, item.Key, asOf...))
 	}
-	r.of.stage.metrics.corrections.Add(float64(len(items)), kind)
+	r.settings.Counted.Add(float64(len(items)), kind)
 }

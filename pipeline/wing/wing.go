@@ -1,0 +1,81 @@
+// Package wing says what stands beside the line of a partition. A wing is a folder with a type that embeds Nothing, and
+// a line in the list of wings of package pipeline.
+package wing
+
+import (
+	"context"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// Wing stands beside one partition, from its restoration on. The goroutine that owns the partition makes all calls, and
+// waits for them: what takes long is done by goroutines of the wing's own, between Begin and End. A partition that
+// returns to its process with all that it has in memory begins again.
+type Wing interface {
+	// Begin begins an ownership, before the first record is read. ctx ends when the partition is to be handed over.
+	Begin(ctx context.Context) error
+	// Answered takes an episode that has its answers, in order within a stream. Its results are part of the next
+	// commit.
+	Answered(e *Answered)
+	// Labelled takes the labels in force, about every second, once the partition answers what is new. It returns in
+	// how long it wants to be called again at the latest; 0: whenever that is.
+	Labelled(inForce *labels.Version) (again time.Duration)
+	// Records returns what is to be written with the next commit, each record once.
+	Records() []record.Out
+	// End ends an ownership. What Records has not returned is lost.
+	End()
+}
+
+// Answered is an episode with its answers.
+type Answered struct {
+	Episode *consumer.Episode
+	Keys    []string // of the items' positions; see record.ItemKey
+	Answers []stream.Answer
+	Report  stream.Report
+	Labels  labels.Position // up to which the labels were in force
+	// Again is set if an earlier owner answered it too: nothing but the stream's memory, and the wings, get these
+	// answers.
+	Again bool
+}
+
+// Nothing is a wing that does nothing.
+type Nothing struct{}
+
+// Begin implements Wing, as do the others.
+func (Nothing) Begin(context.Context) error                { return nil }
+func (Nothing) Answered(*Answered)                         {}
+func (Nothing) Labelled(*labels.Version) (_ time.Duration) { return 0 }
+func (Nothing) Records() []record.Out                      { return nil }
+func (Nothing) End()                                       {}
+
+// Earlier is what earlier owners of a partition answered.
+type Earlier struct {
+	From  record.Position                   // items from here on are answered again, unless Done covers them
+	Done  map[record.Stream]record.Position // the last answered item of each stream
+	Learn map[record.Stream][]state.Episode // episodes that are read again and answered without results
+}
+
+// NewEarlier takes it from a restored journal, with which reading starts at from.
+func NewEarlier(r *state.Restored, from record.Position) *Earlier {
+	e := &Earlier{From: from, Done: r.Done, Learn: map[record.Stream][]state.Episode{}}
+	for _, a := range r.Relearn {
+		e.Learn[a.Stream] = append(e.Learn[a.Stream], a)
+	}
+	return e
+}
+
+// Again says whether an item that an earlier owner answered will be answered again.
+func (e *Earlier) Again(of record.Stream, at record.Position) bool {
+	for _, a := range e.Learn[of] {
+		if !a.First.After(at) && !at.After(a.Last) {
+			return true
+		}
+	}
+	done, known := e.Done[of]
+	return !e.From.After(at) && (!known || at.After(done))
+}
