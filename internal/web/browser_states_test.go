@@ -26,7 +26,7 @@ import (
 // yard is a stage with cameras and names, whose page a test looks at.
 type yard struct {
 	cameras, names, groups, questions int
-	plain                             bool // no pictures
+	plain, forgetful                  bool // no pictures; recent items are not kept
 	silent, trouble, readOnly, locked bool
 }
 
@@ -41,7 +41,10 @@ func (y yard) serve(t *testing.T) string {
 		return fmt.Sprintf("%s %d", []string{"courier", "night guard", "forklift", "van"}[i%4], i)
 	}
 	l := newTaughtStage()
-	kept := recent.New(1 << 20)
+	var kept *recent.Store
+	if !y.forgetful {
+		kept = recent.New(1 << 20)
+	}
 	var strangers []recent.Stranger
 	for i := range y.names {
 		id := fmt.Sprintf("e%03d", i)
@@ -178,6 +181,13 @@ func TestPageStates(t *testing.T) {
 		},
 		{"live-empty", "/", yard{}, `!!document.querySelector(".blank pre")`, ""},
 		{
+			"live-forgetful",
+			"/",
+			yard{cameras: 2, names: 3, forgetful: true},
+			`document.querySelectorAll("#cameras li").length === 2`,
+			"",
+		},
+		{
 			"live-trouble",
 			"/",
 			yard{cameras: 20, names: 30, trouble: true},
@@ -237,7 +247,15 @@ func TestPageStates(t *testing.T) {
 			`document.querySelector(".title .danger").click()`,
 		},
 		{"names-empty", "/names", yard{}, `document.querySelector("h1")?.textContent === "Nothing has a name yet."`, ""},
+		// The last ones are refused something, which the console mentions.
 		{"signin", "/", yard{locked: true}, `!!document.getElementById("token")`, ""},
+		{
+			"unknown-forgetful",
+			"/unknown",
+			yard{cameras: 2, names: 3, forgetful: true},
+			`document.querySelector("h1")?.textContent === "Unknown items are not kept."`,
+			"",
+		},
 	}
 	b := browser.Open(t)
 	for _, s := range states {
@@ -261,9 +279,10 @@ func TestPageStates(t *testing.T) {
 					b.Screenshot(what + ".png")
 				}
 			}
-			if !s.locked { // a page that asks for a token is a refusal, which the console mentions
+			if !s.locked && s.name != "unknown-forgetful" {
 				b.Silent()
 			}
+			b.Run(chromedp.Navigate("about:blank")) // a page asks its stage until it is left, and this one ends now
 		})
 	}
 }

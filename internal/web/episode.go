@@ -33,8 +33,8 @@ type episode struct {
 	Stream     string     `json:"stream"`
 	Number     int64      `json:"episode"`
 	Closed     string     `json:"closed"`
-	Edges      [][2]int32 `json:"edges"` // the graph, pairs of items
-	Trace      []float64  `json:"trace"` // the objective, step by step
+	Edges      [][2]int32 `json:"edges,omitempty"` // the graph, pairs of items
+	Trace      []float64  `json:"trace,omitempty"` // the objective, step by step
 	Iterations int        `json:"iterations"`
 	Warm       bool       `json:"warm"`
 	Admitted   int        `json:"admitted"`

@@ -98,8 +98,8 @@ func TestEvents(t *testing.T) {
 			}
 			seen[name] = data
 		}
-		if seen["hello"]["title"] != "demo" || seen["hello"]["teach"] != true || seen["status"] == nil {
-			t.Errorf("hello %v", seen["hello"])
+		if seen["hello"] == nil || seen["status"] == nil {
+			t.Errorf("a visitor is told %v", seen)
 		}
 		items := seen["episode"]["items"].([]any)
 		first := items[0].(map[string]any)

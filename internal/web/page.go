@@ -236,9 +236,7 @@ func (p *Page) status(now time.Time) statusView {
 
 // welcome returns the messages for a new visitor.
 func (p *Page) welcome() [][]byte {
-	classes := p.stage.Classes()
-	classes = append([]string{}, classes[:min(len(classes), mostLabels)]...) // [] before there is one, not null
-	hello := helloView{Title: p.options.Title, Labels: classes, Teach: p.options.Say != nil, Demo: p.options.Demo}
+	hello := helloView{Demo: p.options.Demo}
 	p.mu.Lock()
 	if hello.Demo != nil {
 		hello.Score = p.scoreView()

@@ -92,8 +92,8 @@ type liveView struct {
 	Until   int64        `json:"until"` // the end of the span: now, or the latest item if the feed is older
 	Streams []streamView `json:"streams"`
 	Where   []seenView   `json:"where"`
-	Names   int          `json:"names"` // that fit, of which Where lists the latest
-	Groups  []groupView  `json:"groups"`
+	Names   int          `json:"names"`  // that fit, of which Where lists the latest
+	Groups  []groupView  `json:"groups"` // the largest
 }
 
 const mostGroupsLive = 3
@@ -106,7 +106,7 @@ func (p *Page) pageLive(r *http.Request) (any, error) {
 	camera, text := query.Get("camera"), strings.ToLower(strings.TrimSpace(query.Get("find")))
 	views, _ := p.streams.list(p.questions.waitingBy())
 	p.streams.rates(views)
-	v := liveView{Streams: views, Where: []seenView{}, Now: time.Now().Unix()}
+	v := liveView{Streams: views, Where: []seenView{}, Groups: []groupView{}, Now: time.Now().Unix()}
 	seen := p.where.list(time.Time{}, p.called())
 	v.Until = v.Now
 	if len(seen) > 0 && v.Now-seen[0].Seen > int64(time.Hour/time.Second) {
@@ -129,7 +129,7 @@ func (p *Page) pageLive(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, p.failed(http.StatusInternalServerError, "the unknown items could not be grouped", err)
 	}
-	v.Groups = groups[:min(len(groups), mostGroupsLive)]
+	v.Groups = append(v.Groups, groups[:min(len(groups), mostGroupsLive)]...)
 	return &v, nil
 }
 
@@ -166,7 +166,7 @@ func (p *Page) pageWhere(r *http.Request) (any, error) {
 	out := []seenView{}
 	for _, s := range p.where.list(time.Time{}, p.called()) {
 		if name == "" {
-			s.Visits = nil
+			s.Visits = s.Visits[:0]
 		}
 		if name == "" || s.Name == name {
 			out = append(out, s)

@@ -184,5 +184,7 @@ func (s *streams) rates(views []streamView) {
 // apiStreams returns the counts of each stream over the last hour, and the number of dead letters by reason.
 func (p *Page) apiStreams(*http.Request) (any, error) {
 	views, hour := p.streams.list(p.questions.waitingBy())
-	return map[string]any{"streams": views, "minutes": hour, "dead": p.stage.Status().Reasons}, nil
+	dead := map[string]int64{}
+	maps.Copy(dead, p.stage.Status().Reasons)
+	return map[string]any{"streams": views, "minutes": hour, "dead": dead}, nil
 }

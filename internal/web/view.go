@@ -18,11 +18,8 @@ import (
 // The views are the JSON that the page's script reads.
 
 type helloView struct {
-	Title  string   `json:"title"`
-	Labels []string `json:"labels"` // that a person can choose from, besides those seen
-	Teach  bool     `json:"teach"`
-	Demo   []Scene  `json:"demo,omitempty"`
-	Score  any      `json:"score,omitempty"`
+	Demo  []Scene `json:"demo,omitempty"`
+	Score any     `json:"score,omitempty"`
 }
 
 // scoreView is the score of the demo.

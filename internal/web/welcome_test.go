@@ -2,7 +2,7 @@ package web
 
 import (
 	"fmt"
-	"strings"
+	"net/http/httptest"
 	"testing"
 )
 
@@ -13,17 +13,9 @@ func TestWelcomeOfManyClasses(t *testing.T) {
 		classes[i] = fmt.Sprintf("class %05d", i)
 	}
 	p := pageOf(Options{}, fakeStage{classes: classes})
-	if hello := p.welcome()[0]; len(hello) > 64*mostLabels {
-		t.Errorf("a visitor gets %d bytes of classes", len(hello))
-	}
-}
-
-// The first visitor of a demo may come before its first score: what the page indexes is there, and empty.
-func TestWelcomeBeforeTheFirstScore(t *testing.T) {
-	p := pageOf(Options{Demo: []Scene{{Camera: "camera 1"}}}, fakeStage{})
-	for _, message := range p.welcome() {
-		if text := string(message); strings.Contains(text, "null") {
-			t.Errorf("a visitor gets %s", text)
-		}
+	reply := httptest.NewRecorder()
+	p.Handler().ServeHTTP(reply, httptest.NewRequest("GET", "/page/shell", nil))
+	if reply.Code != 200 || reply.Body.Len() > 64*mostLabels {
+		t.Errorf("%d: a visitor gets %d bytes of classes", reply.Code, reply.Body.Len())
 	}
 }

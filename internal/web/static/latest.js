@@ -1,6 +1,6 @@
 // The latest items as cards, at a pace an eye can follow. They stand still while somebody points at them or moves about in them, so
 // that nothing slips away under the hand.
-import { ago, button, el, fill, icon, secondsSince, tile } from "./parts.js";
+import { ago, button, el, icon, secondsSince, tile } from "./parts.js";
 
 const kept = 80, most = 14, pace = 700; // items known, items shown, milliseconds
 

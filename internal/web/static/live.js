@@ -1,14 +1,15 @@
 // Live: the cameras, who was where, the latest items; or the demo, where the stage says that it is one.
-import { ask, find, lead, link, main, onShell, said, shell } from "./shell.js";
-import { ago, button, cam, choose, clock, count, counted, el, fill, icon, percent, pic, since, slotOfCamera, spark, tile, typing, who } from "./parts.js";
+import { ask, find, later, lead, link, main, onShell, shell } from "./shell.js";
+import { ago, button, cam, choose, clock, count, counted, el, fill, icon, percent, pic, since, slotOfCamera, spark, typing, who } from "./parts.js";
 import { follow } from "./feed.js";
 import { open } from "./item.js";
+import { Demo } from "./demo.js";
 import { Latest } from "./latest.js";
 import { details, take } from "./details.js";
 
 const params = new URLSearchParams(location.search);
 const silentAfter = 600; // seconds
-let filter = params.get("camera") || "", all = false, span = 60, order = "rate", seen = null, demo = null, asking = false, built = false;
+let filter = params.get("camera") || "", all = false, span = 60, order = "rate", seen = null, demo = null, asking = false, again = false;
 find.value = params.get("find") || "";
 const text = () => find.value.trim().toLowerCase();
 const quiet = (s) => seen.now - Date.parse(s.seen) / 1000 > silentAfter;
@@ -87,6 +88,7 @@ function blank() {
 }
 
 async function load() {
+  again = asking;
   if (asking || demo) return;
   asking = true;
   try {
@@ -100,16 +102,16 @@ async function load() {
     cameraCard.hidden = seen.streams.length === 1;
     showLead(); showCameras(); showRows(); showStrangers();
     latest.show();
-  } catch (error) {
-    if (!(error instanceof TypeError)) said(error);
-  } finally { asking = false; }
+  } catch (error) { later(error); } finally {
+    asking = false;
+    if (again) load();
+  }
 }
 find.addEventListener("input", load);
 
 follow({
-  async hello(hello) {
+  hello(hello) {
     if (hello.demo && !demo) {
-      const { Demo } = await import("./demo.js");
       demo = new Demo(hello.demo);
       main.replaceChildren(demo.box, demo.taught, details());
     }

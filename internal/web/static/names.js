@@ -1,8 +1,8 @@
 // Names: the list, and one name: where it was, its examples, what it is confused with, and every change with its undo. Before a
 // change the page says what it moves.
-import { ask, lead, link, main, onShell, refresh, said, shell } from "./shell.js";
+import { ask, later, lead, main, onShell, said, shell } from "./shell.js";
 import { changed, changes, undo } from "./changes.js";
-import { ago, at, badge, button, cam, choose, clock, count, el, fill, icon, meter, moment, pic, sheet, since, slotOfCamera, sure, tile, toast, typing, whole, who } from "./parts.js";
+import { ago, at, badge, button, cam, choose, clock, count, el, fill, icon, meter, moment, pic, sheet, since, slotOfCamera, sure, tile, typing, whole, who } from "./parts.js";
 
 let all = null, seen = new Map(), now = new URLSearchParams(location.search).get("name") || "", order = "seen", text = "", taught = null, visits = null, chosen_ = false;
 const picked = new Set(); // ids of examples
@@ -30,12 +30,15 @@ const change = (text, requests, back, name = now) => act(async () => {
   changed({ text, undo: back, name }, load);
 });
 async function load() {
-  all = await ask("api/names");
-  seen = new Map((await ask("page/where")).seen.map((s) => [s.name, s]));
-  if (now) {
-    taught = await ask("api/examples?class=" + encodeURIComponent(now));
-    visits = (await ask("page/where?name=" + encodeURIComponent(given(now)?.into || now))).seen[0] || null;
-  }
+  const name = now, next = await ask("api/names"), where = (await ask("page/where")).seen;
+  const into = next.names.find((n) => n.name === name)?.into || name;
+  const examples = name ? await ask("api/examples?class=" + encodeURIComponent(name)) : null;
+  const visited = name ? (await ask("page/where?name=" + encodeURIComponent(into))).seen[0] || null : null;
+  if (name !== now) return; // another name was opened meanwhile, which is asked for
+  all = next;
+  seen = new Map(where.map((s) => [s.name, s]));
+  taught = examples;
+  visits = visited;
   if (!book.isConnected) main.replaceChildren(top, book);
   if (!now && !chosen_ && innerWidth > 760 && all.classes.length) { // the one seen last
     chosen_ = true;
@@ -70,6 +73,7 @@ function showList() {
 
 function open(name) {
   now = name;
+  taught = visits = null;
   picked.clear();
   history.replaceState(null, "", "names?name=" + encodeURIComponent(name));
   book.classList.add("open");
@@ -81,9 +85,9 @@ const choice = (from, to, more) => el("div", { class: "change" }, badge(from, "l
 const label = (value, says) => el("input", { value, "aria-label": says, maxlength: 200, autocomplete: "off", list: "labels" });
 
 // rename asks for a new name; the name of something that there is merges into it.
-async function rename(title = `Rename ${now}`, value = "") {
-  const name = now, field = label(value, "New name, or the name to merge it into"), { streams } = await ask("api/streams"), says = el("p", { role: "status" });
-  const scope = el("select", { "aria-label": "Where" }, el("option", { value: "" }, "on all cameras"), streams.map((s) => el("option", { value: s.stream }, "only on " + s.stream)));
+function rename(title = `Rename ${now}`, value = "") {
+  const name = now, field = label(value, "New name, or the name to merge it into"), streams = Object.keys(shell.cameras).sort(), says = el("p", { role: "status" });
+  const scope = el("select", { "aria-label": "Where" }, el("option", { value: "" }, "on all cameras"), streams.map((s) => el("option", { value: s }, "only on " + s)));
   const tell = () => {
     const into = field.value.trim(), target = all.classes.find((c) => c.class === into);
     says.textContent = !into || into === name ? `${moves(of(name))} get the new name.` : target ? `${into} has ${moves(target)}. ${moves(of(name))} of ${name} are called so too then. Results that are written stay.` : `${moves(of(name))} are called ${into} then. It keeps its colour.`;
@@ -199,4 +203,4 @@ document.addEventListener("keydown", (e) => {
 });
 
 if (now) book.classList.add("open");
-onShell(() => document.querySelector("dialog[open]") || load().catch((error) => error instanceof TypeError || said(error)));
+onShell(() => document.querySelector("dialog[open]") || load().catch((error) => later(error)));

@@ -173,4 +173,3 @@ export function ago(s) {
 export const since = (s) => (s < 2 ? "now" : ago(s) + " ago");
 export const clock = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
 export const moment = (time) => new Date(time).toLocaleString();
-export const offer = (id, labels) => fill(at(id), labels.join("\n"), labels.map((value) => el("option", { value })));

@@ -1,6 +1,6 @@
 // Review: one item large, the best example of its name and of the runner-up beside it; one key an answer; several at once;
 // everything can be undone. It speaks to the same API as any other labelling tool.
-import { ask, main, onShell, refresh, said, shell } from "./shell.js";
+import { ask, main, onShell, said, shell } from "./shell.js";
 import { badge, button, cam, choose, count, el, fill, icon, key, meter, nearness, pic, secondsSince, since, tile, toast, typing } from "./parts.js";
 import { decided, nobody, rows, why } from "./item.js";
 

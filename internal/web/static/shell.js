@@ -8,17 +8,29 @@ export const shell = { labels: [], marks: {}, cameras: {}, status: {}, waiting: 
 const told = new Set();
 let answeredAt = 0, tries = 0, timer;
 
+class Refused extends Error {} // by the stage, which says why
+export class Lost extends Refused {} // it was not reached
+
 // ask is a GET, or with a body a POST. What the stage has against it is thrown.
 export async function ask(path, body) {
   const request = body ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) } : {};
-  const answer = await fetch(path, request);
+  let answer, text;
+  try {
+    answer = await fetch(path, request);
+    text = await answer.text();
+  } catch { throw new Lost("The stage could not be reached; nothing was changed."); }
   if (answer.status === 401) location.reload(); // to sign in
-  if (!answer.ok) throw new Error((await answer.text()).trim());
-  return answer.status === 204 ? null : answer.json();
+  if (!answer.ok) throw new Refused(text.trim());
+  return text ? JSON.parse(text) : null;
 }
 
-// said tells a person what went wrong.
-export const said = (error) => toast(error instanceof TypeError ? "The stage could not be reached; nothing was changed." : error.message);
+// said tells a person what went wrong. What no stage said is a fault of the page, which the console shows too.
+export function said(error) {
+  toast(error.message);
+  if (!(error instanceof Refused)) console.error(error);
+}
+// later is said where the page asks by itself, again and again: its bar says that the stage is lost.
+export const later = (error) => error instanceof Lost || said(error);
 
 // onShell calls a function with each answer of the stage, beginning with the next.
 export function onShell(tell) { told.add(tell); }
@@ -61,7 +73,7 @@ document.addEventListener("keydown", (e) => {
 const trouble = el("div", { id: "trouble", hidden: true }), notes = el("div", { id: "notes" });
 main.before(el("div", { class: "troubles" }, trouble, notes));
 
-export const banner = (kind, sign, what, rest, ...acts) => el("section", { class: "banner " + kind, role: kind === "calm" ? "status" : "alert" },
+const banner = (kind, sign, what, rest, ...acts) => el("section", { class: "banner " + kind, role: kind === "calm" ? "status" : "alert" },
   icon(sign), el("div", {}, el("h2", {}, what), rest), acts.length ? el("div", { class: "acts" }, acts) : "");
 const sentence = (text) => text && text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 
@@ -113,6 +125,7 @@ export async function refresh() {
       show();
       for (const tell of told) tell(shell);
     } catch (error) {
+      if (!(error instanceof Refused)) console.error(error);
       next = showLost();
       tries++;
     }
@@ -123,7 +136,7 @@ export async function refresh() {
 document.addEventListener("visibilitychange", () => document.hidden || refresh());
 
 // waiting are grey frames, as long as nothing is known.
-export const ghosts = () => el("div", { class: "split ghosts", "aria-hidden": "true" }, el("div", { class: "card" }, Array.from({ length: 12 }, () => el("i"))), el("div", { class: "card" }, Array.from({ length: 9 }, () => el("i"))));
+const ghosts = () => el("div", { class: "split ghosts", "aria-hidden": "true" }, el("div", { class: "card" }, Array.from({ length: 12 }, () => el("i"))), el("div", { class: "card" }, Array.from({ length: 9 }, () => el("i"))));
 export const lead = (title, text, acts, more) => el("div", { class: "lead" }, el("h1", {}, title), el("p", {}, text), more, acts && el("div", { class: "acts" }, acts));
 export const link = (text, href, more = "") => el("a", { class: "b " + more, href }, text);
 main.append(ghosts());

@@ -1,5 +1,5 @@
 // Unknown: strangers in groups. One name for a group, after a look at what else would get it.
-import { ask, lead, main, onShell, refresh, said, shell } from "./shell.js";
+import { Lost, ask, later, lead, main, onShell, refresh, said, shell } from "./shell.js";
 import { changed } from "./changes.js";
 import { button, cam, choose, clock, count, counted, el, fill, icon, percent, pic, who } from "./parts.js";
 
@@ -76,7 +76,7 @@ async function load() {
     found = now;
     show();
   } catch (error) {
-    if (error instanceof TypeError) return;
+    if (found || error instanceof Lost) return later(error);
     main.replaceChildren(el("section", { class: "card blank" }, el("span", { class: "mark" }, icon("unknown")), el("h1", {}, "Unknown items are not kept."), el("p", {}, error.message)));
   } finally { busy = false; }
 }
