@@ -5,10 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
-	"time"
-
-	"github.com/segmentio/kafka-go"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -46,7 +42,7 @@ func (d *ExactlyOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 	if prefix == "" {
 		prefix = "slkstream"
 	}
-	id, err := takeOver(ctx, d.Client, fmt.Sprintf("%s/%s/%s/%d", prefix, c.Group, c.Topic, c.Partition), d.Log)
+	id, err := takeOver(ctx, d.Client, fmt.Sprintf("%s/%s/%s/%d", prefix, c.Group, c.Topic, c.Partition), transactionTimeout, d.Log)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -54,31 +50,18 @@ func (d *ExactlyOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 	if err != nil {
 		return nil, 0, err
 	}
-	e := &exactlyOnce{claim: c, identity: id, client: d.Client, log: d.Log, sequences: sequences{}}
-	e.kafka, e.coordinators = d.Client.Coordinators()
-	e.sender = topic.Sender{
-		Client: d.Client, Log: d.Log, Transaction: id.transaction, Origin: c.Partition, Compression: d.Compression,
-		Stamp:   e.stamp,
-		Sent:    e.sequences.moved,
-		Enlist:  e.addPartitions,
-		Patient: e.patient,
-	}
+	e := &exactlyOnce{claim: c}
+	e.begin(d.Client, id, c.Partition, d.Log)
+	e.sender.Compression = d.Compression
 	return e, offset, nil
 }
 
 type exactlyOnce struct {
-	claim        Claim
-	identity     identity
-	client       *topic.Client
-	kafka        *kafka.Client       // for the steps of a transaction
-	coordinators *topic.Coordinators // its transport
-	log          *slog.Logger
-	sender       topic.Sender
-	sequences    sequences
-	state        topic.TopicPartition // where state is written
-	open         bool                 // a transaction may be open
-	unanswered   atomic.Bool          // a request of this epoch has had no answer, and may arrive late
-	broken       error                // the error that every further Commit returns; nil: none
+	transactions
+	claim  Claim
+	state  topic.TopicPartition // where state is written
+	open   bool                 // a transaction may be open
+	broken error                // the error that every further Commit returns; nil: none
 }
 
 var errNoOffset = errors.New("records without an offset: the group could not refuse them")
@@ -155,13 +138,6 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 	return nil
 }
 
-// heldAtMost is how long a transaction without progress may hold back other readers.
-const heldAtMost = 3 * time.Second
-
-func (e *exactlyOnce) patient(err error, lasting time.Duration) bool {
-	return topic.Temporary(err) && lasting < heldAtMost
-}
-
 // beginAgain aborts the transaction by taking over the identity again, and returns once every partition that
 // the commit is known to write to answers.
 func (e *exactlyOnce) beginAgain(ctx context.Context, c *Commit, why error) error {
@@ -178,19 +154,15 @@ func (e *exactlyOnce) beginAgain(ctx context.Context, c *Commit, why error) erro
 	return nil
 }
 
-// renew takes over the identity again: it aborts what is open of the transaction, and brokers refuse requests of the
-// old epoch that arrive late.
+// renew takes over the identity again, if the group says that the claim is still valid.
 func (e *exactlyOnce) renew(ctx context.Context) error {
 	if err := member(ctx, e.client, e.claim, e.log); err != nil {
 		return err
 	}
-	id, err := takeOver(ctx, e.client, e.identity.transaction, e.log)
-	if err != nil {
+	if err := e.takeOver(ctx); err != nil {
 		return err
 	}
-	e.identity, e.open = id, false
-	e.unanswered.Store(false)
-	e.sequences.restart()
+	e.open = false
 	return nil
 }
 
@@ -243,11 +215,4 @@ func (e *exactlyOnce) GiveUpHanging(ctx context.Context, partitions []topic.Topi
 func (e *exactlyOnce) StateEnd() (int64, bool) {
 	end, known := e.sequences.end(e.state)
 	return end, known && e.broken == nil && !e.open
-}
-
-func (e *exactlyOnce) stamp(tp topic.TopicPartition) topic.Stamp {
-	return topic.Stamp{
-		Producer: e.identity.producer, Epoch: e.identity.epoch, Sequence: e.sequences[tp].next,
-		Transactional: true,
-	}
 }

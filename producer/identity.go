@@ -22,6 +22,7 @@ type identity struct {
 	transaction string
 	producer    int64
 	epoch       int16
+	timeout     time.Duration // after which brokers abort an open transaction
 }
 
 // transactionTimeout is how long a transaction may stay open before the brokers abort it. While open
@@ -30,8 +31,8 @@ type identity struct {
 const transactionTimeout = 30 * time.Second
 
 // takeOver makes this process the only holder of the transactional id.
-func takeOver(ctx context.Context, client *topic.Client, transaction string,
-	log *slog.Logger,
+func takeOver(
+	ctx context.Context, client *topic.Client, transaction string, timeout time.Duration, log *slog.Logger,
 ) (identity, error) {
 	what := "taking over the transactions of " + transaction
 	var answer *kafka.InitProducerIDResponse
@@ -42,7 +43,7 @@ func takeOver(ctx context.Context, client *topic.Client, transaction string,
 		defer cancel()
 		answer, err = client.Kafka().InitProducerID(ctx, &kafka.InitProducerIDRequest{
 			Addr: client.Kafka().Addr, TransactionalID: transaction,
-			TransactionTimeoutMs: int(transactionTimeout.Milliseconds()), ProducerID: -1, ProducerEpoch: -1,
+			TransactionTimeoutMs: int(timeout.Milliseconds()), ProducerID: -1, ProducerEpoch: -1,
 		})
 		if err == nil {
 			err = answer.Error
@@ -52,7 +53,7 @@ func takeOver(ctx context.Context, client *topic.Client, transaction string,
 	if err != nil {
 		return identity{}, fmt.Errorf("%s: %w", what, err)
 	}
-	return identity{transaction, int64(answer.Producer.ProducerID), int16(answer.Producer.ProducerEpoch)}, nil
+	return identity{transaction, int64(answer.Producer.ProducerID), int16(answer.Producer.ProducerEpoch), timeout}, nil
 }
 
 // newIdentity returns an identity for at-least-once delivery. It fences nothing; it lets brokers recognise

@@ -4,11 +4,63 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
 
 	"github.com/segmentio/kafka-go"
 
 	"github.com/slkstream/slkstream/internal/topic"
 )
+
+// transactions are those of one producer, one after the other.
+type transactions struct {
+	identity     identity
+	client       *topic.Client
+	kafka        *kafka.Client       // for the steps of a transaction
+	coordinators *topic.Coordinators // its transport
+	log          *slog.Logger
+	sender       topic.Sender
+	sequences    sequences
+	unanswered   atomic.Bool // a request of this epoch has had no answer, and may arrive late
+}
+
+// begin prepares for the transactions of an identity. Records without a key go to the partition origin.
+func (t *transactions) begin(client *topic.Client, id identity, origin int32, log *slog.Logger) {
+	t.identity, t.client, t.log, t.sequences = id, client, log, sequences{}
+	t.kafka, t.coordinators = client.Coordinators()
+	t.sender = topic.Sender{
+		Client: client, Log: log, Transaction: id.transaction, Origin: origin,
+		Stamp: t.stamp, Sent: t.sequences.moved, Enlist: t.addPartitions, Patient: t.patient,
+	}
+}
+
+// takeOver takes over the identity again: it aborts what is open of the transaction, and brokers refuse requests of
+// the old epoch that arrive late.
+func (t *transactions) takeOver(ctx context.Context) error {
+	id, err := takeOver(ctx, t.client, t.identity.transaction, t.identity.timeout, t.log)
+	if err != nil {
+		return err
+	}
+	t.identity = id
+	t.unanswered.Store(false)
+	t.sequences.restart()
+	return nil
+}
+
+// heldAtMost is how long a transaction without progress may hold back other readers.
+const heldAtMost = 3 * time.Second
+
+func (t *transactions) patient(err error, lasting time.Duration) bool {
+	return topic.Temporary(err) && lasting < heldAtMost
+}
+
+func (t *transactions) stamp(tp topic.TopicPartition) topic.Stamp {
+	return topic.Stamp{
+		Producer: t.identity.producer, Epoch: t.identity.epoch, Sequence: t.sequences[tp].next,
+		Transactional: true,
+	}
+}
 
 // The steps of one transaction, in the required order: the coordinator must know a partition before a batch
 // for it arrives, and the group's partition before the offset does. The transaction may end only when all of
@@ -17,16 +69,16 @@ import (
 // half written, or set its offset back. Therefore the next one has another epoch (see renew).
 
 // addPartitions registers the partitions that the transaction writes to with the coordinator.
-func (e *exactlyOnce) addPartitions(ctx context.Context, partitions []topic.TopicPartition) error {
+func (t *transactions) addPartitions(ctx context.Context, partitions []topic.TopicPartition) error {
 	topics := map[string][]kafka.AddPartitionToTxn{}
 	for _, p := range partitions {
 		topics[p.Topic] = append(topics[p.Topic], kafka.AddPartitionToTxn{Partition: int(p.Partition)})
 	}
-	k := e.kafka
-	return e.until(ctx, "adding partitions to", func(ctx context.Context) error {
+	k := t.kafka
+	return t.until(ctx, "adding partitions to", func(ctx context.Context) error {
 		answer, err := k.AddPartitionsToTxn(ctx, &kafka.AddPartitionsToTxnRequest{
-			Addr: k.Addr, TransactionalID: e.identity.transaction,
-			ProducerID: int(e.identity.producer), ProducerEpoch: int(e.identity.epoch), Topics: topics,
+			Addr: k.Addr, TransactionalID: t.identity.transaction,
+			ProducerID: int(t.identity.producer), ProducerEpoch: int(t.identity.epoch), Topics: topics,
 		})
 		if err != nil {
 			return err
@@ -105,12 +157,12 @@ func (e *exactlyOnce) putOffset(ctx context.Context, offset int64) error {
 const ending = "ending"
 
 // end commits or aborts the transaction. It must not be called to abort after it was called to commit.
-func (e *exactlyOnce) end(ctx context.Context, commit bool) error {
-	k := e.kafka
-	return e.until(ctx, ending, func(ctx context.Context) error {
+func (t *transactions) end(ctx context.Context, commit bool) error {
+	k := t.kafka
+	return t.until(ctx, ending, func(ctx context.Context) error {
 		answer, err := k.EndTxn(ctx, &kafka.EndTxnRequest{
-			Addr: k.Addr, TransactionalID: e.identity.transaction,
-			ProducerID: int(e.identity.producer), ProducerEpoch: int(e.identity.epoch), Committed: commit,
+			Addr: k.Addr, TransactionalID: t.identity.transaction,
+			ProducerID: int(t.identity.producer), ProducerEpoch: int(t.identity.epoch), Committed: commit,
 		})
 		if err != nil {
 			return err
@@ -122,19 +174,19 @@ func (e *exactlyOnce) end(ctx context.Context, commit bool) error {
 // until repeats a step while its error is temporary: the coordinator moves or loads, a connection broke, or
 // the previous transaction is still being written out after its end was acknowledged. Only the end of a
 // transaction is retried without limit.
-func (e *exactlyOnce) until(ctx context.Context, what string, step func(context.Context) error) error {
-	outage := e.client.Outage(e.log, what+" the transaction of "+e.identity.transaction)
+func (t *transactions) until(ctx context.Context, what string, step func(context.Context) error) error {
+	outage := t.client.Outage(t.log, what+" the transaction of "+t.identity.transaction)
 	again := func(err error) bool {
-		return e.patient(err, outage.Lasting()) || what == ending && topic.Temporary(err)
+		return t.patient(err, outage.Lasting()) || what == ending && topic.Temporary(err)
 	}
 	err := outage.Retry(ctx, again, func() error {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		err := step(ctx)
 		if err != nil {
-			e.coordinators.Forget()
+			t.coordinators.Forget()
 			if !hasAnswer(err) {
-				e.unanswered.Store(true)
+				t.unanswered.Store(true)
 			}
 		}
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/pipeline/budget"
+	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
 // Topics of the demo.
@@ -183,7 +184,7 @@ func setUp(ctx context.Context, client *topic.Client, belt *demo.Belt) error {
 		example.Label, example.Time = picture.Thing, time.Now()
 		lessons = append(lessons, record.Teach(demoLabels, &example))
 	}
-	return client.Write(ctx, lessons)
+	return labels.Write(ctx, client, lessons)
 }
 
 // film writes pictures of the cameras to their topic, one camera after the other, rate in a second.

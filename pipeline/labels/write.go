@@ -7,10 +7,12 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
 )
 
-// Write writes records to a labels topic, each with what the topic held before: they then count as later than
-// all of that, whatever clock this machine has.
+// Write writes records to a labels topic: all or none (see producer.WriteTogether), as half of a split, of a file
+// or of a forgetting would teach something else. Each carries what the topic held before: it then counts as later
+// than all of that, whatever clock this machine has.
 func Write(ctx context.Context, client *topic.Client, records []record.Out) error {
 	if len(records) == 0 {
 		return nil
@@ -34,5 +36,5 @@ func Write(ctx context.Context, client *topic.Client, records []record.Out) erro
 		r := &records[i]
 		r.Headers = append(slices.Clip(r.Headers), ends.header())
 	}
-	return client.Write(ctx, records)
+	return producer.WriteTogether(ctx, client, "labels/"+name, records)
 }
