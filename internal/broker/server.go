@@ -51,6 +51,9 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 		}),
 	}
 	if dir != "" {
+		if err := setDamageAside(dir, log); err != nil {
+			return nil, err
+		}
 		options = append(options, kfake.DataDir(dir))
 	}
 	cluster, err := kfake.NewCluster(append(options, extra...)...)
