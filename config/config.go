@@ -102,7 +102,7 @@ var first = map[string][]string{
 	"label":          {"input", "output", "support", "support-labels", "k"},
 	"feed":           {"input", "out", "key", "rate", "loop"},
 	"teach":          {"labels", "forget", "by", "brokers", "embedded-dir"},
-	"forget":         {"name", "labels", "out", "group", "by"},
+	"forget":         {"name", "labels", "support", "out", "by"},
 	"labels list":    {"labels", "stream", "class", "json", "brokers"},
 	"labels history": {"labels", "stream", "class", "json", "brokers"},
 	"labels export":  {"labels", "stream", "class", "brokers", "embedded-dir"},

@@ -29,7 +29,7 @@ type Stage struct {
 }
 
 func (s *Stage) records() []definition {
-	labelled := with(checked, "label", "audit")
+	labelled := with(checked, "label", "audit", "forget")
 	return []definition{
 		define("support", &s.Support, labelled, nil,
 			"file of labelled examples, in any form of docs/formats.md, .npy with --support-labels; repeatable").example("FILE"),

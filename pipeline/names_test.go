@@ -454,7 +454,7 @@ func (h *history) forget(name string) {
 		}
 	}
 	n := record.Name{Name: name}
-	if _, err := admin.ForgetName(h.t.Context(), h.client, h.o.Labels, h.o.State, nil, n, quiet()); err != nil {
+	if _, err := admin.ForgetName(h.t.Context(), h.client, h.o.Labels, h.o.State, nil, nil, n, quiet()); err != nil {
 		// Nothing but results has it: the record alone forgets these.
 		write(h.t, h.client, []record.Out{record.NameRecord(h.o.Labels, &n)})
 	}

@@ -61,7 +61,7 @@ func runDemo(ctx context.Context, c *call) error {
 	for _, camera := range cameras {
 		scenes = append(scenes, web.Scene{Camera: camera.Name, About: camera.About})
 	}
-	page := newPage(c, client, "Lost property", kept, scenes...)
+	page := newPage(c, client, "Lost property", kept, nil, scenes...)
 	score := newScore(page, c)
 	options.Recent, options.Observer, options.AnsweredFirst = kept, observers{score, page}, page.AnsweredFirst
 	defer budget.Collect(options.Budget)()

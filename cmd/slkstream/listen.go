@@ -19,6 +19,7 @@ import (
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // openSocket listens at the configured address. If the default address is in use, as by another stage, it
@@ -138,7 +139,9 @@ func healthEndpoints(mux *http.ServeMux, metrics *pipeline.Metrics) {
 
 // newPage makes the live page of a stage. What is taught on it goes through the labels topic, like any other
 // teaching.
-func newPage(c *call, client *topic.Client, title string, kept *recent.Store, demo ...web.Scene) *web.Page {
+func newPage(
+	c *call, client *topic.Client, title string, kept *recent.Store, support []stream.Example, demo ...web.Scene,
+) *web.Page {
 	l := &c.Config.Listen
 	o := web.Options{
 		Title: title, Demo: demo, Recent: kept, ImageURL: l.ImageURL(), ImageHosts: l.Images,
@@ -148,7 +151,7 @@ func newPage(c *call, client *topic.Client, title string, kept *recent.Store, de
 		o.LabelsTopic = topics
 		o.Say = func(ctx context.Context, records []record.Out) error { return labels.Write(ctx, client, records) }
 		o.ForgetName = func(ctx context.Context, n record.Name) ([]record.Receipt, error) {
-			return forgetName(ctx, c, client, n)
+			return forgetName(ctx, c, client, support, n)
 		}
 	}
 	return web.New(o)

@@ -46,7 +46,7 @@ func run(ctx context.Context, c *call) error {
 		options.Recent = newRecent(c)
 	}
 	if c.Config.Listen.Address != "" {
-		page = newPage(c, client, groupTitle(options.Group), options.Recent)
+		page = newPage(c, client, groupTitle(options.Group), options.Recent, options.Support)
 	}
 	return runStage(ctx, c, client, options, page, nil, func(ctx context.Context, stage *pipeline.Stage) error {
 		return stage.Run(ctx)

@@ -15,18 +15,20 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// ForgetName removes a name and all labels with it from the labels topic. It returns a receipt: the records
-// taken back, the streams whose saved state holds the name, and the topics that may still hold records with
-// it, of those named in all. The error wraps record.ErrNoName if the name is not in use.
+// ForgetName removes a name and all labels with it from the labels topic, by which examples of the support are out of
+// force too. It returns a receipt: the records taken back, the streams whose saved state holds the name, and what may
+// still hold it: the files of the support, and topics of those named in all. The error wraps record.ErrNoName if the
+// name is not in use.
 func ForgetName(
-	ctx context.Context, client *topic.Client, labelsTopic, stateTopic string, all []string, n record.Name,
-	log *slog.Logger,
+	ctx context.Context, client *topic.Client, labelsTopic, stateTopic string, all []string, support []stream.Example,
+	n record.Name, log *slog.Logger,
 ) (receipt []record.Receipt, err error) {
 	entries, err := labels.ReadEntries(ctx, client, labelsTopic, record.Options{}, log)
 	if err != nil {
 		return nil, err
 	}
 	f := newForgetting(labelsTopic, entries, n)
+	files := f.supporting(entries, support)
 	states, faults, err := ReadState(ctx, client, stateTopic, "")
 	if err != nil && !topic.IsMissing(err) {
 		return nil, err
@@ -49,9 +51,15 @@ func ForgetName(
 			})
 		}
 	}
-	if f.examples+f.rejections+f.names == 0 && len(receipt) == 1 {
-		return nil, fmt.Errorf("%w: labels topic %s and state topic %s have no %q", record.ErrNoName,
-			labelsTopic, stateTopic, n.Name)
+	if f.examples+f.rejections+f.names+files == 0 && len(receipt) == 1 {
+		return nil, fmt.Errorf("%w: labels topic %s, state topic %s and %d examples of support have no %q that is in force",
+			record.ErrNoName, labelsTopic, stateTopic, len(support), n.Name)
+	}
+	if files > 0 {
+		receipt = append(receipt, record.Receipt{
+			Where: "files of --support", What: fmt.Sprintf("%d examples, out of force from now on", files),
+			Until: "you remove them there",
+		})
 	}
 	if limit := client.RecordLimit(ctx, labelsTopic); limit > 0 && f.records[0].Size() > limit {
 		return nil, fmt.Errorf("the record that forgets %q and the %d classes called so has %d bytes, and "+
@@ -144,6 +152,29 @@ func (f *forgetting) called() (names []string) {
 		}
 	}
 	return names
+}
+
+// supporting counts the examples of the support that are forgotten: those in force, which the labels topic neither
+// replaces nor has forgotten before.
+func (f *forgetting) supporting(entries []labels.Entry, support []stream.Example) (n int) {
+	taught, before := map[string]bool{}, map[string]bool{}
+	for i := range entries {
+		e := &entries[i]
+		taught[e.Key] = true
+		if e.Holds && e.Name != nil && e.Name.Into == "" {
+			before[e.Name.Name] = true
+			for _, c := range e.Name.Called {
+				before[c.Class] = before[c.Class] || c.Stream == ""
+			}
+		}
+	}
+	for i := range support {
+		e := &support[i]
+		if !taught[e.ID] && !before[e.Label] && slices.Contains(f.classes, record.CalledSo{Class: e.Label}) {
+			n++
+		}
+	}
+	return n
 }
 
 // newForgetting computes how to forget a name: a record that cuts everything said before about it and the

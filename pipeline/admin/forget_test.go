@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // Forgetting a name takes back all labels with it and leaves the rest. Afterwards none of them is in force,
@@ -112,7 +114,7 @@ func TestForgetMoreClassesThanARecordHolds(t *testing.T) {
 	}
 	forget := func(what string) error {
 		n := record.Name{Name: what}
-		_, err := ForgetName(t.Context(), client, name, "no-state", nil, n, slog.Default())
+		_, err := ForgetName(t.Context(), client, name, "no-state", nil, nil, n, slog.Default())
 		return err
 	}
 	err := forget("anna")
@@ -132,5 +134,40 @@ func TestForgetMoreClassesThanARecordHolds(t *testing.T) {
 	}
 	if err := forget("anna"); err != nil {
 		t.Error(err)
+	}
+}
+
+// A name that only examples of the support have is forgotten: the receipt counts those in force and says that their
+// files still hold them. Once forgotten nothing is called so, and another name of the support stays.
+func TestForgetWhatOnlyTheSupportHas(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	name := brokertest.Topic(t, client, "labels", 1, nil)
+	v := []float32{1, 2}
+	replaced := []record.Out{record.Teach(name, &record.Example{ID: "s3", Label: "ben", Vector: v})}
+	if err := client.Write(t.Context(), replaced); err != nil {
+		t.Fatal(err)
+	}
+	support := []stream.Example{
+		{ID: "s1", Label: "anna", Vector: v},
+		{ID: "s2", Label: "anna", Vector: v},
+		{ID: "s3", Label: "anna", Vector: v},
+		{ID: "s4", Label: "carla", Vector: v},
+	}
+	forget := func() ([]record.Receipt, error) {
+		return ForgetName(t.Context(), client, name, "no-state", nil, support, record.Name{Name: "anna"}, slog.Default())
+	}
+	receipt, err := forget()
+	counted := func(r record.Receipt) bool {
+		return r.Where == "files of --support" && strings.HasPrefix(r.What, "2 examples")
+	}
+	if err != nil || !slices.ContainsFunc(receipt, counted) {
+		t.Errorf("%v, %v", receipt, err)
+	}
+	inForce, err := labels.Read(t.Context(), client, name, record.Options{}, support, slog.Default())
+	if err != nil || inForce.Len() != 2 {
+		t.Errorf("%d examples in force, %v", inForce.Len(), err)
+	}
+	if receipt, err := forget(); !errors.Is(err, record.ErrNoName) {
+		t.Errorf("forgotten again: %v, %v", receipt, err)
 	}
 }
