@@ -15,6 +15,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/now"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -229,7 +230,7 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (sta
 	}
 	var mutex sync.Mutex
 	shown := staged{now: [2]firstAnswered{{of: n / 3}, {of: 2 * n / 5}}}
-	o.AnsweredFirst = func(list []pipeline.FirstAnswer) {
+	o.AnsweredFirst = func(list []now.Answer) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		for i := range list {

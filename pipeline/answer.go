@@ -5,6 +5,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -91,7 +92,7 @@ func (j *job) encode(answers []stream.Answer, v *labels.Version) ([]record.Resul
 func (j *job) result(
 	r *record.Result, i int, a *stream.Answer, others []record.Alternative,
 ) []record.Alternative {
-	say(r, &j.episode.Items[i], record.ResultOf(j.keys[i]), a)
+	wing.SetResult(r, &j.episode.Items[i], record.ResultOf(j.keys[i]), a)
 	r.Episode = j.report.Episode
 	if j.of.stage.options.Memory.MaxWrong > 0 {
 		r.Sure, r.SureFrom = &a.Sure, a.SureFrom
@@ -123,19 +124,6 @@ func (f *resultFallback) Instead(rejected record.Out, why error, limit int) (rec
 	}
 	whole := record.ResultFallback{Item: it, Result: &r, Dead: o.Dead, Encode: o.Form.Append}
 	return whole.Instead(rejected, why, limit)
-}
-
-// say sets the fields that every result has of an item and its answer.
-func say(r *record.Result, it *record.Item, id string, a *stream.Answer) {
-	*r = record.Result{
-		ID: id, ItemID: it.ItemID, ReplayOf: it.ReplayOf, Stream: it.Stream, Label: a.Label,
-		Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown, UnknownScore: a.UnknownScore,
-		Time: it.Time, Model: it.Model, Attributes: it.Attributes,
-		Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset},
-	}
-	if a.Class != a.Label {
-		r.Class = a.Class
-	}
 }
 
 // reject sends the items of an episode that could not be answered to the dead letters, as JSON that can

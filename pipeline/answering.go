@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -57,13 +58,24 @@ func (a *answering) stream(key record.Stream) *liveStream {
 	s := a.streams[key]
 	if s == nil {
 		s = &liveStream{
-			key: key, at: a.of.TopicPartition, memory: stream.New(key.Name, a.of.stage.options.Memory),
+			Stream: wing.Stream{
+				Key: key, At: a.of.TopicPartition, Memory: stream.New(key.Name, a.of.stage.options.Memory),
+			},
 			learned: record.NoPosition, saved: time.Now(),
 		}
 		a.streams[key] = s
-		a.of.stage.remembered.Store(s.key, s)
+		a.of.stage.remembered.Store(s.Key, s)
 	}
 	return s
+}
+
+// read returns items with their streams.
+func (a *answering) read(items []*record.Item) []wing.Read {
+	list := make([]wing.Read, len(items))
+	for i, it := range items {
+		list[i] = wing.Read{Item: it, Stream: &a.stream(it.Of()).Stream}
+	}
+	return list
 }
 
 // busy says whether reading further ahead only fills memory: enough waits here, and the workers have enough to

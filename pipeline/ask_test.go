@@ -11,6 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/now"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -18,11 +19,11 @@ import (
 // without.
 func TestAsk(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
-	for _, now := range []string{"", brokertest.Name("now")} {
+	for _, first := range []string{"", brokertest.Name("now")} {
 		f := newFeed(3)
 		in := brokertest.Topic(t, client, "in", 1, nil)
 		o := basics(client, in, f)
-		o.Now = now
+		o.Now = first
 		const n = 200
 		write(t, client, f.records(in, 2, n))
 		write(t, client, markers(in, 2))
@@ -47,8 +48,8 @@ func TestAsk(t *testing.T) {
 			vector        []float32
 			want          error
 		}{
-			{"cam-7", "", f.vector(0), ErrNoStream},
-			{"cam-0", "another", f.vector(0), ErrNoStream},
+			{"cam-7", "", f.vector(0), now.ErrNoStream},
+			{"cam-0", "another", f.vector(0), now.ErrNoStream},
 			{"cam-0", "", f.vector(0)[:3], stream.ErrItem},
 			{"cam-0", "", make([]float32, dimension), stream.ErrItem},
 		} {
@@ -57,7 +58,7 @@ func TestAsk(t *testing.T) {
 			}
 		}
 		stop()
-		if _, err := s.Ask("cam-0", "", [][]float32{f.vector(0)}); !errors.Is(err, ErrNoStream) {
+		if _, err := s.Ask("cam-0", "", [][]float32{f.vector(0)}); !errors.Is(err, now.ErrNoStream) {
 			t.Errorf("of a stream that was handed over: %v", err)
 		}
 	}
@@ -127,7 +128,7 @@ func TestOwnersAreFound(t *testing.T) {
 		if err := asked.Enter(ctx, stream, "", [][]float32{f.vector(0), f.vector(1)}); err != nil {
 			t.Error(err)
 		}
-		if err := asked.Enter(ctx, "nobody's", "", [][]float32{f.vector(0)}); !errors.Is(err, ErrNoStream) {
+		if err := asked.Enter(ctx, "nobody's", "", [][]float32{f.vector(0)}); !errors.Is(err, now.ErrNoStream) {
 			t.Errorf("a stream that nobody knows: %v", err)
 		}
 	}

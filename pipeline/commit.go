@@ -16,7 +16,7 @@ type draft struct {
 	letterBytes int64                // of the dead letters among the records
 	faults      map[record.Fault]int // of the records in those dead letters
 	journal     bool                 // includes the journal and the offset
-	after       []<-chan struct{}    // first answers in flight that must be written before the records
+	after       []<-chan struct{}    // closed once the records may be written
 	withJournal
 }
 
@@ -49,18 +49,12 @@ func (d *draft) answer(j *job) {
 		d.records = append(d.records, j.records...)
 	}
 	j.records = nil
+	d.after = append(d.after, j.after...)
 	d.jobs = append(d.jobs, j)
 	d.episodes = append(d.episodes, state.Episode{
 		Stream: e.Key,
 		First:  e.First(), Last: e.Last(), At: e.At, Closed: string(e.Closed), Labels: j.labels,
 	})
-}
-
-// await holds the records back until a request of first answers is over; nil: none is to be awaited.
-func (d *draft) await(sent <-chan struct{}) {
-	if sent != nil {
-		d.after = append(d.after, sent)
-	}
 }
 
 func (d *draft) empty() bool {

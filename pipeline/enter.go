@@ -26,7 +26,7 @@ func (s *Stage) Enter(ctx context.Context, name, model string, vectors [][]float
 	case "header":
 		headers = append(headers, record.Header{Key: header, Value: []byte(name)})
 	}
-	if model := live.key.Model; model != "" {
+	if model := live.Key.Model; model != "" {
 		headers = append(headers, record.Header{Key: "model", Value: []byte(model)})
 	}
 	if len(vectors) > 1 {
@@ -35,7 +35,7 @@ func (s *Stage) Enter(ctx context.Context, name, model string, vectors [][]float
 	out := make([]record.Out, len(vectors))
 	for i, v := range vectors {
 		out[i] = record.Out{
-			Topic: live.at.Topic, Partition: live.at.Partition, Key: []byte(name),
+			Topic: live.At.Topic, Partition: live.At.Partition, Key: []byte(name),
 			Value: record.AppendVector(nil, v), Headers: headers,
 		}
 	}

@@ -22,7 +22,6 @@ func gone(cause error) bool {
 // next owner, unless they must be answered now because DrainOpen is set or the input may no longer
 // hold their items.
 func (p *partition) handOver(cause error) error {
-	p.first.stop()
 	o := &p.stage.options
 	limit := o.DrainTimeout
 	if errors.Is(cause, consumer.ErrRevoked) {
@@ -77,9 +76,9 @@ func (p *partition) saveAll(begin time.Time, limit time.Duration) {
 		if s == nil {
 			return
 		}
-		s.working.Lock() // it may still be learning from its last job
+		s.Lock() // it may still be learning from its last job
 		snapshot := s.snapshot()
-		s.working.Unlock()
+		s.Unlock()
 		room -= snapshot.Bytes()
 		p.ledger.commits.next.snapshots = append(p.ledger.commits.next.snapshots, snapshot)
 		p.stage.metrics.snapshots.Observe(float64(snapshot.Bytes()))

@@ -33,7 +33,7 @@ type intake struct {
 type taken struct {
 	closed  []closed       // episodes, in the order in which they closed
 	letters []letter       // dead letters of records that cannot be used
-	joined  []*record.Item // items that have joined an episode, where first answers are given
+	joined  []*record.Item // items that have joined an episode, where wings read them
 }
 
 // closed is an episode to be answered, or to be learned from again without results.
@@ -105,7 +105,7 @@ func (i *intake) record(r *consumer.Record, now time.Time) {
 		i.replay.take(it, i.relearn)
 		if at := it.Source.Position(); !i.replay.covers(at) {
 			i.position = at
-			if i.of.first != nil {
+			if len(i.of.readers) > 0 {
 				i.out.joined = append(i.out.joined, it)
 			}
 			i.buffer.Add(*it, r.Time, now)

@@ -32,7 +32,7 @@ func (l *ledger) Add(j *job, now time.Time) {
 	case j.episode == nil && j.rejected != nil:
 		s.saving = false
 		l.saver.unwritten -= s.size
-		l.of.log.Error("a stream cannot be saved", "stream", s.key.Name, "error", j.rejected)
+		l.of.log.Error("a stream cannot be saved", "stream", s.Key.Name, "error", j.rejected)
 	case j.snapshot != nil:
 		s.saving = false
 		l.commits.next.snapshots = append(l.commits.next.snapshots, j.snapshot)

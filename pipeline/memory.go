@@ -18,9 +18,7 @@ func (s *Stage) usage() budget.Usage {
 		u.Streams += live.(*liveStream).bytes.Load()
 		u.Metrics += live.(*liveStream).metricBytes.Load()
 	}
-	s.firsts.mutex.Lock()
-	u.First = int64(s.firsts.bytes)
-	s.firsts.mutex.Unlock()
+	u.First = s.first.Bytes()
 	if s.options.Recent != nil {
 		u.Recent = s.options.Recent.Bytes()
 	}
@@ -68,20 +66,20 @@ func (p *partition) relieve(now time.Time) {
 func (p *partition) dropMetrics(now time.Time) {
 	list := slices.SortedFunc(maps.Values(p.answering.streams), func(a, b *liveStream) int {
 		return cmp.Or(cmp.Compare(b.metricBytes.Load(), a.metricBytes.Load()),
-			cmp.Compare(a.key.Name, b.key.Name))
+			cmp.Compare(a.Key.Name, b.Key.Name))
 	})
 	dropped := 0
 	for _, s := range list {
 		if s.metricBytes.Load() == 0 || p.stage.memory.Metrics.Load() <= 0 {
 			break
 		}
-		if !s.working.TryLock() {
+		if !s.TryLock() {
 			continue
 		}
 		p.stage.memory.Metrics.Add(-s.metricBytes.Load())
-		s.memory.DropMetric()
+		s.Memory.DropMetric()
 		s.measure()
-		s.working.Unlock()
+		s.Unlock()
 		dropped++
 		p.ledger.saver.changed(s, now)
 	}
@@ -95,9 +93,9 @@ func (p *partition) dropMetrics(now time.Time) {
 	})
 }
 
-// measure stores the size of the stream's memory. The caller holds working.
+// measure stores the size of the stream's memory. The caller holds its lock.
 func (s *liveStream) measure() {
-	rest, ofMetric := s.memory.Bytes()
+	rest, ofMetric := s.Memory.Bytes()
 	s.bytes.Store(int64(rest + ofMetric))
 	s.metricBytes.Store(int64(ofMetric))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/health"
+	"github.com/slkstream/slkstream/pipeline/now"
 )
 
 // Metrics are a stage's metrics.
@@ -198,9 +199,7 @@ func newMetrics() *Metrics {
 	for _, outcome := range []string{"done", "failed"} {
 		m.commits.Of(outcome)
 	}
-	for _, outcome := range []string{
-		nowAnswered, nowEarlier, nowBehind, nowLate, nowFull, nowUnknown, nowRefused,
-	} {
+	for _, outcome := range now.Counts {
 		m.now.Of(outcome)
 	}
 	for _, reason := range []consumer.Reason{consumer.Size, consumer.Age, consumer.Idle, consumer.Marker, consumer.Memory, consumer.Drain} {

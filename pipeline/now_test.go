@@ -11,6 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/now"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -96,9 +97,9 @@ func TestFirstAnswers(t *testing.T) {
 			if !c.now {
 				return
 			}
-			answered, late := int(s.metrics.now.Value(nowAnswered)), int(s.metrics.now.Value(nowLate)) // settled before its turn
+			answered, late := int(s.metrics.now.Value(now.CountAnswered)), int(s.metrics.now.Value(now.CountLate)) // settled before its turn
 			if c.broken {
-				if refused := int(s.metrics.now.Value(nowRefused)); answered > 0 || refused+late != n {
+				if refused := int(s.metrics.now.Value(now.CountRefused)); answered > 0 || refused+late != n {
 					t.Errorf("%d refused, %d late, %d answered", refused, late, answered)
 				}
 				return
@@ -137,38 +138,13 @@ func TestNoFirstAnswerToWhatWasThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, s)
-	waitUntil(t, "what was there is not read", func() bool { return s.metrics.now.Value(nowEarlier) == 45 })
+	waitUntil(t, "what was there is not read", func() bool { return s.metrics.now.Value(now.CountEarlier) == 45 })
 	write(t, client, f.records(in, 1, 10)) // they close no episode, which would settle them before their turn
 	first := collect(t, client, o.Now, count(10))
 	for id := range first.answers {
 		if tp := first.answers[id][0].Source.Offset; tp < 45 {
 			t.Errorf("offset %d has a first answer", tp)
 		}
-	}
-}
-
-// A settled item leaves the queue, and its results wait for a request on its way that has it, and for no other.
-func TestSettledItemsGetNoFirstAnswer(t *testing.T) {
-	live, other := &liveStream{}, &liveStream{}
-	first := &firstStream{live: live, settled: record.NoPosition}
-	live.first.Store(first)
-	other.first.Store(&firstStream{live: other, settled: record.NoPosition})
-	at := func(offset int64) record.Position { return record.Position{Offset: offset, Object: -1} }
-	f := &firstAnswers{sending: map[*firstStream]record.Position{first: at(7)}, sent: make(chan struct{})}
-	for _, c := range []struct {
-		stream *liveStream
-		last   int64
-		waits  bool
-	}{{live, 6, false}, {live, 7, true}, {live, 9, true}, {other, 9, false}, {&liveStream{}, 9, false}} {
-		if waits := f.settle(c.stream, at(c.last)) != nil; waits != c.waits {
-			t.Errorf("settled up to %d: waits %t", c.last, waits)
-		}
-	}
-	if first.settled != at(9) {
-		t.Errorf("settled up to %v", first.settled)
-	}
-	if (*firstAnswers)(nil).settle(live, at(3)) != nil {
-		t.Error("without first answers something waits")
 	}
 }
 
@@ -206,33 +182,6 @@ func (committing) GiveUpHanging(context.Context, []topic.TopicPartition) error {
 func (committing) StateEnd() (int64, bool)                                     { return 0, false }
 func (committing) Failed() <-chan error                                        { return nil }
 
-// Streams that are quiet make room for others; where none is, there is no room.
-func TestMemoryOfFirstAnswers(t *testing.T) {
-	var m firstMemory
-	asked := func() *firstStream {
-		s := new(firstStream)
-		s.ask()
-		return s
-	}
-	quiet, busy, next, last := &firstStream{}, asked(), asked(), asked()
-	m.most = nowMemory
-	if !m.admit(quiet, nowMemory/2) || !m.admit(busy, nowMemory/2) {
-		t.Error("there is no room in the beginning")
-	}
-	if !m.admit(next, 1<<20) || m.bytes != nowMemory/2+1<<20 {
-		t.Errorf("%d bytes held", m.bytes)
-	}
-	if m.admit(last, nowMemory/2) {
-		t.Error("there is room where nobody is quiet")
-	}
-	for _, s := range []*firstStream{next, busy, last, quiet} {
-		m.forget(s)
-	}
-	if m.bytes != 0 {
-		t.Errorf("%d bytes held by nobody", m.bytes)
-	}
-}
-
 // told is an observer of both answers of each item.
 type told struct {
 	mutex          sync.Mutex
@@ -248,7 +197,7 @@ func (o *told) Answered(a *Answered) {
 	}
 }
 
-func (o *told) answeredFirst(list []FirstAnswer) {
+func (o *told) answeredFirst(list []now.Answer) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	for i := range list {
@@ -275,7 +224,7 @@ func TestFirstAnswersAreToldFirst(t *testing.T) {
 	o.Now, o.NowWithin = brokertest.Name("now"), time.Minute
 	both := &told{first: map[string]bool{}, settled: map[string]bool{}}
 	o.Observer = both
-	o.AnsweredFirst = func(list []FirstAnswer) { both.answeredFirst(list); panic("no stage stops for this") }
+	o.AnsweredFirst = func(list []now.Answer) { both.answeredFirst(list); panic("no stage stops for this") }
 	s, err := New(client, o)
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +244,7 @@ func TestFirstAnswersAreToldFirst(t *testing.T) {
 	for _, fault := range both.faults {
 		t.Error(fault)
 	}
-	if answered := int(s.metrics.now.Value(nowAnswered)); len(both.first) != answered || answered == 0 {
+	if answered := int(s.metrics.now.Value(now.CountAnswered)); len(both.first) != answered || answered == 0 {
 		t.Errorf("%d told, %d answered", len(both.first), answered)
 	}
 }

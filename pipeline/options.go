@@ -9,6 +9,7 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/now"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -64,7 +65,7 @@ type Answers struct {
 	Observer Observer // nil: none
 	// AnsweredFirst gets first answers when they are acknowledged, from several goroutines, in order within a
 	// stream. It must not keep the stage waiting, nor keep the list; nil: not called.
-	AnsweredFirst func([]FirstAnswer)
+	AnsweredFirst func([]now.Answer)
 	// Traced gets each episode whose results are acknowledged, from several goroutines; nil: not called.
 	Traced func(*Trace)
 }

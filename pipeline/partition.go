@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
@@ -12,7 +11,6 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/health"
-	"github.com/slkstream/slkstream/pipeline/wing"
 )
 
 // ownership is one ownership of a partition, from claim to hand-over, as others than its owner see it: the
@@ -24,7 +22,7 @@ type ownership struct {
 	ctx     context.Context // ends when the partition is released, not when it drains
 	abandon func()          // ends ctx
 	keeper  *state.Keeper   // makes the record of an episode that hangs
-	first   *firstAnswers   // nil: none are given
+	wings                   // what stands beside
 	done    finished
 }
 
@@ -36,7 +34,6 @@ type partition struct {
 	intake    intake
 	answering answering
 	ledger    ledger
-	wings     []wing.Wing // what stands beside; see Stage.wings
 	progress  *health.Partition
 	topics    topics
 	works     func() // called after an acknowledged commit
@@ -54,16 +51,16 @@ var errAnew = errors.New("the input was deleted and made again")
 
 // run works until ctx ends, then hands the partition over as the context's cause requires.
 func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, end int64) error {
+	beside, stop := context.WithCancel(ctx)
 	defer func() {
-		p.first.stop()
-		p.endWings()
+		stop()
+		p.wings.end()
 		p.withdraw()
 	}()
-	beside, stop := context.WithCancel(ctx)
-	defer stop()
-	if err := p.beginWings(beside); err != nil {
+	if err := p.wings.begin(beside); err != nil {
 		return err
 	}
+	p.announce() // from here on other goroutines use the streams
 	r := fetch(ctx, reader, decoder, consumer.Bounds{Committed: p.stage.options.Committed, End: end})
 	defer r.stop(nil)
 	p.progress.Claimed(p.topics.input, func() { r.cancel(errAnew) })
@@ -166,15 +163,15 @@ func (p *partition) take(b *consumer.Batch) {
 	now := time.Now()
 	p.ledger.saver.read(b)
 	t := p.intake.Take(b, now)
-	for _, it := range t.joined {
-		p.first.read(p.answering.stream(it.Of()), it, now)
+	var last time.Time
+	old := time.Duration(0)
+	if b.Next < b.End {
+		last, old = b.Time, now.Sub(b.Time)
+	}
+	if len(t.joined) > 0 {
+		p.wings.read(p.answering.read(t.joined), old)
 	}
 	p.submit(t)
-	p.first.flush(b.Next < b.End && now.Sub(b.Time) > p.stage.options.NowWithin)
-	var last time.Time
-	if b.Next < b.End {
-		last = b.Time
-	}
 	p.progress.Read(b.Next, last, now)
 	p.progress.Ends(b.End, b.Waiting, now)
 	if p.ledger.idle() {
@@ -198,20 +195,9 @@ func (p *partition) collect(jobs []*job) {
 		if j.done {
 			p.note(j, now)
 		}
-		if j.answers != nil {
-			p.beside(j)
+		if j.answers != nil && len(p.wings.all) > 0 {
+			p.ledger.Write(p.wings.pass(j.forWings()))
 		}
-	}
-}
-
-// beside passes an answered episode to the wings.
-func (p *partition) beside(j *job) {
-	e := &wing.Answered{
-		Episode: j.episode, Keys: j.keys, Answers: j.answers, Report: j.report, Labels: j.labels, Again: j.relearn != nil,
-	}
-	for _, w := range p.wings {
-		w.Answered(e)
-		p.ledger.Write(w.Records())
 	}
 }
 
@@ -225,11 +211,10 @@ func (p *partition) note(j *job, now time.Time) {
 	if j.rejected == nil && len(e.Items) >= several && labels.Dimension(e.Key.Model) == 0 {
 		labels.Agree(map[string]int{e.Key.Model: len(e.Items[0].Vector)})
 	}
-	p.stage.streams.Answered(health.Stream{TopicPartition: p.TopicPartition, Key: s.key}, health.Answer{
+	p.stage.streams.Answered(health.Stream{TopicPartition: p.TopicPartition, Key: s.Key}, health.Answer{
 		EmbeddingChanged: j.report.EmbeddingChanged, Doubtful: j.report.Doubtful, Right: j.report.LabelledRight,
 		Labelled: j.report.Labelled,
 	}, now)
-	p.ledger.commits.next.await(p.first.settle(s, e.Last()))
 	if j.rejected != nil {
 		p.log.Error("an episode could not be answered: its items are in the dead letters", "stream", e.Key.Name,
 			"items", len(e.Items), "error", j.rejected)
@@ -286,12 +271,10 @@ func (p *partition) tick() time.Duration {
 	p.report(now)
 	next := min(restingTick, p.stage.options.StallAfter/4)
 	if p.intake.caughtUp() {
-		inForce := p.stage.labels.Current()
-		for _, w := range p.wings {
-			if again := w.Labelled(inForce); again > 0 {
-				next = min(next, again)
-			}
-			p.ledger.Write(w.Records())
+		again, records := p.wings.labelled(p.stage.labels.Current())
+		p.ledger.Write(records)
+		if again > 0 {
+			next = min(next, again)
 		}
 	}
 	if p.intake.open() || p.answering.jobs > 0 || p.ledger.commits.waiting() || !p.intake.caughtUp() {
@@ -327,15 +310,4 @@ func (p *partition) report(now time.Time) {
 	if p.intake.replay.left == 0 && p.intake.caughtUp() {
 		p.progress.Ready(now)
 	}
-}
-
-// guarded runs do, and says whether it ended well. A panic ends here: it is logged with the message what.
-func (o *ownership) guarded(what, stream string, do func()) (well bool) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			o.log.Error(what, "stream", stream, "error", fault, "stack", string(debug.Stack()))
-		}
-	}()
-	do()
-	return true
 }

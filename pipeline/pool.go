@@ -94,11 +94,11 @@ func (p *pool) do(worker int, engine *stream.Engine, s *liveStream, j *job) {
 
 	s.learn(before)
 	if j != nil {
-		s.working.Lock()
+		s.Lock()
 		if j.of.ctx.Err() == nil {
 			j.attempt(j.of.ctx, engine)
 		}
-		s.working.Unlock()
+		s.Unlock()
 		j.of.done.put(j)
 	}
 	// A busy worker would keep its core for ten milliseconds, while fetches, writes and acknowledgements need

@@ -9,6 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -45,7 +46,7 @@ func TestAnswersComeBeforeLearning(t *testing.T) {
 	of := owned(&Stage{pool: pool}, nil).ownership
 	streams, jobs := make([]*liveStream, 2), make([]*job, 2)
 	for i := range streams {
-		streams[i] = &liveStream{memory: stream.New("camera")}
+		streams[i] = &liveStream{Stream: wing.Stream{Memory: stream.New("camera")}}
 		jobs[i] = &job{of: of, stream: streams[i], closed: closed{poison: errors.New("not solved here")}}
 	}
 	run := func(s *liveStream, j *job) {

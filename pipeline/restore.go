@@ -184,7 +184,7 @@ func (s *Stage) restore(
 	if p.intake.replay.from == last {
 		earlier = wing.NewEarlier(restored, last)
 	}
-	if p.wings, err = s.wings(ctx, p.ownership, earlier); err != nil {
+	if p.wings, err = s.beside(ctx, p.ownership, earlier); err != nil {
 		return nil, err
 	}
 	keeper.Start(last)
@@ -313,16 +313,16 @@ func (p *partition) remember(r *state.Restored) {
 		s.learned, s.labels, s.learnedTime = snapshot.Learned, snapshot.Labels, snapshot.Seen
 		s.size = snapshot.Bytes()
 		var readable bool
-		if s.memory, readable = p.memory(snapshot); !readable {
+		if s.Memory, readable = p.memory(snapshot); !readable {
 			p.keeper.Leave(name)
 		}
 		s.measure()
 		if p.stage.memory.Tight(held + s.bytes.Load()) {
-			s.memory.DropMetric()
+			s.Memory.DropMetric()
 			s.measure()
 		}
 		held += s.bytes.Load()
-		s.episodes, s.taught = s.memory.Episode(), s.memory.Taught()
+		s.episodes, s.taught = s.Memory.Episode(), s.Memory.Taught()
 		snapshot.Pieces = nil // so that no stream is in memory twice for long
 	}
 }
@@ -359,8 +359,8 @@ func (p *partition) inherit(ctx context.Context) error {
 	}
 	for name, snapshot := range restored.Snapshots {
 		s := p.answering.stream(name)
-		s.memory, _ = p.memory(snapshot)
-		p.stage.labels.Current().Reset(s.memory, name.Name, snapshot.Labels)
+		s.Memory, _ = p.memory(snapshot)
+		p.stage.labels.Current().Reset(s.Memory, name.Name, snapshot.Labels)
 	}
 	return nil
 }

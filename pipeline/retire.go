@@ -94,12 +94,12 @@ func (p *partition) giveUp(list []*liveStream, reason, why string) {
 	}
 	for _, s := range list {
 		p.ledger.commits.next.snapshots = append(p.ledger.commits.next.snapshots, &state.Snapshot{
-			Stream: s.key, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
+			Stream: s.Key, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
 		})
 		s.gone = true
-		delete(p.answering.streams, s.key)
+		delete(p.answering.streams, s.Key)
 		p.drop(s)
-		p.answering.retired.leaving = append(p.answering.retired.leaving, leaving{s.key, s.learned})
+		p.answering.retired.leaving = append(p.answering.retired.leaving, leaving{s.Key, s.learned})
 	}
 	p.stage.metrics.retired.Add(float64(len(list)), reason)
 	p.intake.warned.Once("streams "+reason, func(times int) {

@@ -96,7 +96,9 @@ func (s *Stage) proceed(
 	}
 	p.topics.stateEnd = f.stateEnd
 	p.keeper.Succeed(a.Generation.ID)
+	beside := p.wings
 	p.own(s.ownership(a, p.keeper), committer)
+	p.wings = beside
 	p.intake.fetchedAt, p.intake.endSince = time.Now(), time.Time{}
 	s.metrics.takeovers.Add(1, fromMemory)
 	p.log.Info(

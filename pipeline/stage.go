@@ -19,6 +19,7 @@ import (
 	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/now"
 	"github.com/slkstream/slkstream/pipeline/recall"
 	"github.com/slkstream/slkstream/producer"
 )
@@ -67,7 +68,7 @@ type claims struct {
 // asked is what goroutines other than a partition's own use of its streams.
 type asked struct {
 	remembered sync.Map // *liveStream by key: those of the owned partitions
-	firsts     firstMemory
+	first      *now.Process
 }
 
 // stateTopic notices when the state topic is another one than before.
@@ -105,10 +106,6 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	s.restores = make(chan struct{}, o.Workers)
 	s.memory = budget.New(o.Budget)
 	s.options.Memory.Budget = s.memory
-	s.firsts.most = nowMemory
-	if o.Budget > 0 {
-		s.firsts.most = int(min(nowMemory, o.Budget/8))
-	}
 	s.metrics.memoryLimit.Set(float64(o.Budget))
 	s.metrics.stage = s
 	s.start.Limit = o.StallAfter
@@ -116,6 +113,10 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	s.labels = labels.New(labels.Options{
 		Client: client, Topic: o.Labels, Dead: o.Dead, Decode: o.Decode, Support: o.Support,
 		Most: labels.MostExamples, Shown: s.metrics.labelled, Watch: o.Watch, Log: o.Log,
+	})
+	s.first = now.New(now.Settings{
+		Client: client, Topic: o.Now, Results: o.Out, Within: o.NowWithin, Labels: s.labels, Most: o.Budget, Log: o.Log,
+		Tell: o.AnsweredFirst, Counted: s.metrics.now, Took: s.metrics.nowTook,
 	})
 	s.Recent = recall.NewRecent(o.Recent, s.labels, s.options.Memory)
 	return s, nil
@@ -284,10 +285,7 @@ func (s *Stage) hold(
 	p.works = outage.Over
 	s.metrics.size(p)
 	limit := s.options.HandOver
-	if p.first, err = p.answerAtOnce(ctx); err == nil {
-		p.announce() // from here on other goroutines use the streams, and read p.first
-		err = p.run(ctx, reader, decoder, s.end(a))
-	}
+	err = p.run(ctx, reader, decoder, s.end(a))
 	if err != nil && !p.handed {
 		p.abandon()
 		limit = 2 * time.Second
@@ -338,6 +336,6 @@ func every(ctx context.Context, interval time.Duration, do func(now time.Time)) 
 // without the worker, so the group would never notice.
 func (s *Stage) hangs(j *job, since time.Duration) error {
 	s.noteHung(j)
-	return fmt.Errorf("stream %q of %s: %w, after %v", j.stream.key.Name, j.stream.at, ErrHung,
+	return fmt.Errorf("stream %q of %s: %w, after %v", j.stream.Key.Name, j.stream.At, ErrHung,
 		since.Round(time.Millisecond))
 }

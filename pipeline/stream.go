@@ -5,32 +5,26 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
-	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // liveStream is one stream's queue. Any free worker does its jobs, one after the other; memory and labels
-// belong to the running job, which holds the lock working. The partition gets a job's answers before the
+// belong to the running job, which holds the lock. The partition gets a job's answers before the
 // memory has learned from them.
 type liveStream struct {
-	working     sync.Mutex
-	key         record.Stream
-	at          topic.TopicPartition
-	memory      *stream.Stream
+	wing.Stream
 	learned     record.Position // the last item of the last episode
 	labels      []int64         // the labels in force at its last answer
 	learning    time.Duration   // time to learn from the last episode, after its answers
 	learnedTime time.Time       // event time of the partition at the last item of the last episode
-
-	first atomic.Pointer[firstStream] // nil: no first answer yet
 
 	bytes, metricBytes atomic.Int64 // approximate size of its memory, and of the metric in it
 
@@ -69,8 +63,8 @@ type job struct {
 	done     bool
 	rejected error // why it could not be answered: its items go to the dead letters
 
-	answers []stream.Answer // nil: it could not be answered
-	items   []stream.Item   // for first answers, until they know the episode
+	answers []stream.Answer   // nil: it could not be answered
+	after   []<-chan struct{} // its results are not committed before all are closed
 }
 
 // attempt runs the job on a worker. If it panics, or hung earlier owners, only this job fails: its items go
@@ -78,7 +72,7 @@ type job struct {
 func (j *job) attempt(ctx context.Context, engine *stream.Engine) {
 	defer func() {
 		if p := recover(); p != nil {
-			j.fail(fmt.Errorf("stream %s: %v\n%s", j.stream.key.Name, p, debug.Stack()))
+			j.fail(fmt.Errorf("stream %s: %v\n%s", j.stream.Key.Name, p, debug.Stack()))
 		}
 	}()
 	if j.poison != nil {
@@ -97,6 +91,7 @@ func (j *job) fail(err error) {
 	j.stream.passed(j.episode)
 	if j.relearn == nil {
 		j.records, j.answers, j.bytes, j.unknown = nil, nil, 0, 0
+		j.settle()
 		j.reject(err)
 	}
 }
@@ -121,17 +116,19 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 	s.passed(j.episode)
 	s.labels = v.Next
 	switch {
-	case j.relearn != nil && err != nil:
+	case j.relearn != nil:
+		if err == nil {
+			j.answers = answers
+		}
 	case err != nil:
 		j.rejected = err
+		j.settle()
 		j.reject(err)
-	case j.relearn != nil:
-		j.answers = answers
 	default:
+		j.settle()
 		results, reviews := j.encode(answers, v)
 		j.answers = answers
 		if watching := j.of.stage.options.Observer; watching != nil {
-			j.of.first.settle(s, j.episode.Last()) // first answers reach the observer before, or are marked late
 			told := &Answered{
 				Episode: j.episode,
 				Results: results,
@@ -142,7 +139,7 @@ func (j *job) do(ctx context.Context, engine *stream.Engine) {
 				Unknown: j.unknown,
 				Took:    j.took,
 			}
-			j.of.guarded("the observer failed", s.key.Name, func() { watching.Answered(told) })
+			wing.Guard(j.of.log, "the observer failed", s.Key.Name, func() { watching.Answered(told) })
 		}
 	}
 }
@@ -152,25 +149,38 @@ func (j *job) answer(ctx context.Context, engine *stream.Engine, v *labels.Versi
 	s := j.stream
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("stream %s: %v\n%s", s.key.Name, p, debug.Stack())
+			err = fmt.Errorf("stream %s: %v\n%s", s.Key.Name, p, debug.Stack())
 		}
 	}()
 	if s.learned != record.NoPosition && !slices.Equal(s.labels, v.Next) { // else the usual case: no new labels
-		v.Reset(s.memory, s.key.Name, s.labels)
+		v.Reset(s.Memory, s.Key.Name, s.labels)
 	}
-	if d := s.memory.Dimension(); d != 0 && d != len(j.episode.Items[0].Vector) {
-		s.memory.Reset("") // what it learned has another dimension than the records have now
+	if d := s.Memory.Dimension(); d != 0 && d != len(j.episode.Items[0].Vector) {
+		s.Memory.Reset("") // what it learned has another dimension than the records have now
 	}
-	j.keys = keysOf(len(j.episode.Items), func(i int) *record.Item { return &j.episode.Items[i] })
+	j.keys = wing.KeysOf(len(j.episode.Items), func(i int) *record.Item { return &j.episode.Items[i] })
 	items := make([]stream.Item, len(j.episode.Items))
 	for i := range items {
-		items[i] = streamItem(&j.episode.Items[i], j.keys[i])
+		items[i] = wing.ItemOf(&j.episode.Items[i], j.keys[i])
 	}
-	answers, j.report, err = s.memory.Answer(ctx, engine, items, v.Labels)
-	if s.first.Load() != nil {
-		j.items = items
-	}
+	answers, j.report, err = s.Memory.Answer(ctx, engine, items, v.Labels)
 	return answers, err
+}
+
+// forWings is the job's episode as wings see it.
+func (j *job) forWings() *wing.Answered {
+	return &wing.Answered{
+		Episode: j.episode, Keys: j.keys, Answers: j.answers, Report: j.report, Labels: j.labels, Again: j.relearn != nil,
+	}
+}
+
+// settle tells the wings that an episode's results come.
+func (j *job) settle() {
+	for _, w := range j.of.learners {
+		if after := w.Settle(&j.stream.Stream, j.episode.Last()); after != nil {
+			j.after = append(j.after, after)
+		}
+	}
 }
 
 // passed says that an episode is over for the stream: answered, or given up.
@@ -178,33 +188,6 @@ func (s *liveStream) passed(e *consumer.Episode) {
 	s.learned = e.Last()
 	if !e.Reached.IsZero() {
 		s.learnedTime = e.Reached
-	}
-}
-
-// keysOf returns the keys of the positions of n items, which share memory.
-func keysOf(n int, item func(int) *record.Item) []string {
-	keys, ends := make([]string, n), make([]int, n)
-	buffer := make([]byte, 0, 40*n)
-	for i := range n {
-		buffer = item(i).Source.AppendKey(buffer)
-		ends[i] = len(buffer)
-	}
-	text, from := string(buffer), 0
-	for i, to := range ends {
-		keys[i], from = text[from:to], to
-	}
-	return keys
-}
-
-// streamItem converts a record's item, whose position has this key, to the stream's form.
-func streamItem(it *record.Item, key string) stream.Item {
-	name := key
-	if it.Label != "" { // the stream keeps it, but not the keys of all items
-		name = it.Name()
-	}
-	return stream.Item{
-		ID: name, Vector: it.Vector, Label: it.Label, Model: it.Model,
-		Position: stream.Position(it.Source.Position()), Frame: it.Frame, Track: it.Track,
 	}
 }
 
@@ -222,22 +205,26 @@ func (s *liveStream) learn(j *job) {
 	if j == nil {
 		return
 	}
-	s.working.Lock()
+	s.Lock()
 	begin := time.Now()
-	j.of.guarded("an episode could not be learned from in full", s.key.Name, s.memory.Learn)
+	wing.Guard(j.of.log, "an episode could not be learned from in full", s.Key.Name, s.Memory.Learn)
 	s.measure()
 	s.learning = time.Since(begin)
-	j.of.guarded("first answers could not follow", s.key.Name, j.follow)
-	s.working.Unlock()
-	if s.first.Load() != nil {
-		j.of.first.wakeUp() // items may wait for the stream
+	for _, w := range j.of.learners {
+		if j.answers != nil {
+			wing.Guard(j.of.log, "a wing could not follow", s.Key.Name, func() { w.Learned(&s.Stream, j.forWings()) })
+		}
+	}
+	s.Unlock()
+	for _, w := range j.of.learners {
+		w.Free(&s.Stream)
 	}
 }
 
 // snapshot encodes the stream's memory.
 func (s *liveStream) snapshot() *state.Snapshot {
 	return &state.Snapshot{
-		Stream: s.key, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
-		Pieces: s.memory.State(),
+		Stream: s.Key, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
+		Pieces: s.Memory.State(),
 	}
 }

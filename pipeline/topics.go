@@ -29,7 +29,7 @@ func (s *Stage) prepare(ctx context.Context) error {
 		{Name: o.Dead, Partitions: partitions},
 		{Name: o.State, Partitions: partitions, Settings: topic.StateSettings()},
 	}
-	s.makeNow(ctx, partitions)
+	s.first.MakeTopic(ctx, partitions)
 	for _, optional := range []string{o.Episodes, o.Review, o.Corrections} {
 		if optional != "" {
 			own = append(own, topic.Description{Name: optional, Partitions: partitions})

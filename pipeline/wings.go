@@ -3,22 +3,29 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"time"
 
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/pipeline/recall"
 	"github.com/slkstream/slkstream/pipeline/wing"
 )
 
-// wings returns what stands beside a partition that is restored: a line each. earlier is what its earlier owners answered;
-// nil: not known.
-func (s *Stage) wings(ctx context.Context, of *ownership, earlier *wing.Earlier) (list []wing.Wing, err error) {
-	if s.options.Recent != nil {
-		w, err := recall.New(ctx, s.recalled(), of.TopicPartition, earlier, of.log)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, w)
+// beside returns what stands beside a partition that is restored: a line each. earlier is what its earlier owners
+// answered; nil: not known.
+func (s *Stage) beside(ctx context.Context, of *ownership, earlier *wing.Earlier) (w wings, err error) {
+	o := &s.options
+	if o.Now != "" {
+		w.add(s.first.Beside(of.TopicPartition, of.log))
 	}
-	return list, nil
+	if o.Recent != nil {
+		r, err := recall.New(ctx, s.recalled(), of.TopicPartition, earlier, of.log)
+		if err != nil {
+			return w, err
+		}
+		w.add(r)
+	}
+	return w, nil
 }
 
 // recalled says what recall works with.
@@ -34,16 +41,59 @@ func (s *Stage) recalled() *recall.Settings {
 	}
 }
 
-// beginWings begins the work of the wings; ctx ends with the ownership.
-func (p *partition) beginWings(ctx context.Context) (err error) {
-	for _, w := range p.wings {
-		err = errors.Join(err, w.Begin(ctx))
+// wings are those of a partition.
+type wings struct {
+	all      []wing.Wing
+	readers  []wing.Reader
+	learners []wing.Learner
+}
+
+func (w *wings) add(one wing.Wing) {
+	w.all = append(w.all, one)
+	if r, is := one.(wing.Reader); is {
+		w.readers = append(w.readers, r)
+	}
+	if l, is := one.(wing.Learner); is {
+		w.learners = append(w.learners, l)
+	}
+}
+
+// begin begins the work of the wings; ctx ends with the ownership.
+func (w *wings) begin(ctx context.Context) (err error) {
+	for _, one := range w.all {
+		err = errors.Join(err, one.Begin(ctx))
 	}
 	return err
 }
 
-func (p *partition) endWings() {
-	for _, w := range p.wings {
-		w.End()
+func (w *wings) read(items []wing.Read, old time.Duration) {
+	for _, r := range w.readers {
+		r.Read(items, old)
+	}
+}
+
+func (w *wings) pass(e *wing.Answered) (out []record.Out) {
+	for _, one := range w.all {
+		one.Answered(e)
+		out = append(out, one.Records()...)
+	}
+	return out
+}
+
+// labelled passes on the labels in force, and returns the shortest time in which a wing wants to be called again; 0:
+// whenever that is.
+func (w *wings) labelled(inForce *labels.Version) (again time.Duration, out []record.Out) {
+	for _, one := range w.all {
+		if wanted := one.Labelled(inForce); wanted > 0 && (again == 0 || wanted < again) {
+			again = wanted
+		}
+		out = append(out, one.Records()...)
+	}
+	return again, out
+}
+
+func (w *wings) end() {
+	for _, one := range w.all {
+		one.End()
 	}
 }

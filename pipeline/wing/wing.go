@@ -43,6 +43,29 @@ type Answered struct {
 	Again bool
 }
 
+// Reader is a wing that sees items before they join an episode.
+type Reader interface {
+	// Read takes the items of a batch. old is the age of the batch's last record, if more records follow; else 0.
+	Read(items []Read, old time.Duration)
+}
+
+// Read is an item that was read, and its stream.
+type Read struct {
+	Item   *record.Item
+	Stream *Stream
+}
+
+// Learner is a wing that looks into the memory of streams. Its calls come from the workers, in order within a stream.
+type Learner interface {
+	// Settle is called when an episode is answered, or given up, before anybody sees its results. last is its last item.
+	// The results are not committed before the channel is closed; nil: they need not wait.
+	Settle(s *Stream, last record.Position) <-chan struct{}
+	// Learned is called when a stream has learned from an episode. The caller holds the stream's lock.
+	Learned(s *Stream, e *Answered)
+	// Free is called after that, without the lock.
+	Free(s *Stream)
+}
+
 // Nothing is a wing that does nothing.
 type Nothing struct{}
 

@@ -1,0 +1,70 @@
+package wing
+
+import (
+	"log/slog"
+	"runtime/debug"
+	"sync"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// Stream is a stream of a partition. Whoever uses its memory holds its lock.
+type Stream struct {
+	sync.Mutex
+	Key    record.Stream
+	At     topic.TopicPartition
+	Memory *stream.Stream
+}
+
+// ItemOf converts a record's item, whose position has this key, to the stream's form.
+func ItemOf(it *record.Item, key string) stream.Item {
+	name := key
+	if it.Label != "" { // the stream keeps it, but not the keys of all items
+		name = it.Name()
+	}
+	return stream.Item{
+		ID: name, Vector: it.Vector, Label: it.Label, Model: it.Model,
+		Position: stream.Position(it.Source.Position()), Frame: it.Frame, Track: it.Track,
+	}
+}
+
+// KeysOf returns the keys of the positions of n items, which share memory.
+func KeysOf(n int, item func(int) *record.Item) []string {
+	keys, ends := make([]string, n), make([]int, n)
+	buffer := make([]byte, 0, 40*n)
+	for i := range n {
+		buffer = item(i).Source.AppendKey(buffer)
+		ends[i] = len(buffer)
+	}
+	text, from := string(buffer), 0
+	for i, to := range ends {
+		keys[i], from = text[from:to], to
+	}
+	return keys
+}
+
+// SetResult sets the fields that every result has of an item and its answer.
+func SetResult(r *record.Result, it *record.Item, id string, a *stream.Answer) {
+	*r = record.Result{
+		ID: id, ItemID: it.ItemID, ReplayOf: it.ReplayOf, Stream: it.Stream, Label: a.Label,
+		Confidence: a.Confidence, Calibrated: a.Calibrated, Unknown: a.Unknown, UnknownScore: a.UnknownScore,
+		Time: it.Time, Model: it.Model, Attributes: it.Attributes,
+		Source: record.ResultSource{Topic: it.Source.Topic, Partition: it.Source.Partition, Offset: it.Source.Offset},
+	}
+	if a.Class != a.Label {
+		r.Class = a.Class
+	}
+}
+
+// Guard runs do, and says whether it ended well. A panic ends here: it is logged with the message what.
+func Guard(log *slog.Logger, what, stream string, do func()) (well bool) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			log.Error(what, "stream", stream, "error", fault, "stack", string(debug.Stack()))
+		}
+	}()
+	do()
+	return true
+}
