@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,8 +17,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/slkstream/slkstream/consumer"
-	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
@@ -54,10 +51,6 @@ type Range struct {
 
 // ErrOtherSettings is returned when a job was planned with settings that would give other answers.
 var ErrOtherSettings = errors.New("the job was planned with other settings")
-
-// planKey begins the keys of plans in the state topic, where every other key begins with a topic's name. Each
-// process that finds no plan writes one under its own key; the first in the topic is used.
-const planKey = "/plan/"
 
 // Backfill answers the job's range together with the job's other processes. It returns when the whole range
 // is answered and committed. finished is true if there was nothing to do.
@@ -194,18 +187,8 @@ func (s *Stage) answeredTo(ctx context.Context, r Range) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if n, err := s.client.Partitions(ctx, s.options.State); err != nil || n <= int(r.Partition) {
-		return max(end, r.From), err
-	}
-	at := consumer.Assignment{TopicPartition: topic.TopicPartition{Topic: r.Topic, Partition: r.Partition}}
-	loaded, _, err := s.load(ctx, at, s.options.State, s.options.Group, nil)
-	if err != nil {
-		return 0, err
-	}
-	if j := loaded.Restore().Journal; j != nil {
-		end = max(end, j.From.Offset)
-	}
-	return max(end, r.From), nil
+	upTo, err := s.store.Answered(ctx, topic.TopicPartition{Topic: r.Topic, Partition: r.Partition})
+	return max(upTo, end, r.From), err
 }
 
 // plan reads the job's plan, or makes it.
@@ -226,8 +209,7 @@ func (s *Stage) plan(ctx context.Context, b Backfill) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := planKey + b.Job + "/" + strconv.FormatUint(rand.Uint64(), 16)
-		if err := s.client.Write(ctx, []record.Out{{Topic: s.options.State, Partition: 0, Key: []byte(key), Value: value}}); err != nil {
+		if err := s.store.WritePlan(ctx, b.Job, value); err != nil {
 			return nil, err
 		}
 		if plan, err = s.readPlan(ctx, b.Job); err != nil {
@@ -343,21 +325,15 @@ func (s *Stage) settings(b Backfill) (json.RawMessage, error) {
 }
 
 func (s *Stage) readPlan(ctx context.Context, job string) (*Plan, error) {
-	prefix := []byte(planKey + job + "/")
-	for r, err := range s.client.All(ctx, topic.TopicPartition{Topic: s.options.State}) {
-		if err != nil {
-			return nil, err
-		}
-		if r.Value == nil || !bytes.HasPrefix(r.Key, prefix) {
-			continue
-		}
-		plan := &Plan{}
-		if err := json.Unmarshal(r.Value, plan); err != nil {
-			return nil, fmt.Errorf("job %s: its plan, offset %d of topic %s: %w", job, r.Offset, s.options.State, err)
-		}
-		return plan, nil
+	value, err := s.store.Plan(ctx, job)
+	if err != nil || value == nil {
+		return nil, err
 	}
-	return nil, nil
+	plan := &Plan{}
+	if err := json.Unmarshal(value, plan); err != nil {
+		return nil, fmt.Errorf("job %s: its plan in topic %s: %w", job, s.options.State, err)
+	}
+	return plan, nil
 }
 
 func (s *Stage) makePlan(ctx context.Context, b Backfill, settings json.RawMessage) (*Plan, error) {

@@ -98,13 +98,13 @@ func BenchmarkRestore(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		a := consumer.Assignment{TopicPartition: topic.TopicPartition{Topic: in}}
-		loader, _, err := s.load(context.Background(), a, o.State, o.Group, nil)
+		restored, session, err := s.store.Open(context.Background(), a, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
 		p := &partition{}
-		p.own(s.ownership(a, keeper), nil)
-		p.remember(loader.Restore())
+		p.own(s.ownership(a, session), nil)
+		p.remember(restored.Restored)
 		if len(p.answering.streams) != streams {
 			b.Fatalf("%d streams", len(p.answering.streams))
 		}

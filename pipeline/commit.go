@@ -6,6 +6,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -64,7 +65,7 @@ func (d *draft) empty() bool {
 // commits writes the commits of one partition, one at a time. Its owner fills next.
 type commits struct {
 	committer producer.Committer
-	keeper    *state.Keeper
+	session   *store.Session
 	interval  time.Duration // from one journal to the next
 	eager     bool          // records need not wait for the journal
 
@@ -77,8 +78,8 @@ type commits struct {
 	last    record.Position // restart position of the last commit
 }
 
-func newCommits(committer producer.Committer, keeper *state.Keeper, interval time.Duration, eager bool) *commits {
-	return &commits{committer: committer, keeper: keeper, interval: interval, eager: eager, result: make(chan error, 1)}
+func newCommits(committer producer.Committer, session *store.Session, interval time.Duration, eager bool) *commits {
+	return &commits{committer: committer, session: session, interval: interval, eager: eager, result: make(chan error, 1)}
 }
 
 // waiting says whether there is anything to commit or to acknowledge.
@@ -100,7 +101,7 @@ func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal 
 			return nil
 		}
 		j.Episodes = d.episodes
-		commit.State = c.keeper.Commit(j, d.snapshots)
+		commit.State = c.session.Commit(j, d.snapshots)
 		commit.Offset = j.From.Offset
 		c.last = j.From
 		c.due = now.Add(c.interval - c.ahead())
@@ -147,7 +148,7 @@ func (c *commits) acknowledge(err error, now time.Time) (*draft, error) {
 	took := now.Sub(c.begun)
 	c.takes = max(took, c.takes-(c.takes-took)/8)
 	if err == nil && sent.journal {
-		c.keeper.Committed()
+		c.session.Committed()
 	}
 	return sent, err
 }

@@ -264,9 +264,9 @@ func TestStateDeleted(t *testing.T) {
 	defer cancel()
 	remove(t, client, o.State)
 	feed("busy", 30)
-	eventually(t, "made again", func() bool {
-		n, err := client.Partitions(ctx, o.State)
-		return err == nil && n == 1 && s.statesMade.Load() > 0
+	eventually(t, "made again, with all streams", func() bool {
+		list, _, err := admin.ReadState(ctx, client, o.State, o.Group)
+		return err == nil && len(list) == 2
 	})
 	read(t, client, o.Out, 90)
 	stop()

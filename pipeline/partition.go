@@ -11,6 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/health"
+	"github.com/slkstream/slkstream/pipeline/store"
 )
 
 // ownership is one ownership of a partition, from claim to hand-over, as others than its owner see it: the
@@ -21,8 +22,8 @@ type ownership struct {
 	log     *slog.Logger
 	ctx     context.Context // ends when the partition is released, not when it drains
 	abandon func()          // ends ctx
-	keeper  *state.Keeper   // makes the record of an episode that hangs
-	wings                   // what stands beside
+	session *store.Session
+	wings   // what stands beside
 	done    finished
 }
 
@@ -35,16 +36,9 @@ type partition struct {
 	answering answering
 	ledger    ledger
 	progress  *health.Partition
-	topics    topics
-	works     func() // called after an acknowledged commit
-	handed    bool   // everything is committed or in flight; closing waits for it
-}
-
-// topics says which topics the partition works with.
-type topics struct {
-	input, state topic.ID // zero: not known
-	stateEnd     int64    // of the partition's state: only this owner has written before it since it was read
-	statesMade   int64    // Stage.statesMade when all streams were last in the state topic, or queued for saving
+	input     topic.ID // the topic's; zero: not known
+	works     func()   // called after an acknowledged commit
+	handed    bool     // everything is committed or in flight; closing waits for it
 }
 
 var errAnew = errors.New("the input was deleted and made again")
@@ -63,7 +57,7 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 	p.announce() // from here on other goroutines use the streams
 	r := fetch(ctx, reader, decoder, consumer.Bounds{Committed: p.stage.options.Committed, End: end})
 	defer r.stop(nil)
-	p.progress.Claimed(p.topics.input, func() { r.cancel(errAnew) })
+	p.progress.Claimed(p.input, func() { r.cancel(errAnew) })
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	ticks := time.Now()
@@ -255,8 +249,7 @@ func (p *partition) acknowledge(err error) error {
 func (p *partition) tick() time.Duration {
 	now := time.Now()
 	p.submit(p.intake.Silent(now, p.stage.memory.Paused.Load()))
-	if made := p.stage.statesMade.Load(); made != p.topics.statesMade {
-		p.topics.statesMade = made
+	if p.session.Remade() {
 		for _, s := range p.answering.streams {
 			p.ledger.saver.changed(s, now)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -88,7 +89,7 @@ func answeredJob() *job {
 func TestCommits(t *testing.T) {
 	committer := &noted{commits: make(chan *producer.Commit, 1)}
 	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
-	c := newCommits(committer, keeper, time.Minute, true)
+	c := newCommits(committer, &store.Session{Keeper: keeper}, time.Minute, true)
 	at := state.Journal{From: record.Start(3), Decided: record.Start(5)}
 	journal := func() *state.Journal {
 		j := at
@@ -327,7 +328,7 @@ func TestCommitsBeginInTime(t *testing.T) {
 	committer := &noted{commits: make(chan *producer.Commit, 1)}
 	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
 	const interval = 100 * time.Millisecond
-	c := newCommits(committer, keeper, interval, false)
+	c := newCommits(committer, &store.Session{Keeper: keeper}, interval, false)
 	journal := func() *state.Journal { return &state.Journal{} }
 	now := time.Now()
 	for i, step := range []struct{ takes, wait time.Duration }{

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
-	"github.com/slkstream/slkstream/internal/record"
 )
 
 // mostHangs is how many hangs an episode may cause before it is no longer solved.
@@ -31,7 +30,7 @@ func (s *Stage) noteHung(j *job) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := s.client.Write(ctx, []record.Out{j.of.keeper.Hung(j.stream.Key, j.episode.First())}); err != nil {
+	if err := j.of.session.NoteHung(ctx, j.stream.Key, j.episode.First()); err != nil {
 		s.log.Error("an episode that does not end cannot be recorded: the next owner will try it again", "error", err)
 	}
 }

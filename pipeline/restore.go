@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -71,7 +71,7 @@ func (p *partition) open() (*topic.Reader, *record.Decoder, error) {
 		return nil, nil, err
 	}
 	p.stage.labels.Agree(p.intake.dimensions)
-	for _, name := range p.keeper.Outdated() {
+	for _, name := range p.session.Outdated() {
 		if s := p.answering.streams[name]; s != nil {
 			p.ledger.saver.changed(s, time.Now())
 		}
@@ -89,11 +89,11 @@ func (p *partition) open() (*topic.Reader, *record.Decoder, error) {
 	return reader, decoder, nil
 }
 
-// ownership begins an ownership of a partition, whose state is written by keeper.
-func (s *Stage) ownership(a consumer.Assignment, keeper *state.Keeper) *ownership {
+// ownership begins an ownership of a partition, whose state the session writes.
+func (s *Stage) ownership(a consumer.Assignment, session *store.Session) *ownership {
 	of := &ownership{
 		TopicPartition: a.TopicPartition, stage: s, log: s.log.With("topic", a.Topic, "partition", a.Partition),
-		keeper: keeper, done: finished{jobs: make(chan []*job, 1)},
+		session: session, done: finished{jobs: make(chan []*job, 1)},
 	}
 	of.ctx, of.abandon = context.WithCancel(context.Background())
 	return of
@@ -104,7 +104,7 @@ func (p *partition) own(of *ownership, committer producer.Committer) {
 	o := &of.stage.options
 	before := p.ledger.commits
 	p.ownership, p.handed = of, false
-	p.ledger.of, p.ledger.commits = of, newCommits(committer, of.keeper, o.CommitInterval, o.Eager)
+	p.ledger.of, p.ledger.commits = of, newCommits(committer, of.session, o.CommitInterval, o.Eager)
 	if before != nil {
 		p.intake.of, p.answering.of, p.ledger.commits.last = of, of, before.last
 		return
@@ -130,10 +130,6 @@ func (s *Stage) restore(
 ) (*partition, error) {
 	o := &s.options
 	log := s.log.With("topic", a.Topic, "partition", a.Partition)
-	made := s.statesMade.Load()
-	if err := s.ensureState(ctx, a); err != nil {
-		return nil, err
-	}
 	defer s.turn(ctx)()
 	giveUp := func(ctx context.Context, tp topic.TopicPartition) error {
 		outputs, err := s.client.PartitionsOf(ctx, o.Out, o.Dead, o.Review, o.Episodes, o.Corrections)
@@ -142,52 +138,37 @@ func (s *Stage) restore(
 		}
 		return committer.GiveUpHanging(ctx, append(outputs, tp))
 	}
-	loaded, stateEnd, err := s.load(ctx, a, o.State, o.Group, giveUp)
+	restored, session, err := s.store.Open(ctx, a, giveUp)
 	if err != nil {
 		return nil, err
 	}
-	restored := loaded.Restore()
-	if restored.Blocked != nil {
-		return nil, fmt.Errorf("state %s/%d: %w", o.State, a.Partition, restored.Blocked)
-	}
-	if restored.Old > 0 {
-		s.warned.Once("old state", func(int) {
-			log.Warn("state of an earlier format is left alone: streams start from their labels", "records", restored.Old)
-		})
-	}
-	for _, fault := range restored.Faults {
-		log.Error("state set aside: it stays for a version that can read it", "error", fault)
-	}
-	keeper := state.NewKeeper(o.Group, a.Topic, o.State, a.Partition, a.Generation.ID, restored)
-	keeper.Fit(s.client.RecordLimit(ctx, o.State))
-	p := &partition{topics: topics{stateEnd: stateEnd, statesMade: made}}
-	p.own(s.ownership(a, keeper), committer)
+	p := new(partition)
+	p.own(s.ownership(a, session), committer)
 	if o.FromState != "" {
 		if err := p.inherit(ctx); err != nil {
 			return nil, err
 		}
 	}
 	p.intake.hung = restored.Hung
-	p.remember(restored)
+	p.remember(restored.Restored)
 	now, err := p.find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.topics.input, p.topics.state = now.input, now.state
-	p.intake.input = nameOf(now.input)
-	start, err := p.resume(ctx, restored, committed, now.first, now.end)
+	p.input, p.intake.input = now.id, nameOf(now.id)
+	start, err := p.resume(ctx, restored.Restored, committed, now.first, now.end)
 	if err != nil {
 		return nil, err
 	}
 	last := p.ledger.commits.last
 	var earlier *wing.Earlier
 	if p.intake.replay.from == last {
-		earlier = wing.NewEarlier(restored, last)
+		earlier = wing.NewEarlier(restored.Restored, last)
 	}
 	if p.wings, err = s.beside(ctx, p.ownership, earlier); err != nil {
 		return nil, err
 	}
-	keeper.Start(last)
+	session.Start(last)
 	s.metrics.takeovers.Add(1, fromState)
 	log.Info(
 		"partition taken over",
@@ -200,7 +181,7 @@ func (s *Stage) restore(
 		"episodes_to_learn_again",
 		p.intake.replay.left,
 		"state_bytes",
-		loaded.Bytes(),
+		restored.Bytes,
 	)
 	return p, nil
 }
@@ -221,87 +202,6 @@ func (s *Stage) turn(ctx context.Context) (done func()) {
 	return func() {}
 }
 
-// load reads the partition's state, of the group or with "" of any, to its end, and returns that offset. If
-// an open transaction blocks it, load calls giveUp once, which aborts the transaction: an owner of another
-// input that shares the partition keeps one open only for a moment, and an abort is safe at any time. If
-// giveUp is nil, load waits.
-func (s *Stage) load(ctx context.Context, a consumer.Assignment, name, group string,
-	giveUp func(context.Context, topic.TopicPartition) error,
-) (*state.Loader, int64, error) {
-	const moment = 3 * time.Second
-	loader := state.NewLoader(group, a.Topic)
-	said, moved, given := time.Now(), time.Now(), false
-	first, end, err := s.client.Bounds(ctx, name, a.Partition, false)
-	if err != nil {
-		return nil, 0, err
-	}
-	at := topic.TopicPartition{Topic: name, Partition: a.Partition}
-	for b, err := range s.client.Batches(ctx, topic.Span{TopicPartition: at, From: first, To: end}) {
-		if err != nil {
-			return nil, 0, err
-		}
-		for i := range b.Records {
-			loader.Add(&b.Records[i])
-		}
-		if time.Since(said) > 2*time.Second {
-			said = time.Now()
-			s.log.Info(
-				"restoring",
-				"topic",
-				a.Topic,
-				"partition",
-				a.Partition,
-				"read",
-				fmt.Sprintf("%d of %d", b.Next-first, end-first),
-				"bytes",
-				loader.Bytes(),
-			)
-		}
-		if b.Next >= end || !b.Undecided() {
-			moved = time.Now()
-			continue
-		}
-		if giveUp == nil || given || time.Since(moved) < moment {
-			continue
-		}
-		given = true
-		s.log.Warn("the state ends in a transaction that nobody has ended: it is given up if an earlier owner left it",
-			"topic", a.Topic, "partition", a.Partition, "state", name, "offset", b.LastStable)
-		if err := giveUp(ctx, at); err != nil {
-			return nil, 0, err
-		}
-	}
-	return loader, end, nil
-}
-
-// ensureState gives the state topic as many partitions as the input, because a partition's state is kept
-// under the same number.
-func (s *Stage) ensureState(ctx context.Context, a consumer.Assignment) error {
-	have, err := s.client.Partitions(ctx, s.options.State)
-	if err != nil {
-		return err
-	}
-	if int(a.Partition) < have {
-		return nil
-	}
-	want, err := s.client.Partitions(ctx, a.Topic)
-	if err != nil {
-		return err
-	}
-	want = max(want, int(a.Partition)+1)
-	err = s.client.Grow(ctx, s.options.State, want)
-	switch {
-	case errors.Is(err, topic.ErrExists):
-		return nil // another partition's owner was faster
-	case err != nil:
-		return err
-	}
-	s.log.Warn("the input has more partitions than the state topic had, which has grown: "+
-		"streams whose keys now fall into another partition start from their labels alone",
-		"topic", a.Topic, "partitions", want, "state", s.options.State, "had", have)
-	return nil
-}
-
 // remember restores the memories of the streams.
 func (p *partition) remember(r *state.Restored) {
 	if r.Journal != nil {
@@ -314,7 +214,7 @@ func (p *partition) remember(r *state.Restored) {
 		s.size = snapshot.Bytes()
 		var readable bool
 		if s.Memory, readable = p.memory(snapshot); !readable {
-			p.keeper.Leave(name)
+			p.session.Leave(name)
 		}
 		s.measure()
 		if p.stage.memory.Tight(held + s.bytes.Load()) {
@@ -343,19 +243,9 @@ func (p *partition) memory(snapshot *state.Snapshot) (memory *stream.Stream, rea
 
 // inherit starts streams from another group's state. It runs before this group's own state is restored.
 func (p *partition) inherit(ctx context.Context) error {
-	from := p.stage.options.FromState
-	if n, err := p.stage.client.Partitions(ctx, from); err != nil {
-		return fmt.Errorf("from-state: topic %s: %w", from, err)
-	} else if n <= int(p.Partition) {
-		return nil
-	}
-	loaded, _, err := p.stage.load(ctx, consumer.Assignment{TopicPartition: p.TopicPartition}, from, "", nil)
-	if err != nil {
+	restored, err := p.stage.store.Inherit(ctx, p.stage.options.FromState, p.TopicPartition)
+	if err != nil || restored == nil {
 		return err
-	}
-	restored := loaded.Restore()
-	for _, fault := range restored.Faults {
-		p.log.Error("from-state: a record cannot be read and is left out", "error", fault)
 	}
 	for name, snapshot := range restored.Snapshots {
 		s := p.answering.stream(name)
@@ -397,7 +287,7 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 			p.log.Error("the input was deleted and made again: it is read from its start, memories stay",
 				"was", j.From.Offset, "end", end)
 		}
-		p.keeper.Anew()
+		p.session.Anew()
 		for _, s := range p.answering.streams {
 			s.learned = record.NoPosition
 		}

@@ -48,7 +48,7 @@ func (p *partition) retire(now time.Time) {
 		if s.unsaved || !s.quiet() || !from.After(s.learned) || p.intake.buffer.High().Sub(s.learnedTime) < o.StateTTL {
 			continue
 		}
-		if !p.ledger.commits.keeper.Forget(key) {
+		if !p.session.Forget(key) {
 			continue
 		}
 		delete(p.answering.streams, key)
@@ -113,7 +113,7 @@ func (p *partition) forget(from record.Position) {
 	for _, l := range p.answering.retired.leaving {
 		switch {
 		case p.answering.streams[l.key] != nil: // the stream has returned
-		case from.After(l.last) && p.ledger.commits.keeper.Forget(l.key):
+		case from.After(l.last) && p.session.Forget(l.key):
 			p.ledger.commits.next.forgotten = true
 		default:
 			left = append(left, l)

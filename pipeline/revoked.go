@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
-	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/producer"
 )
@@ -39,35 +38,26 @@ func (p *partition) handedOver() {
 	if !known || !p.settled() {
 		return
 	}
-	p.topics.stateEnd = max(p.topics.stateEnd, end)
+	p.session.Wrote(end)
 	p.stage.revoked.Store(p.TopicPartition, p)
 }
 
-// found describes a kept partition's topics, read after the claim has fenced any owner in between.
-type found struct {
-	input, state topic.ID
-	committed    int64 // offset
-	first, end   int64 // of the input
-
-	stateFirst, stateEnd int64 // of the state topic's partition
-	written              bool  // the partition's state was written since it was kept
+// input describes the input of a partition.
+type input struct {
+	id         topic.ID
+	first, end int64
 }
 
-// outdated returns why the partition must not continue from memory; "" if nobody can have owned it in
-// between. An owner writes state before it commits an offset. If it wrote neither, restoring would give what
-// is in memory.
-func (p *partition) outdated(f found) string {
+// outdated returns why a kept partition must not continue from memory; "" if its input and the committed offset are as
+// they were. It is asked after the claim has fenced any owner in between.
+func (p *partition) outdated(in input, committed int64) string {
 	switch {
-	case f.input != p.topics.input:
+	case in.id != p.input:
 		return "the input was made again"
-	case f.state != p.topics.state || f.stateEnd < p.topics.stateEnd || f.stateFirst > p.topics.stateEnd:
-		return "the state topic is not what it was"
-	case f.committed != p.ledger.commits.last.Offset:
+	case committed != p.ledger.commits.last.Offset:
 		return "another offset was committed"
-	case p.intake.position.Offset < f.first || p.intake.position.Offset > f.end:
+	case p.intake.position.Offset < in.first || p.intake.position.Offset > in.end:
 		return "the input does not hold the next record"
-	case f.written:
-		return "state was written"
 	}
 	return ""
 }
@@ -86,18 +76,23 @@ func (s *Stage) proceed(
 		return nil, nil
 	}
 	p := kept.(*partition)
-	f, err := p.inspect(ctx, committed)
+	in, err := p.find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if why := p.outdated(f); why != "" {
+	why := p.outdated(in, committed)
+	if why == "" {
+		if why, err = p.session.Changed(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if why != "" {
 		p.log.Info("the partition changed while it was revoked: it is restored", "reason", why)
 		return nil, nil
 	}
-	p.topics.stateEnd = f.stateEnd
-	p.keeper.Succeed(a.Generation.ID)
+	p.session.Succeed(a.Generation.ID)
 	beside := p.wings
-	p.own(s.ownership(a, p.keeper), committer)
+	p.own(s.ownership(a, p.session), committer)
 	p.wings = beside
 	p.intake.fetchedAt, p.intake.endSince = time.Now(), time.Time{}
 	s.metrics.takeovers.Add(1, fromMemory)
@@ -113,36 +108,11 @@ func (s *Stage) proceed(
 	return p, nil
 }
 
-// find reads which topics there are now, and the bounds of the input.
-func (p *partition) find(ctx context.Context) (f found, err error) {
-	client := p.stage.client
-	if f.input, err = client.ID(ctx, p.Topic); err != nil {
-		return f, err
+// find reads which topic the input is now, and its bounds.
+func (p *partition) find(ctx context.Context) (in input, err error) {
+	if in.id, err = p.stage.client.ID(ctx, p.Topic); err != nil {
+		return in, err
 	}
-	if f.state, err = client.ID(ctx, p.stage.options.State); err != nil {
-		return f, err
-	}
-	f.first, f.end, err = client.Bounds(ctx, p.Topic, p.Partition, false)
-	return f, err
-}
-
-// inspect reads what has changed since the partition was kept.
-func (p *partition) inspect(ctx context.Context, committed int64) (f found, err error) {
-	client, o := p.stage.client, &p.stage.options
-	if f, err = p.find(ctx); err != nil {
-		return f, err
-	}
-	f.committed = committed
-	if f.stateFirst, f.stateEnd, err = client.Bounds(ctx, o.State, p.Partition, false); err != nil {
-		return f, err
-	}
-	from := max(p.topics.stateEnd, f.stateFirst)
-	at := topic.TopicPartition{Topic: o.State, Partition: p.Partition}
-	for r, err := range client.Records(ctx, topic.Span{TopicPartition: at, From: from, To: f.stateEnd}) {
-		if err != nil {
-			return f, err
-		}
-		f.written = f.written || state.Concerns(r.Key, o.Group, p.Topic)
-	}
-	return f, nil
+	in.first, in.end, err = p.stage.client.Bounds(ctx, p.Topic, p.Partition, false)
+	return in, err
 }

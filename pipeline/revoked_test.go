@@ -9,38 +9,29 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
 )
 
 // A partition continues from memory only if nothing shows that it had another owner in between.
 func TestOutdated(t *testing.T) {
 	p := owned(&Stage{}, nil)
-	p.topics = topics{input: topic.ID{1}, state: topic.ID{2}, stateEnd: 50}
+	p.input = topic.ID{1}
 	p.intake.position, p.ledger.commits.last = record.Start(30), record.Start(20)
-	same := found{input: topic.ID{1}, state: topic.ID{2}, committed: 20, first: 0, end: 40, stateFirst: 10, stateEnd: 50}
-	if why := p.outdated(same); why != "" {
-		t.Errorf("nothing has changed, and yet: %s", why)
-	}
-	others := same
-	others.stateEnd = 70 // of another input or group
-	if why := p.outdated(others); why != "" {
-		t.Errorf("others have written their state, and yet: %s", why)
-	}
-	for name, change := range map[string]func(*found){
-		"another owner's journal":       func(f *found) { f.stateEnd, f.written = 51, true },
-		"another owner's offset":        func(f *found) { f.committed = 25 },
-		"an offset moved back":          func(f *found) { f.committed = 0 },
-		"no offset":                     func(f *found) { f.committed = -1 },
-		"another input":                 func(f *found) { f.input = topic.ID{3} },
-		"another state topic":           func(f *found) { f.state = topic.ID{3} },
-		"a state topic that is short":   func(f *found) { f.stateEnd = 49 },
-		"a state topic that was cut":    func(f *found) { f.stateFirst = 51 },
-		"retention beyond what is next": func(f *found) { f.first = 31 },
-		"an input that is short":        func(f *found) { f.end = 29 },
+	for name, c := range map[string]struct {
+		in        input
+		committed int64
+	}{
+		"":                              {input{topic.ID{1}, 0, 40}, 20},
+		"another owner's offset":        {input{topic.ID{1}, 0, 40}, 25},
+		"an offset moved back":          {input{topic.ID{1}, 0, 40}, 0},
+		"no offset":                     {input{topic.ID{1}, 0, 40}, -1},
+		"another input":                 {input{topic.ID{3}, 0, 40}, 20},
+		"retention beyond what is next": {input{topic.ID{1}, 31, 40}, 20},
+		"an input that is short":        {input{topic.ID{1}, 0, 29}, 20},
 	} {
-		f := same
-		if change(&f); p.outdated(f) == "" {
-			t.Errorf("%s goes unnoticed", name)
+		if why := p.outdated(c.in, c.committed); (why == "") != (name == "") {
+			t.Errorf("%q: %q", name, why)
 		}
 	}
 }
@@ -52,7 +43,7 @@ func owned(s *Stage, committer producer.Committer) *partition {
 	at := topic.TopicPartition{Topic: "in"}
 	p.progress = s.partitions.Assign(at, time.Now())
 	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
-	p.own(s.ownership(consumer.Assignment{TopicPartition: at}, keeper), committer)
+	p.own(s.ownership(consumer.Assignment{TopicPartition: at}, &store.Session{Keeper: keeper}), committer)
 	return p
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/pipeline/now"
 	"github.com/slkstream/slkstream/pipeline/recall"
+	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -38,7 +39,7 @@ type Stage struct {
 	claims  // the partitions of this process
 	asked   // what others than a partition's owner ask of its streams
 	*recall.Recent
-	stateTopic // the one to which streams are saved
+	store *store.Store
 }
 
 // watched is what the stage knows of its own work, to say what is wrong.
@@ -69,12 +70,6 @@ type claims struct {
 type asked struct {
 	remembered sync.Map // *liveStream by key: those of the owned partitions
 	first      *now.Process
-}
-
-// stateTopic notices when the state topic is another one than before.
-type stateTopic struct {
-	stateID    topic.ID     // at the last check
-	statesMade atomic.Int64 // how often the ID has changed
 }
 
 // ErrHung is returned when a solve does not end. The process must exit so that others take its partitions.
@@ -114,6 +109,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 		Client: client, Topic: o.Labels, Dead: o.Dead, Decode: o.Decode, Support: o.Support,
 		Most: labels.MostExamples, Shown: s.metrics.labelled, Watch: o.Watch, Log: o.Log,
 	})
+	s.store = store.New(client, o.Group, o.State, o.Log)
 	s.first = now.New(now.Settings{
 		Client: client, Topic: o.Now, Results: o.Out, Within: o.NowWithin, Labels: s.labels, Most: o.Budget, Log: o.Log,
 		Tell: o.AnsweredFirst, Counted: s.metrics.now, Took: s.metrics.nowTook,

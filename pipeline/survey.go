@@ -60,7 +60,7 @@ func (s *Stage) queryEnds(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	s.checkStateTopic(limited)
+	s.store.Check(limited, s.largest)
 	ids := map[string]topic.ID{}
 	now := time.Now()
 	for _, p := range owned {
@@ -76,34 +76,6 @@ func (s *Stage) queryEnds(ctx context.Context) {
 			p.Ends(decided, max(end-decided, 0), now)
 		}
 	}
-}
-
-// checkStateTopic creates the state topic again if it was deleted. If its ID has changed, partitions save
-// all streams again.
-func (s *Stage) checkStateTopic(ctx context.Context) {
-	id, err := s.client.ID(ctx, s.options.State)
-	if topic.IsMissing(err) {
-		s.log.Error("the state topic was deleted: it is made again, and streams are saved again",
-			"topic", s.options.State)
-		var partitions int
-		if partitions, err = s.largest(ctx); err == nil {
-			err = s.client.Create(ctx, topic.Description{
-				Name: s.options.State, Partitions: partitions, Settings: topic.StateSettings(),
-			})
-		}
-		if err != nil {
-			s.log.Warn("the state topic could not be made", "topic", s.options.State, "error", err)
-			return
-		}
-		id, err = s.client.ID(ctx, s.options.State)
-	}
-	if err != nil {
-		return
-	}
-	if s.stateID != (topic.ID{}) && s.stateID != id {
-		s.statesMade.Add(1)
-	}
-	s.stateID = id
 }
 
 // askProducers finds the producers of the transactions that records wait for.

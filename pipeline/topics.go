@@ -27,7 +27,7 @@ func (s *Stage) prepare(ctx context.Context) error {
 	own := []topic.Description{
 		{Name: o.Out, Partitions: partitions},
 		{Name: o.Dead, Partitions: partitions},
-		{Name: o.State, Partitions: partitions, Settings: topic.StateSettings()},
+		s.store.Topic(partitions),
 	}
 	s.first.MakeTopic(ctx, partitions)
 	for _, optional := range []string{o.Episodes, o.Review, o.Corrections} {
@@ -44,7 +44,7 @@ func (s *Stage) prepare(ctx context.Context) error {
 		}
 	}
 	s.start.Begin("looking at topic "+o.State, time.Now())
-	s.stateID, _ = s.client.ID(ctx, o.State) // on error, the first check of the state topic sets it
+	s.store.Begin(ctx)
 	return nil
 }
 

@@ -1,0 +1,194 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// Session writes the state of one partition, for one owner after the other as long as none of them is of another
+// process.
+type Session struct {
+	*state.Keeper
+	store *Store
+	at    topic.TopicPartition // of the input
+	id    topic.ID             // of the state topic
+	end   int64                // only this session has written state of the partition before it since it was read
+	made  int64                // Store.made when all streams were last in the state topic, or queued for saving
+}
+
+// Restored is the state of a partition that earlier owners left.
+type Restored struct {
+	*state.Restored
+	Bytes int64 // read for it
+}
+
+// Open reads a partition's state, and begins a session that adds to it. If an open transaction blocks the state, Open
+// calls giveUp once, which aborts the transaction: an owner of another input that shares the partition keeps one open
+// only for a moment, and an abort is safe at any time.
+func (s *Store) Open(
+	ctx context.Context, a consumer.Assignment, giveUp func(context.Context, topic.TopicPartition) error,
+) (*Restored, *Session, error) {
+	log := s.log.With("topic", a.Topic, "partition", a.Partition)
+	session := &Session{store: s, at: a.TopicPartition, made: s.made.Load()}
+	err := s.grow(ctx, a.TopicPartition)
+	if err != nil {
+		return nil, nil, err
+	}
+	loader := state.NewLoader(s.group, a.Topic)
+	if session.end, err = s.load(ctx, loader, a.TopicPartition, giveUp); err != nil {
+		return nil, nil, err
+	}
+	r := &Restored{loader.Restore(), loader.Bytes()}
+	if r.Blocked != nil {
+		return nil, nil, fmt.Errorf("state %s/%d: %w", s.name, a.Partition, r.Blocked)
+	}
+	if r.Old > 0 {
+		s.warned.Once("old state", func(int) {
+			log.Warn("state of an earlier format is left alone: streams start from their labels", "records", r.Old)
+		})
+	}
+	for _, fault := range r.Faults {
+		log.Error("state set aside: it stays for a version that can read it", "error", fault)
+	}
+	if session.id, err = s.client.ID(ctx, s.name); err != nil {
+		return nil, nil, err
+	}
+	session.Keeper = state.NewKeeper(s.group, a.Topic, s.name, a.Partition, a.Generation.ID, r.Restored)
+	session.Fit(s.client.RecordLimit(ctx, s.name))
+	return r, session, nil
+}
+
+// Answered returns the offset up to which the state says that a partition is answered; 0: it says nothing.
+func (s *Store) Answered(ctx context.Context, at topic.TopicPartition) (int64, error) {
+	if n, err := s.client.Partitions(ctx, s.name); err != nil || n <= int(at.Partition) {
+		return 0, err
+	}
+	loader := state.NewLoader(s.group, at.Topic)
+	if _, err := s.load(ctx, loader, at, nil); err != nil {
+		return 0, err
+	}
+	if j := loader.Restore().Journal; j != nil {
+		return j.From.Offset, nil
+	}
+	return 0, nil
+}
+
+// Inherit reads what another group's state topic has of a partition; nil: nothing.
+func (s *Store) Inherit(ctx context.Context, from string, at topic.TopicPartition) (*state.Restored, error) {
+	other := New(s.client, "", from, s.log)
+	if n, err := s.client.Partitions(ctx, from); err != nil {
+		return nil, fmt.Errorf("from-state: topic %s: %w", from, err)
+	} else if n <= int(at.Partition) {
+		return nil, nil
+	}
+	loader := state.NewLoader("", at.Topic)
+	if _, err := other.load(ctx, loader, at, nil); err != nil {
+		return nil, err
+	}
+	r := loader.Restore()
+	for _, fault := range r.Faults {
+		s.log.Error("from-state: a record cannot be read and is left out", "topic", at.Topic, "partition", at.Partition, "error", fault)
+	}
+	return r, nil
+}
+
+// load reads a partition's state to its end, and returns that offset. If giveUp is nil, it waits for open transactions.
+func (s *Store) load(ctx context.Context, loader *state.Loader, of topic.TopicPartition,
+	giveUp func(context.Context, topic.TopicPartition) error,
+) (int64, error) {
+	const moment = 3 * time.Second
+	log := s.log.With("topic", of.Topic, "partition", of.Partition)
+	said, moved, given := time.Now(), time.Now(), false
+	first, end, err := s.client.Bounds(ctx, s.name, of.Partition, false)
+	if err != nil {
+		return 0, err
+	}
+	at := topic.TopicPartition{Topic: s.name, Partition: of.Partition}
+	for b, err := range s.client.Batches(ctx, topic.Span{TopicPartition: at, From: first, To: end}) {
+		if err != nil {
+			return 0, err
+		}
+		for i := range b.Records {
+			loader.Add(&b.Records[i])
+		}
+		if time.Since(said) > 2*time.Second {
+			said = time.Now()
+			log.Info("restoring", "read", fmt.Sprintf("%d of %d", b.Next-first, end-first), "bytes", loader.Bytes())
+		}
+		if b.Next >= end || !b.Undecided() {
+			moved = time.Now()
+			continue
+		}
+		if giveUp == nil || given || time.Since(moved) < moment {
+			continue
+		}
+		given = true
+		log.Warn("the state ends in a transaction that nobody has ended: it is given up if an earlier owner left it",
+			"state", s.name, "offset", b.LastStable)
+		if err := giveUp(ctx, at); err != nil {
+			return 0, err
+		}
+	}
+	return end, nil
+}
+
+// Remade says, once each time, whether the state topic was made again, so that all streams must be saved again.
+func (s *Session) Remade() bool {
+	made := s.store.made.Load()
+	again := made != s.made
+	s.made = made
+	return again
+}
+
+// Wrote notes the offset behind the last record that the session wrote.
+func (s *Session) Wrote(end int64) { s.end = max(s.end, end) }
+
+// NoteHung writes which episode does not end, for the next owner.
+func (s *Session) NoteHung(ctx context.Context, of record.Stream, first record.Position) error {
+	return s.store.client.Write(ctx, []record.Out{s.Hung(of, first)})
+}
+
+// found is what there is now of the partition's state.
+type found struct {
+	id         topic.ID // of the topic
+	first, end int64
+	written    bool // by others
+}
+
+// Changed returns why a session whose partition was revoked must not go on; "" if nobody can have owned the partition in
+// between. An owner writes state before it commits an offset. If it wrote neither, Open would give what is in memory.
+func (s *Session) Changed(ctx context.Context) (why string, err error) {
+	var f found
+	client := s.store.client
+	if f.id, err = client.ID(ctx, s.store.name); err != nil {
+		return "", err
+	}
+	if f.first, f.end, err = client.Bounds(ctx, s.store.name, s.at.Partition, false); err != nil {
+		return "", err
+	}
+	at := topic.TopicPartition{Topic: s.store.name, Partition: s.at.Partition}
+	for r, err := range client.Records(ctx, topic.Span{TopicPartition: at, From: max(s.end, f.first), To: f.end}) {
+		if err != nil {
+			return "", err
+		}
+		f.written = f.written || state.Concerns(r.Key, s.store.group, s.at.Topic)
+	}
+	return s.differs(f), nil
+}
+
+func (s *Session) differs(f found) string {
+	switch {
+	case f.id != s.id || f.end < s.end || f.first > s.end:
+		return "the state topic is not what it was"
+	case f.written:
+		return "state was written"
+	}
+	s.end = f.end
+	return ""
+}
