@@ -97,7 +97,8 @@ func TestFirstAnswers(t *testing.T) {
 			if !c.now {
 				return
 			}
-			answered, late := int(s.metrics.now.Value(now.CountAnswered)), int(s.metrics.now.Value(now.CountLate)) // settled before its turn
+			answered := int(s.metrics.now.Value(now.CountAnswered))
+			late := int(s.metrics.now.Value(now.CountLate)) // settled before its turn
 			if c.broken {
 				if refused := int(s.metrics.now.Value(now.CountRefused)); answered > 0 || refused+late != n {
 					t.Errorf("%d refused, %d late, %d answered", refused, late, answered)
