@@ -10,19 +10,20 @@ import (
 
 // Block is the items of one episode, which are kept and dropped together.
 type Block struct {
-	items     []Item    // guarded by the store's mutex once the block is added
+	items     []kept    // guarded by the store's mutex once the block is added, except for what never changes
+	texts     []byte    // of the items; never changed
 	codes     []int8    // one row for each item; never changed
 	lengths   []float32 // of each code
 	dimension int
-	bytes     int64
+	size      int64 // in bytes
 
 	// Labels are the next offsets of the labels topic as of which the items are labelled. Only the
 	// partition's owner uses it.
 	Labels []int64
 }
 
-// NewBlock quantises the items' vectors, which all have one dimension. of returns them; nil: they are not known, as of
-// items that were answered earlier. The block owns items from then on. It is nil if there are no items.
+// NewBlock copies the items and quantises their vectors, which all have one dimension. of returns them; nil: they are
+// not known, as of items that were answered earlier. It is nil if there are no items.
 func NewBlock(items []Item, of func(i int) []float32) *Block {
 	if len(items) == 0 {
 		return nil
@@ -31,18 +32,11 @@ func NewBlock(items []Item, of func(i int) []float32) *Block {
 	if !known {
 		of = func(int) []float32 { return nil }
 	}
-	b := &Block{items: items, dimension: len(of(0)), lengths: make([]float32, len(items))}
+	b := &Block{items: make([]kept, 0, len(items)), dimension: len(of(0)), lengths: make([]float32, len(items))}
 	b.codes = make([]int8, len(items)*b.dimension)
-	const fixed = 8 * 37 // an Item and its share of the block's slices
-	b.bytes = 256
-	var text []byte // copies, because the originals would keep their whole batch in memory
-	own := func(part []byte) []byte {
-		from := len(text)
-		text = append(text, part...)
-		return text[from:len(text):len(text)]
-	}
+	b.texts = make([]byte, 0, 64*len(items))
 	for i := range items {
-		it := &items[i]
+		it := items[i]
 		if known {
 			it.Class = cmp.Or(it.Class, it.Label)
 			it.Said, it.SaidConfidence = it.Class, it.Confidence
@@ -50,15 +44,11 @@ func NewBlock(items []Item, of func(i int) []float32) *Block {
 		if len(it.Attributes) > longestAttributes {
 			it.Attributes = nil
 		}
-		it.Key, it.Attributes = own(it.Key), own(it.Attributes)
-		b.bytes += int64(fixed + len(it.Name) + len(it.ItemID) + len(it.Key) + len(it.Stream) + len(it.Track) +
-			len(it.Model) + len(it.Label) + len(it.Attributes) + b.dimension)
-		if it.Class != it.Label { // else they may be the same bytes
-			b.bytes += int64(len(it.Class))
-		}
+		b.keep(&it)
 		square := vector.Bytes(b.codes[i*b.dimension:(i+1)*b.dimension], of(i))
 		b.lengths[i] = float32(math.Sqrt(float64(max(square, 1))))
 	}
+	b.complete()
 	return b
 }
 

@@ -34,10 +34,11 @@ func (p *Partition) changing(change func(b *Block, i int, it *Item) bool) (out [
 	defer p.store.mutex.Unlock()
 	for _, b := range p.blocks {
 		for i := range b.items {
-			it := &b.items[i]
+			it := b.item(i)
 			was := Corrected{Was: it.Label, WasConfidence: it.Confidence}
-			if change(b, i, it) {
-				was.Item = *it
+			if change(b, i, &it) {
+				b.items[i].change(&it)
+				was.Item = it
 				out = append(out, was)
 			}
 		}
@@ -63,10 +64,10 @@ func (p *Partition) Recall(b *Block, labels map[string]string) (any bool) {
 	p.store.mutex.Lock()
 	defer p.store.mutex.Unlock()
 	for i := range b.items {
-		it := &b.items[i]
-		if label, known := labels[it.ID]; known {
-			it.Label, any = label, true
-			delete(labels, it.ID)
+		id := b.text(i, ofID)
+		if label, known := labels[id]; known {
+			b.items[i].label, any = label, true
+			delete(labels, id)
 		}
 	}
 	return any
@@ -101,33 +102,34 @@ func (p *Partition) drop(which func(*Block, *Item) bool) (out []Corrected) {
 	for _, b := range p.blocks {
 		gone, any := make([]bool, len(b.items)), false
 		for i := range b.items {
-			gone[i] = which(b, &b.items[i])
+			it := b.item(i)
+			gone[i] = which(b, &it)
+			b.items[i].change(&it)
 			any = any || gone[i]
 		}
 		if !any {
 			blocks = append(blocks, b)
 			continue
 		}
-		left := *b // a copy, as readers may hold the block itself
-		left.items, left.codes, left.lengths = nil, nil, nil
+		left := Block{dimension: b.dimension, Labels: b.Labels} // readers may hold the block itself
 		for i := range b.items {
-			it := &b.items[i]
+			it := b.item(i)
 			if !gone[i] {
-				left.items = append(left.items, *it)
+				left.keep(&it)
 				left.codes = append(left.codes, b.codes[i*b.dimension:(i+1)*b.dimension]...)
 				left.lengths = append(left.lengths, b.lengths[i])
 				continue
 			}
-			was := Corrected{Item: *it, Was: it.Label, WasConfidence: it.Confidence}
+			was := Corrected{Item: it, Was: it.Label, WasConfidence: it.Confidence}
 			was.Label, was.Confidence = "", 0
 			out = append(out, was)
 		}
-		left.bytes = b.bytes * int64(len(left.items)) / int64(len(b.items))
-		p.bytes -= b.bytes - left.bytes
-		p.store.bytes -= b.bytes - left.bytes
 		if len(left.items) > 0 {
+			left.complete()
 			blocks = append(blocks, &left)
 		}
+		p.bytes -= b.size - left.size
+		p.store.bytes -= b.size - left.size
 	}
 	p.blocks = blocks
 	return out
@@ -181,7 +183,8 @@ func (c *Correction) Next(examples Examples) (out []Corrected, more bool) {
 	var list pupils
 	for len(c.blocks) > 0 && len(list) < together {
 		if b := c.blocks[0]; c.at < len(b.items) {
-			list.add(&c.lessons[0], b, c.at, &b.items[c.at])
+			it := b.item(c.at)
+			list.add(&c.lessons[0], b, c.at, &it)
 			c.at++
 		} else {
 			c.blocks, c.at = c.blocks[1:], 0
@@ -196,10 +199,8 @@ func (c *Correction) Next(examples Examples) (out []Corrected, more bool) {
 		if x.Label != x.Was {
 			out = append(out, x.Corrected)
 		}
-		it := &x.block.items[x.at]
 		c.partition.store.mutex.Lock()
-		it.Class, it.Cause, it.Unknown = x.Class, x.Cause, x.Unknown
-		it.Label, it.Confidence = x.Label, x.Confidence
+		x.block.items[x.at].change(&x.Item)
 		c.partition.store.mutex.Unlock()
 	}
 	return out, len(c.blocks) > 0
@@ -227,7 +228,10 @@ func (s *Store) WouldCorrect(
 	}
 	for _, b := range s.all() {
 		s.mutex.RLock()
-		items = append(items[:0], b.items...)
+		items = items[:0]
+		for i := range b.items {
+			items = append(items, b.item(i))
+		}
 		s.mutex.RUnlock()
 		for i := len(items) - 1; i >= 0; i-- {
 			for l := range lessons {

@@ -253,7 +253,7 @@ func TestItemsAreComparedTogether(t *testing.T) {
 		apart, rivalled := 2-2*float64(kernel.Dot(example, row)), false
 		for _, e := range examples {
 			if len(e.Vector) == d && e.ID != teach.ID && (e.Stream == "" || e.Stream == "door") &&
-				(e.Model == "" || e.Model == b.items[i].Model) {
+				(e.Model == "" || e.Model == b.text(i, ofModel)) {
 				product, square := float64(kernel.Dot(row, e.Vector)), float64(kernel.Dot(e.Vector, e.Vector))
 				rivalled = rivalled || within(product, square, apart/nearer)
 			}

@@ -37,12 +37,12 @@ func (s *Store) Similar(q Query) []Match {
 	var best []found // the nearest first
 	row := make([]float32, len(vector))
 	for _, b := range s.all() {
-		if b.dimension != len(vector) || q.Model != "" && b.items[0].Model != q.Model {
+		if b.dimension != len(vector) || q.Model != "" && b.text(0, ofModel) != q.Model {
 			continue
 		}
 		for i := range b.lengths {
-			it := &b.items[i] // no lock: only fields that never change are read here
-			if it.Time.Before(q.Since) || it.ID == q.Except {
+			// No lock: only what never changes is read here.
+			if b.items[i].time().Before(q.Since) || b.text(i, ofID) == q.Except {
 				continue
 			}
 			b.decode(row, i)
@@ -60,7 +60,7 @@ func (s *Store) Similar(q Query) []Match {
 	defer s.mutex.RUnlock()
 	out := make([]Match, len(best))
 	for i, f := range best {
-		out[i] = Match{f.block.items[f.at], max(0, f.distance)}
+		out[i] = Match{f.block.item(f.at), max(0, f.distance)}
 	}
 	return out
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Item is an answered item. A store keeps its strings and copies its bytes.
+// Item is an answered item. A store copies its texts, all but those of labels.
 type Item struct {
 	ID         string // of its result
 	Name       string // key under which it is taught
@@ -100,12 +100,12 @@ func (p *Partition) Add(b *Block) {
 	s := p.store
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.partitions[p.name] != p || b.bytes > s.most {
+	if s.partitions[p.name] != p || b.size > s.most {
 		return
 	}
 	p.blocks = append(p.blocks, b)
-	p.bytes += b.bytes
-	s.bytes += b.bytes
+	p.bytes += b.size
+	s.bytes += b.size
 	for s.bytes > s.most {
 		fullest := p
 		for _, other := range s.partitions {
@@ -124,7 +124,7 @@ func (p *Partition) Before(items []Item, labels []int64) {
 	const together = 64
 	var blocks []*Block
 	for part := range slices.Chunk(items, together) {
-		b := NewBlock(slices.Clone(part), nil)
+		b := NewBlock(part, nil)
 		b.Labels = labels
 		blocks = append(blocks, b)
 	}
@@ -136,12 +136,12 @@ func (p *Partition) Before(items []Item, labels []int64) {
 	}
 	for len(blocks) > 0 {
 		last := blocks[len(blocks)-1]
-		if s.bytes+last.bytes > s.most {
+		if s.bytes+last.size > s.most {
 			return
 		}
 		p.blocks = slices.Insert(p.blocks, 0, last)
-		p.bytes += last.bytes
-		s.bytes += last.bytes
+		p.bytes += last.size
+		s.bytes += last.size
 		blocks = blocks[:len(blocks)-1]
 	}
 }
@@ -172,8 +172,8 @@ func (p *Partition) dropOldest() {
 	oldest := p.blocks[0]
 	p.blocks[0] = nil
 	p.blocks = p.blocks[1:]
-	p.bytes -= oldest.bytes
-	p.store.bytes -= oldest.bytes
+	p.bytes -= oldest.size
+	p.store.bytes -= oldest.size
 }
 
 // Bytes is the size of everything in the store.
@@ -196,7 +196,7 @@ func (s *Store) Reach() (items int, since time.Time) {
 			continue
 		}
 		for i := range p.blocks[0].items {
-			if t := p.blocks[0].items[i].Time; since.IsZero() || t.Before(since) {
+			if t := p.blocks[0].items[i].time(); since.IsZero() || t.Before(since) {
 				since = t
 			}
 		}
@@ -237,7 +237,8 @@ func (s *Store) each() iter.Seq2[*Block, int] {
 // Each calls see with every item, under the store's lock. see must neither keep nor change it.
 func (s *Store) Each(see func(*Item)) {
 	for b, i := range s.each() {
-		see(&b.items[i])
+		it := b.item(i)
+		see(&it)
 	}
 }
 
@@ -250,8 +251,8 @@ type Found struct {
 // Called returns the latest items, up to most, that their senders call by an id.
 func (s *Store) Called(itemID string, most int) (found []Found) {
 	for b, i := range s.each() {
-		if len(found) < most && itemID != "" && b.items[i].ItemID == itemID {
-			found = append(found, Found{b.items[i], b.unit(i)})
+		if len(found) < most && itemID != "" && b.text(i, ofItemID) == itemID {
+			found = append(found, Found{b.item(i), b.unit(i)})
 		}
 	}
 	return found
@@ -266,10 +267,10 @@ func (s *Store) Find(ids ...string) map[string]Found {
 	}
 	found := map[string]Found{}
 	for b, i := range s.each() {
-		for _, id := range []string{b.items[i].ID, b.items[i].Name} {
+		for _, id := range []string{b.text(i, ofID), b.text(i, ofName)} {
 			if wanted[id] {
 				delete(wanted, id)
-				found[id] = Found{b.items[i], b.unit(i)}
+				found[id] = Found{b.item(i), b.unit(i)}
 			}
 		}
 		if len(wanted) == 0 {

@@ -19,7 +19,7 @@ func (s *Store) Unknown(most int) (out []Stranger) {
 	}
 	var list []at
 	for b, i := range s.each() {
-		if it := &b.items[i]; b.dimension > 0 && it.Unknown && !it.Taught && it.Cause == "" {
+		if it := &b.items[i]; b.dimension > 0 && it.unknown && !it.taught && it.cause == "" {
 			list = append(list, at{b, i})
 		}
 	}
@@ -27,10 +27,11 @@ func (s *Store) Unknown(most int) (out []Stranger) {
 	defer s.mutex.RUnlock()
 	slices.SortFunc(list, func(a, b at) int {
 		x, y := &a.block.items[a.i], &b.block.items[b.i]
-		return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.ID, y.ID))
+		return cmp.Or(cmp.Compare(x.seconds, y.seconds), cmp.Compare(x.nanoseconds, y.nanoseconds),
+			cmp.Compare(a.block.text(a.i, ofID), b.block.text(b.i, ofID)))
 	})
 	for _, a := range list[max(0, len(list)-most):] {
-		out = append(out, Stranger{Found: Found{a.block.items[a.i], a.block.unit(a.i)}})
+		out = append(out, Stranger{Found: Found{a.block.item(a.i), a.block.unit(a.i)}})
 	}
 	return out
 }

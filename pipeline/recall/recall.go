@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/recent"
@@ -34,9 +35,10 @@ type Recall struct {
 	of         topic.TopicPartition
 	log        *slog.Logger
 	recent     *recent.Partition
-	earlier    *earlier     // nil: items of earlier owners are not corrected
-	correcting *correcting  // nil: recent items already carry the names of the labels in force
-	records    []record.Out // corrections that Records has not returned yet
+	earlier    *earlier      // nil: items of earlier owners are not corrected
+	correcting *correcting   // nil: recent items already carry the names of the labels in force
+	records    []record.Out  // corrections that Records has not returned yet
+	items      []recent.Item // of the last episode
 }
 
 // New opens the recent items of a partition. before is what earlier owners answered; nil: not known. Nothing may have
@@ -61,7 +63,11 @@ func (r *Recall) Begin(ctx context.Context) error {
 
 // Answered implements wing.Wing: it adds the episode to the recent items.
 func (r *Recall) Answered(e *wing.Answered) {
-	items := make([]recent.Item, len(e.Answers))
+	n := len(e.Answers)
+	items := slices.Grow(r.items[:0], n)[:n] // a block copies what it needs of them
+	if r.items = items; n > longEpisode {
+		r.items = nil
+	}
 	for i := range items {
 		a, it := &e.Answers[i], &e.Episode.Items[i]
 		items[i] = recent.Item{
@@ -79,6 +85,9 @@ func (r *Recall) Answered(e *wing.Answered) {
 		r.recent.DropForgotten()
 	}
 }
+
+// longEpisode is the longest episode whose memory is used again.
+const longEpisode = 4096
 
 // Labelled implements wing.Wing: it corrects items that were answered by other labels.
 func (r *Recall) Labelled(inForce *labels.Version) time.Duration {
