@@ -32,7 +32,7 @@ func (j *job) encode(answers []stream.Answer, v *labels.Version) ([]record.Resul
 			j.unknown++
 		}
 		if o.Compare != nil {
-			if correction := o.Compare.compare(it, r); correction != nil {
+			if correction := o.Compare.Compare(it, r); correction != nil {
 				j.add(correction.Out(o.Corrections, it.Key, asOf...))
 			}
 			continue

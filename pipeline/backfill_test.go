@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,10 +12,11 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/backfill"
 )
 
 // fill runs one process of a job until it ends or is stopped.
-func fill(ctx context.Context, client *topic.Client, o Options, b Backfill) (bool, error) {
+func fill(ctx context.Context, client *topic.Client, o Options, b backfill.Job) (bool, error) {
 	o.Bounded = true
 	o.Session, o.Rebalance = session, session
 	s, err := New(client, o)
@@ -37,7 +37,7 @@ func TestBackfill(t *testing.T) {
 	o := basics(client, in, f)
 	o.Limits = consumer.Limits{Size: 30, Age: 10 * time.Second, Idle: time.Second, Memory: 64 << 20}
 	o.State = o.Group + "-state"
-	b := Backfill{Job: "night", From: "earliest", To: "latest"}
+	b := backfill.Job{Name: "night", From: "earliest", To: "latest"}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 
@@ -74,20 +74,15 @@ func TestBackfill(t *testing.T) {
 		`stream-by was "" and is "partition", `,
 		"the examples of support are others", "the topic it writes to was " + o.Out + " and is " + other.Out + "; ",
 	} {
-		if !errors.Is(err, ErrOtherSettings) || !strings.Contains(err.Error(), says) {
+		if !errors.Is(err, backfill.ErrOtherSettings) || !strings.Contains(err.Error(), says) {
 			t.Errorf("other settings for the same job: %v; want %s", err, says)
 		}
-	}
-
-	older := differences("", []byte(`{"limits":{"Size":30},"alias":true}`), []byte(`{"limits":{"Size":30}}`))
-	if !slices.Equal(older, []string{otherVersion}) {
-		t.Errorf("a setting that only the plan has: %v", older)
 	}
 
 	again := o
 	again.Group, again.Out, again.State, again.Dead = brokertest.Name("group"), brokertest.Name("out"), "", ""
 	again.Delivery = basics(client, in, newFeed(0)).Delivery
-	if _, err := fill(ctx, client, again, Backfill{Job: "again", From: "0", To: time.Now().Add(time.Hour).Format(time.RFC3339)}); err != nil {
+	if _, err := fill(ctx, client, again, backfill.Job{Name: "again", From: "0", To: time.Now().Add(time.Hour).Format(time.RFC3339)}); err != nil {
 		t.Fatal(err)
 	}
 	longer := collect(t, client, again.Out, count(n+500))
@@ -118,7 +113,7 @@ func TestBackfillInAGroupOfOthers(t *testing.T) {
 	o.State = o.Group + "-state"
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	b := Backfill{Job: "night", From: "earliest", To: "latest"}
+	b := backfill.Job{Name: "night", From: "earliest", To: "latest"}
 	move := func() {
 		commit := &kafka.OffsetCommitRequest{
 			GroupID: o.Group, GenerationID: -1, Topics: map[string][]kafka.OffsetCommit{in: {{Partition: 1, Offset: 100}}},
@@ -128,7 +123,7 @@ func TestBackfillInAGroupOfOthers(t *testing.T) {
 		}
 	}
 	move()
-	if finished, err := fill(ctx, client, o, b); !errors.Is(err, ErrOffsetsOfOthers) {
+	if finished, err := fill(ctx, client, o, b); !errors.Is(err, backfill.ErrOffsetsOfOthers) {
 		t.Errorf("another's offsets: finished %v, %v", finished, err)
 	}
 	o.Group += "2"
@@ -139,13 +134,13 @@ func TestBackfillInAGroupOfOthers(t *testing.T) {
 		err = stage.prepare(ctx)
 	}
 	if err == nil {
-		_, err = stage.plan(ctx, b)
+		_, err = stage.backfill(b).Plan(ctx)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	move()
-	if finished, err := fill(ctx, client, o, b); !errors.Is(err, ErrOffsetsOfOthers) {
+	if finished, err := fill(ctx, client, o, b); !errors.Is(err, backfill.ErrOffsetsOfOthers) {
 		t.Errorf("offsets moved between two runs: finished %v, %v", finished, err)
 	}
 }
@@ -162,7 +157,7 @@ func TestBackfillBeyondTheInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.ranges = map[topic.TopicPartition]Range{{Topic: in}: {Topic: in, To: 40}}
+	s.ranges = map[topic.TopicPartition]backfill.Range{{Topic: in}: {Topic: in, To: 40}}
 	run(t, s)
 	eventually(t, "a restart", func() bool { return s.metrics.restarts.Sum() > 0 })
 	onceEach(t, collect(t, client, o.Out, count(30))) // what there is, is answered

@@ -13,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/backfill"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -47,7 +48,7 @@ func correctARange(t *testing.T, exactly bool) {
 	o.Support = known
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if _, err := fill(ctx, client, o, Backfill{Job: "first", From: "earliest", To: "latest"}); err != nil {
+	if _, err := fill(ctx, client, o, backfill.Job{Name: "first", From: "earliest", To: "latest"}); err != nil {
 		t.Fatal(err)
 	}
 	first := collect(t, client, o.Out, count(n))
@@ -73,10 +74,10 @@ func correctARange(t *testing.T, exactly bool) {
 		if exactly {
 			o.Delivery, o.Eager = &producer.ExactlyOnce{Client: client, Log: o.Log}, false
 		}
-		o.Compare = &Comparison{DryRun: dry}
+		o.Compare = &backfill.Comparison{DryRun: dry}
 		return o
 	}
-	b := Backfill{Job: "again", From: "earliest", To: "latest"}
+	b := backfill.Job{Name: "again", From: "earliest", To: "latest"}
 	if _, err := fill(ctx, client, compared("dry", true), b); err != nil {
 		t.Fatal(err)
 	}
@@ -105,18 +106,18 @@ func correctARange(t *testing.T, exactly bool) {
 	// A job that writes results answers the range with the current labels, for comparison.
 	plain := o
 	plain.Group, plain.Out, plain.State = brokertest.Name("group"), brokertest.Name("out"), ""
-	b.Job = "plain"
+	b.Name = "plain"
 	if _, err := fill(ctx, client, plain, b); err != nil {
 		t.Fatal(err)
 	}
 	want := collect(t, client, plain.Out, count(n))
-	written, differences := corrections(t, client, o.Corrections), map[Relabelled]int64{}
+	written, differences := corrections(t, client, o.Corrections), map[backfill.Relabelled]int64{}
 	for id, c := range written {
 		if c.Old.Label != now[id].Label || c.Old.Label == c.New.Label || c.Revision == 0 || c.Time.IsZero() ||
 			c.Cause != (record.Cause{Kind: "answered again", ID: "again"}) {
 			t.Errorf("%+v, called %+v before", c, now[id])
 		}
-		differences[Relabelled{c.Old.Label, c.New.Label}]++
+		differences[backfill.Relabelled{Was: c.Old.Label, Is: c.New.Label}]++
 		now[id] = c.New
 	}
 	for id, answers := range want.answers {
@@ -134,7 +135,7 @@ func correctARange(t *testing.T, exactly bool) {
 		}
 	}
 	dry := compared("second", true)
-	b.Job = "later"
+	b.Name = "later"
 	if _, err := fill(ctx, client, dry, b); err != nil {
 		t.Fatal(err)
 	}
@@ -162,32 +163,4 @@ func corrections(t *testing.T, client *topic.Client, name string) map[string]rec
 		}
 	}
 	return out
-}
-
-// The memory of a comparison is bounded, and results outside the range are ignored.
-func TestComparisonIsBounded(t *testing.T) {
-	c := &Comparison{
-		numbers: map[string]uint32{}, pages: map[pageAt]*[pageSize]calledBefore{},
-		ranges: map[topic.TopicPartition]Range{{Topic: "in", Partition: 1}: {"in", 1, 10, 1 << 40}},
-	}
-	for _, value := range []string{
-		``, `{}`, `7`, `{"id":"in/1/9","label":"a"}`, `{"id":"in/0/20","label":"a"}`,
-		`{"id":"other/1/20","label":"a"}`,
-		`{"id":"in/1/x","label":"a"}`, `{"id":"in/1/20/x","label":"a"}`, `{"id":"in/1/20/1/1","label":"a"}`,
-	} {
-		if err := c.result([]byte(value)); err != nil || len(c.pages) > 0 {
-			t.Errorf("%s: %v", value, err)
-		}
-	}
-	for _, id := range []string{"in/1/%d", "in/1/11/%d"} {
-		c.bytes = comparedMost - 1<<20
-		var err error
-		i := 0
-		for ; err == nil && i < 1<<16; i++ {
-			err = c.put(fmt.Sprintf(id, 11+i*pageSize), "a", 1)
-		}
-		if !errors.Is(err, ErrTooLong) {
-			t.Errorf("%s: %d entries: %v", id, i, err)
-		}
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/backfill"
 	"github.com/slkstream/slkstream/pipeline/now"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver"
@@ -109,7 +110,7 @@ type Job struct {
 	// ones.
 	Bounded bool
 	// Compare makes a backfill write corrections instead of results; nil: results.
-	Compare *Comparison
+	Compare *backfill.Comparison
 	// FromState is another group's state topic. A stream that has no state of its own starts from the one there.
 	FromState string
 }

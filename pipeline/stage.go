@@ -16,6 +16,7 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/backfill"
 	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
@@ -61,9 +62,9 @@ type claims struct {
 	// the next assignment. A rebalance revokes all partitions, and most return to the same member. The others
 	// are dropped before any is restored, so that they take no memory beside it.
 	revoked  sync.Map
-	owned    atomic.Int32                   // partitions of this process
-	restores chan struct{}                  // one for each running restore; see turn
-	ranges   map[topic.TopicPartition]Range // offsets that a backfill answers; nil: all, without end
+	owned    atomic.Int32                            // partitions of this process
+	restores chan struct{}                           // one for each running restore; see turn
+	ranges   map[topic.TopicPartition]backfill.Range // offsets that a backfill answers; nil: all, without end
 }
 
 // asked is what goroutines other than a partition's own use of its streams.

@@ -2,9 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 
@@ -33,8 +31,8 @@ func agreed(c *config.Config, support []stream.Example) (map[string]string, erro
 			agreed[s.Name] = s.Value()
 		}
 	}
-	if len(support) > 0 {
-		agreed["support"] = digest(support)
+	if held := stream.Digest(support); held != "" {
+		agreed["support"] = held
 	}
 	if c.Solver.File != "" {
 		numbers, err := os.ReadFile(c.Solver.File)
@@ -44,19 +42,4 @@ func agreed(c *config.Config, support []stream.Example) (map[string]string, erro
 		agreed["solver"] = fmt.Sprintf("%x", sha256.Sum256(numbers))[:16]
 	}
 	return agreed, nil
-}
-
-// digest names labelled examples by what they hold.
-func digest(examples []stream.Example) string {
-	sum := sha256.New()
-	var number [4]byte
-	for i := range examples {
-		e := &examples[i]
-		fmt.Fprintf(sum, "%q %q %d ", e.Label, e.Model, len(e.Vector))
-		for _, v := range e.Vector {
-			binary.LittleEndian.PutUint32(number[:], math.Float32bits(v))
-			sum.Write(number[:])
-		}
-	}
-	return fmt.Sprintf("%d examples, %x", len(examples), sum.Sum(nil)[:8])
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/backfill"
 )
 
 var backfillCommand = command{
@@ -16,25 +17,25 @@ var backfillCommand = command{
 	long: "backfill answers the range from --from to --to of the input topics. Any number of processes with the same --job share\n" +
 		"the work by one plan, which the first of them writes; a killed job resumes, and a finished\n" +
 		"one reports that. It starts cold unless --from-state names a group to start from.",
-	run: onKafka(backfill),
+	run: onKafka(backfillRange),
 }
 
-func backfill(ctx context.Context, c *call, client *topic.Client) error {
+func backfillRange(ctx context.Context, c *call, client *topic.Client) error {
 	b := c.Config.Backfill
-	return answerRange(ctx, c, client, pipeline.Backfill{Job: b.Job, From: b.From, To: b.To}, nil)
+	return answerRange(ctx, c, client, backfill.Job{Name: b.Job, From: b.From, To: b.To}, nil)
 }
 
 // answerRange runs a job to its end. Each job has a group of its own: the group's offsets record progress,
 // its state topic holds the plan.
 func answerRange(
-	ctx context.Context, c *call, client *topic.Client, b pipeline.Backfill, compare *pipeline.Comparison,
+	ctx context.Context, c *call, client *topic.Client, job backfill.Job, compare *backfill.Comparison,
 ) error {
 	for _, in := range c.Config.Topics.In { // a stage waits for its input; a job would never end
 		if _, err := client.Partitions(ctx, in); topic.IsMissing(err) {
 			return err
 		}
 	}
-	c.Config.Topics.Group = c.Config.Topics.JobGroup(c.Config.Command(), b.Job)
+	c.Config.Topics.Group = c.Config.Topics.JobGroup(c.Config.Command(), job.Name)
 	options, err := stageOptions(ctx, c, client)
 	if err != nil {
 		return err
@@ -48,33 +49,33 @@ func answerRange(
 	figures := func() []figure {
 		done, all := read.Load(), of.Load()
 		return []figure{
-			{"job", b.Job, progressLine("job "+b.Job, done, all, time.Since(began))},
+			{"job", job.Name, progressLine("job "+job.Name, done, all, time.Since(began))},
 			{"records", done, ""},
 			{"of", all, ""},
 		}
 	}
-	b.Progress = func(done, all int64) {
+	job.Progress = func(done, all int64) {
 		read.Store(done)
 		of.Store(all)
 	}
 	work := func(ctx context.Context, stage *pipeline.Stage) (err error) {
-		finished, err = stage.Backfill(ctx, b)
+		finished, err = stage.Backfill(ctx, job)
 		return err
 	}
 	err = runStage(ctx, c, client, options, nil, figures, work)
 	switch {
-	case errors.Is(err, pipeline.ErrOtherSettings), errors.Is(err, pipeline.ErrOffsetsOfOthers):
+	case errors.Is(err, backfill.ErrOtherSettings), errors.Is(err, backfill.ErrOffsetsOfOthers):
 		return usageError{err}
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
 		return errors.New("stopped before the end; the same command goes on where it was")
 	case finished && of.Load() == 0:
-		c.Log.Warn("the range of the job holds no records", "job", b.Job, "in", c.Config.Topics.In)
+		c.Log.Warn("the range of the job holds no records", "job", job.Name, "in", c.Config.Topics.In)
 	case finished:
-		c.Log.Info("the job was finished already; a job of another name answers the range again", "job", b.Job)
+		c.Log.Info("the job was finished already; a job of another name answers the range again", "job", job.Name)
 	default:
-		c.Log.Info("the job is finished", "job", b.Job)
+		c.Log.Info("the job is finished", "job", job.Name)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/backfill"
 	"github.com/slkstream/slkstream/pipeline/labels"
 )
 
@@ -81,13 +81,13 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 		b.Job += "-dry-" + strconv.FormatUint(rand.Uint64(), 36)
 	}
 	state := t.JobGroup("correct", b.Job) + "-state"
-	job := pipeline.Backfill{Job: b.Job, From: from, To: b.To, Asked: c.Config.Select.Since}
-	compare := &pipeline.Comparison{DryRun: dry}
+	job := backfill.Job{Name: b.Job, From: from, To: b.To, Asked: c.Config.Select.Since}
+	compare := &backfill.Comparison{DryRun: dry}
 	err := answerRange(ctx, c, client, job, compare)
 	if dry && t.State == "" {
 		c.drop(ctx, client, state)
 	}
-	if errors.Is(err, pipeline.ErrTooLong) {
+	if errors.Is(err, backfill.ErrTooLong) {
 		return fmt.Errorf("%w: correct it in parts, with --since and --to", err)
 	}
 	if err != nil {
@@ -98,7 +98,7 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 		return nil // the job was finished already
 	}
 	p := newList(c, "WAS\tIS\tITEMS")
-	most := func(a, b pipeline.Relabelled) int {
+	most := func(a, b backfill.Relabelled) int {
 		return cmp.Or(cmp.Compare(changes[b], changes[a]), cmp.Compare(a.Was, b.Was), cmp.Compare(a.Is, b.Is))
 	}
 	for _, change := range slices.SortedFunc(maps.Keys(changes), most) {

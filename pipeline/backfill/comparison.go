@@ -1,4 +1,4 @@
-package pipeline
+package backfill
 
 import (
 	"context"
@@ -74,45 +74,46 @@ func (c *Comparison) Differences() (changes map[Relabelled]int64, unknown int64)
 	return c.changes, c.unknown
 }
 
-// load reads the labels of the plan's ranges from results and corrections.
-func (c *Comparison) load(ctx context.Context, s *Stage, plan *Plan) error {
+// load reads the labels of the job's ranges from results and corrections.
+func (c *Comparison) load(ctx context.Context, b *Backfill) error {
+	plan := b.plan
 	c.cause, c.at = record.Cause{Kind: "answered again", ID: plan.Job}, plan.At
 	c.revision, c.since = labels.Position(plan.Labels).Revision(), "earliest"
 	if since, err := time.Parse(time.RFC3339, plan.Since); err == nil {
 		c.since = since.Add(-clocksApart).Format(time.RFC3339)
 	}
-	c.ranges, c.numbers, c.pages = s.ranges, map[string]uint32{}, map[pageAt]*[pageSize]calledBefore{}
+	c.ranges, c.numbers, c.pages = b.ranges, map[string]uint32{}, map[pageAt]*[pageSize]calledBefore{}
 	c.changes, c.ends = map[Relabelled]int64{}, map[topic.TopicPartition]int64{}
-	take := func(r *record.Raw) error { return c.result(s.options.Form.JSON(r.Value)) }
-	if err := c.readAll(ctx, s, s.options.Out, take); err != nil {
+	take := func(r *record.Raw) error { return c.result(b.settings.Form.JSON(r.Value)) }
+	if err := c.readAll(ctx, b, b.settings.Results, take); err != nil {
 		return err
 	}
-	return c.readAll(ctx, s, s.options.Corrections, c.correction)
+	return c.readAll(ctx, b, b.settings.Corrections, c.correction)
 }
 
 // finish counts what the job's processes have written since load.
-func (c *Comparison) finish(ctx context.Context, s *Stage) error {
+func (c *Comparison) finish(ctx context.Context, b *Backfill) error {
 	if c.DryRun {
 		return nil
 	}
-	return c.readAll(ctx, s, s.options.Corrections, c.correction)
+	return c.readAll(ctx, b, b.settings.Corrections, c.correction)
 }
 
 // readAll reads a topic to its end, from where the last call ended or from since on.
-func (c *Comparison) readAll(ctx context.Context, s *Stage, name string, take func(*record.Raw) error) error {
-	list, err := s.client.PartitionsOf(ctx, name)
+func (c *Comparison) readAll(ctx context.Context, b *Backfill, name string, take func(*record.Raw) error) error {
+	list, err := b.settings.Client.PartitionsOf(ctx, name)
 	for _, at := range list {
 		span := topic.Span{TopicPartition: at}
 		var known bool
 		if span.From, known = c.ends[at]; !known {
-			if span.From, err = s.offset(ctx, name, at.Partition, c.since); err != nil {
+			if span.From, err = b.offset(ctx, name, at.Partition, c.since); err != nil {
 				return err
 			}
 		}
-		if span.To, err = s.offset(ctx, name, at.Partition, "latest"); err != nil {
+		if span.To, err = b.offset(ctx, name, at.Partition, "latest"); err != nil {
 			return err
 		}
-		for r, err := range s.client.Records(ctx, span) {
+		for r, err := range b.settings.Client.Records(ctx, span) {
 			if err == nil {
 				err = take(r)
 			}
@@ -208,8 +209,8 @@ func (c *Comparison) get(at record.Source) calledBefore {
 	return calledBefore{}
 }
 
-// compare returns the correction that follows from an answer; nil: none.
-func (c *Comparison) compare(it *record.Item, r *record.Result) *record.Correction {
+// Compare returns the correction that follows from an answer; nil: none.
+func (c *Comparison) Compare(it *record.Item, r *record.Result) *record.Correction {
 	c.mutex.Lock()
 	was := c.get(it.Source)
 	if was.label&^inChanges == 0 {
