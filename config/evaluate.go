@@ -39,10 +39,14 @@ type Evaluate struct {
 
 	Plots      string
 	Neighbours int
+
+	Streams      []string // whole numbers
+	StreamCounts []int    // Streams as numbers
+	Shift        float64
 }
 
 func (e *Evaluate) settings() []definition {
-	sets := []string{"eval fewshot", "eval file", "eval cluster", "eval index", "tune"}
+	sets := []string{"eval fewshot", "eval file", "eval cluster", "eval index", "eval identities", "tune"}
 	tasks, paper := []string{"eval fewshot", "tune"}, []string{"eval paper"}
 	return slices.Concat([]definition{
 		define("data", &e.Data, sets, nil, "folders that hold X.npy and y.npy").example("DIR,...").
@@ -69,6 +73,10 @@ func (e *Evaluate) settings() []definition {
 	}, e.stream(), []definition{
 		define("neighbours", &e.Neighbours, []string{"eval index"}, 5, "neighbours of each row", atLeast(1),
 			atMost(1000)),
+		define("streams", &e.Streams, []string{"eval identities"}, []string{"4", "16"},
+			"streams that the classes come to, each to two or more of them").example("N,..."),
+		define("shift", &e.Shift, []string{"eval identities"}, 0.,
+			"how far each stream turns its rows towards a space of its own, with an offset, a scale and noise", atLeast(0.), atMost(1.)),
 		define("plots", &e.Plots, paper, "", "folder to write the plots to").example("DIR"),
 	})
 }
@@ -135,6 +143,15 @@ func (e *Evaluate) check(c *Config, fault report) {
 	}
 	if len(e.Shots) == 0 {
 		fault("shots", "is empty: give at least one whole number")
+	}
+	for _, text := range e.Streams {
+		n, err := strconv.Atoi(text)
+		if e.StreamCounts = append(e.StreamCounts, n); err != nil || n < 2 || n > 1<<10 {
+			fault("streams", "holds %s: must be whole numbers from 2 to %d", shown(text), 1<<10)
+		}
+	}
+	if len(e.Streams) == 0 {
+		fault("streams", "is empty: give at least one whole number")
 	}
 	if c.command == "tune" {
 		e.checkTune(c, fault)

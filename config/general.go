@@ -23,7 +23,7 @@ func (g *General) settings() []definition {
 			eachOneOf(slices.Concat(logLevels, logForms)...)).example("LEVEL,FORM"),
 		define("kernel", &g.Kernel, []string{
 			SolverFile, "label", "tune", "eval fewshot", "eval stream", "eval cluster",
-			"eval paper", "eval file", "eval index",
+			"eval paper", "eval file", "eval index", "eval identities",
 		}, "auto", "machine instructions for the numeric kernels",
 			oneOf("auto", "avx512", "avx2", "neon", "portable")),
 	}

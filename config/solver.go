@@ -124,7 +124,7 @@ func (s *Solver) settings() []definition {
 			atLeast(0.)),
 		define("bias-correction", &s.BiasCorrection, measured, nil,
 			"move the items by the difference of the means of labelled and unlabelled"),
-		define("seed", &s.Seed, with(measured, "label", SolverFile, "demo", "eval file", "eval index", "sample"), 1,
+		define("seed", &s.Seed, with(measured, "label", SolverFile, "demo", "eval file", "eval index", "eval identities", "sample"), 1,
 			"start of every random choice"),
 	}
 }

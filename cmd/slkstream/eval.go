@@ -13,10 +13,10 @@ import (
 )
 
 var evalCommand = command{
-	name: "eval", short: "measure on labelled data: fewshot, cluster, stream, file, index, paper",
+	name: "eval", short: "measure on labelled data: fewshot, cluster, stream, file, index, identities, paper",
 	of: []command{
 		evalFewshotCommand, evalClusterCommand, evalStreamCommand, evalFileCommand, evalIndexCommand,
-		evalPaperCommand,
+		evalIdentitiesCommand, evalPaperCommand,
 	},
 }
 
@@ -200,5 +200,38 @@ func evalIndex(ctx context.Context, c *call) error {
 			}
 			r, err := evaluate.MeasureNeighbours(ctx, set, c.Config.Evaluate.Neighbours, o, seed)
 			return []evaluate.NeighbourResult{r}, err
+		})
+}
+
+var evalIdentitiesCommand = command{
+	name: "eval identities", args: "--data DIR,...",
+	short: "one identity over several streams",
+	long: "Divide labelled data among several streams, have each find its clusters, and group those of all streams into\n" +
+		"identities. leaders, at-once and apart are rivals: leaders over all items in one list; average link over all items after\n" +
+		"the fact, cut where it is best; and each stream's clusters as they are. half scores every second class, half-labelled\n" +
+		"the same with three labelled items of each other class and stream. wait is the number of items of a class that come to\n" +
+		"a further stream before its identity is there.",
+	example: "  slkstream eval identities --data ./features --streams 4,16 --shift 0.2",
+	run:     evalIdentities,
+}
+
+func evalIdentities(ctx context.Context, c *call) error {
+	e := c.Config.Evaluate
+	sets, err := evaluate.ReadSets(e.Data)
+	if err != nil {
+		return err
+	}
+	return measure(c, evaluate.IdentityHeading, sets,
+		func(set *evaluate.Set, shown *progress) (all []evaluate.IdentityResult, err error) {
+			for i, streams := range e.StreamCounts {
+				shown.at(set.Name+" streams", int64(i), int64(len(e.StreamCounts)))
+				p := evaluate.Identities{Streams: streams, Shift: e.Shift, Seed: c.Config.Solver.Seed}
+				results, err := p.Run(ctx, set)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, results...)
+			}
+			return all, nil
 		})
 }

@@ -76,6 +76,7 @@ func TestEvalJSON(t *testing.T) {
 		},
 		{"eval stream --order bursts --shots 0", 1, "nmi pair_f1 clusters id_switches"},
 		{"eval index --neighbours 3 --index exact", 1, "data n d index chosen recall build_seconds query_seconds"},
+		{"eval identities --streams 2,3 --shift 0.1", 12, "data streams shift method pair_f1 nmi switches wait found classes"},
 		{"tune --shots 5 --mix balanced --tasks 1", 54, "lambda rho tau beta accuracy chosen"},
 	} {
 		lines := evalLines(t, c.line+" --json --data "+data)
@@ -99,7 +100,8 @@ func TestEvalTables(t *testing.T) {
 		"eval fewshot --shots 1 --mix balanced --tasks 2":       "1-shot balanced  default  slk-means",
 		"eval cluster --method kmeans":                          "one cluster",
 		"eval stream --order bursts --method slk-means,nearest": "against the first",
-		"eval index": "recall",
+		"eval index":                  "recall",
+		"eval identities --streams 2": "half-labelled",
 	} {
 		code, out, messages := runLine(t, strings.Fields(line+" --data "+data)...)
 		if code != exitDone || !strings.Contains(out, says) {
@@ -210,6 +212,8 @@ func TestEvalRefusesBadInputBeforeItWorks(t *testing.T) {
 		"eval stream --data DIGITS --teach 2":                   {exitUsage, "teach is 2"},
 		"eval stream --data DIGITS --shots 0 --method 1nn":      {exitUsage, "method 1nn needs labelled rows"},
 		"eval index --data DIGITS --neighbours 1000000":         {exitUsage, "neighbours is 1000000"},
+		"eval identities --data DIGITS --streams 1":             {exitUsage, "streams holds 1"},
+		"eval identities --data DIGITS --shift 2":               {exitUsage, "shift is 2"},
 		"tune --data DIGITS --ways 9":                           {exitFailed, "fewer than ways 9"},
 		"eval":                                                  {exitDone, "fewshot"},
 		"eval fewshots":                                         {exitUsage, `did you mean "fewshot"`},

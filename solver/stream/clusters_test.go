@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // crowded returns items of classes that differ little compared with what they have in common: class by class
@@ -248,6 +250,32 @@ func TestClustersOfShortEpisodes(t *testing.T) {
 	for label := range labels[objects-1] {
 		if !slices.ContainsFunc(s.State(), kept) || !s.Reset(label) || slices.ContainsFunc(s.State(), kept) {
 			t.Errorf("a cluster that is forgotten leaves its last items")
+		}
+	}
+}
+
+// Found has the clusters of the answers, with means of length 1 at most that the caller may change.
+func TestFoundClusters(t *testing.T) {
+	items, _ := crowded(rand.New(rand.NewPCG(3, 1)), 3, 60, 32, .3, false)
+	s := New("camera", settings(t))
+	answers, _ := answer(t, s, new(Engine), items, nil)
+	counts := map[string]int64{}
+	for _, a := range answers {
+		counts[a.Class]++
+	}
+	found := s.Found()
+	if len(found) != len(counts) {
+		t.Fatalf("%d clusters found, %d in answers", len(found), len(counts))
+	}
+	for _, f := range found {
+		if f.Items != counts[f.Cluster] || f.Name != "" || f.Seen != 1 {
+			t.Errorf("%s has %d items of %d, name %q, seen in episode %d", f.Cluster, f.Items, counts[f.Cluster], f.Name, f.Seen)
+		}
+		clear(f.Mean)
+	}
+	for _, f := range s.Found() {
+		if length := kernel.Dot(f.Mean, f.Mean); length == 0 || length > 1.001 {
+			t.Errorf("the mean of %s has the squared length %v", f.Cluster, length)
 		}
 	}
 }

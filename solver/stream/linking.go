@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/linkage"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
@@ -99,10 +100,7 @@ func (p *grouping) link(d int, distance float64) {
 	alike := make([]float32, n*n)
 	kernel.Gram(alike, p.smoothed, n, d)
 	kernel.Mirror(alike, n)
-	p.groups = make([][]int, n)
-	best := make([]int, n) // of each group: the most similar one before it; -1: none
 	for i := range n {
-		p.groups[i] = []int{i}
 		for j := range i {
 			v := p.timed(i, j, alike[i*n+j])
 			if p.track[i*n+j] {
@@ -114,46 +112,8 @@ func (p *grouping) link(d int, distance float64) {
 			alike[i*n+j], alike[j*n+i] = v, v
 		}
 	}
-	visit := func(i int) {
-		best[i] = -1
-		for j := range i {
-			if p.groups[j] != nil && (best[i] < 0 || alike[i*n+j] > alike[i*n+best[i]]) {
-				best[i] = j
-			}
-		}
-	}
-	for i := range n {
-		visit(i)
-	}
-	for {
-		from := -1
-		for i, j := range best {
-			if p.groups[i] != nil && j >= 0 && (from < 0 || alike[i*n+j] > alike[from*n+best[from]]) {
-				from = i
-			}
-		}
-		if from < 0 || float64(alike[from*n+best[from]]) < limit {
-			break
-		}
-		to := best[from]
-		a, b := float32(len(p.groups[from])), float32(len(p.groups[to]))
-		p.groups[to], p.groups[from] = append(p.groups[to], p.groups[from]...), nil
-		for k := range n {
-			if p.groups[k] == nil || k == to {
-				continue
-			}
-			v := (a*alike[from*n+k] + b*alike[to*n+k]) / (a + b)
-			alike[to*n+k], alike[k*n+to] = v, v
-		}
-		for k := range n {
-			if k >= to && p.groups[k] != nil && (k == to || best[k] == from || best[k] == to) {
-				visit(k)
-			} else if k > to && p.groups[k] != nil && alike[k*n+to] > alike[k*n+best[k]] {
-				best[k] = to
-			}
-		}
-	}
-	p.groups = slices.DeleteFunc(p.groups, func(g []int) bool { return len(g) == 0 || slices.Max(g) < p.before })
+	p.groups = linkage.Groups(n, linkage.Average(alike, n, nil, limit))
+	p.groups = slices.DeleteFunc(p.groups, func(g []int) bool { return slices.Max(g) < p.before })
 }
 
 // match returns the cluster of each group, or -1 where it is new; the most similar pairs are matched first.

@@ -1,0 +1,264 @@
+// Package identity finds which clusters of several streams are the same thing: a visitor whom one camera calls
+// cluster-17 and another cluster-3 gets one identity.
+//
+// A Linker is told of each cluster when it has changed: its mean, and what it must not be joined with. It
+// compares clusters after subtracting what all clusters of their stream have in common, which is the camera
+// and not the thing, and groups them by average link. An identity keeps its id when clusters join, leave or
+// change.
+//
+//	linker := identity.New(identity.Defaults())
+//	changes := linker.Update(clusters, nil)  // which clusters got another identity
+//	id := linker.Of(clusters[0].Key)
+//
+// The package uses no Kafka, no clock and no goroutine. What it answers is a function of the calls in their
+// order.
+package identity
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// Settings of a Linker.
+type Settings struct {
+	// Limit is the mean cosine of two groups of clusters from which on they are one identity, after
+	// centring.
+	Limit float64
+	// Most identities are kept; beyond them those of least items go, the ones unseen for longest first.
+	Most int
+}
+
+// Defaults returns the settings that the stage uses.
+func Defaults() Settings { return Settings{Limit: .6, Most: 10_000} }
+
+// Validate returns an error for settings that make no sense.
+func (s Settings) Validate() error {
+	switch {
+	case !(s.Limit > 0 && s.Limit < 1):
+		return fmt.Errorf("limit %v: must lie between 0 and 1", s.Limit)
+	case s.Most < 1:
+		return fmt.Errorf("most %d: must be at least 1", s.Most)
+	}
+	return nil
+}
+
+// Key is a cluster of a stream.
+type Key struct{ Stream, Cluster string }
+
+func (k Key) compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.Stream, o.Stream), cmp.Compare(k.Cluster, o.Cluster))
+}
+
+// Cluster is what is known of a cluster.
+type Cluster struct {
+	Key
+	Mean  []float32 // of its items at length 1; those of other models or dimensions are never compared
+	Model string
+	Items int64
+	Seen  int64    // when, in any unit that grows
+	Name  string   // that people gave it; "": none. Clusters of different names are never joined
+	Apart []string // clusters of its stream that it was seen in one frame with
+}
+
+// Change is a cluster that has another identity than before; 0: none.
+type Change struct {
+	Key
+	Before, After int64
+}
+
+// Linker groups clusters. One goroutine uses it at a time.
+type Linker struct {
+	settings Settings
+	next     int64
+	clusters map[Key]*member
+	groups   []*group // by their ids
+	spaces   map[space]*common
+	rejected map[[2]Key]bool
+}
+
+// member is a cluster of a group.
+type member struct {
+	Cluster // without its mean
+	mean    []int16
+	camera  *camera
+	of      *group // nil: of none
+	apart   map[string]bool
+}
+
+// group is an identity.
+type group struct {
+	id      int64
+	space   space
+	members []*member // by their keys
+	sum     []float32 // of their centred means
+}
+
+// space is what means must share to be compared.
+type space struct {
+	model     string
+	dimension int
+}
+
+// New returns a Linker that knows no cluster.
+func New(settings Settings) *Linker {
+	return &Linker{
+		settings: settings, next: 1, clusters: map[Key]*member{}, spaces: map[space]*common{},
+		rejected: map[[2]Key]bool{},
+	}
+}
+
+// Of returns the identity of a cluster; 0: none.
+func (l *Linker) Of(key Key) int64 {
+	if m := l.clusters[key]; m != nil && m.of != nil {
+		return m.of.id
+	}
+	return 0
+}
+
+// Members returns the clusters of an identity, by stream and name; nil: there is no such identity.
+func (l *Linker) Members(id int64) []Key {
+	at, found := l.find(id)
+	if !found {
+		return nil
+	}
+	keys := make([]Key, len(l.groups[at].members))
+	for i, m := range l.groups[at].members {
+		keys[i] = m.Key
+	}
+	return keys
+}
+
+func (l *Linker) find(id int64) (at int, found bool) {
+	return slices.BinarySearchFunc(l.groups, id, func(g *group, id int64) int { return cmp.Compare(g.id, id) })
+}
+
+// Reject says that two clusters are not the same thing; they are never of one identity from the next Update
+// of either on.
+func (l *Linker) Reject(a, b Key) { l.rejected[pairOf(a, b)] = true }
+
+// Allow takes a Reject back.
+func (l *Linker) Allow(a, b Key) { delete(l.rejected, pairOf(a, b)) }
+
+func pairOf(a, b Key) [2]Key {
+	if a.compare(b) > 0 {
+		a, b = b, a
+	}
+	return [2]Key{a, b}
+}
+
+// Restore gives clusters the identities that they had, without joining or parting any, as a process does that
+// takes over. Identities are above 0.
+func (l *Linker) Restore(clusters []Cluster, identities []int64) {
+	groups := map[int64]*group{}
+	for i := range clusters {
+		m := l.put(&clusters[i])
+		id := identities[i]
+		if groups[id] == nil {
+			groups[id] = &group{id: id, space: m.camera.all.space}
+			l.groups = append(l.groups, groups[id])
+		}
+		m.of = groups[id]
+		m.of.members = append(m.of.members, m)
+		l.next = max(l.next, id+1)
+	}
+	slices.SortFunc(l.groups, func(a, b *group) int { return cmp.Compare(a.id, b.id) })
+	l.recentre()
+	for _, g := range l.groups {
+		l.complete(g)
+	}
+}
+
+// Update takes in clusters that are new or have changed, and those that have ended, and returns the clusters
+// whose identity that changes, by their keys. The slices of the clusters are not kept.
+func (l *Linker) Update(changed []Cluster, ended []Key) []Change {
+	var changes []Change
+	for _, key := range ended {
+		if m := l.clusters[key]; m != nil {
+			if m.of != nil {
+				changes = append(changes, Change{key, m.of.id, 0})
+			}
+			l.drop(m)
+		}
+	}
+	touched := map[*member]bool{} // whose identity is to be found again
+	for i := range changed {
+		touched[l.put(&changed[i])] = true
+	}
+	for _, m := range l.recentre() {
+		touched[m] = true
+	}
+	before := map[*member]int64{} // the identities of all that may get another
+	for _, part := range l.parts(touched) {
+		for _, m := range part {
+			before[m] = l.Of(m.Key)
+		}
+		l.regroup(units(part, touched))
+	}
+	for m, id := range l.bound() {
+		if _, known := before[m]; !known {
+			before[m] = id
+		}
+	}
+	for m, was := range before {
+		if id := l.Of(m.Key); id != was {
+			changes = append(changes, Change{m.Key, was, id})
+		}
+	}
+	slices.SortFunc(changes, func(a, b Change) int { return a.compare(b.Key) })
+	return changes
+}
+
+// put stores what is known of a cluster.
+func (l *Linker) put(c *Cluster) *member {
+	at := space{c.Model, len(c.Mean)}
+	m := l.clusters[c.Key]
+	if m != nil && m.camera.all.space != at { // of another embedder: another cluster
+		l.drop(m)
+		m = nil
+	}
+	if m == nil {
+		m = &member{camera: l.camera(c.Stream, at)}
+		l.clusters[c.Key] = m
+		m.camera.members = append(m.camera.members, m)
+	}
+	m.Cluster = *c
+	m.Mean, m.Cluster.Apart = nil, nil
+	m.mean = vector.Shorts(nil, c.Mean, 1)
+	m.apart = make(map[string]bool, len(c.Apart))
+	for _, other := range c.Apart {
+		m.apart[other] = true
+	}
+	return m
+}
+
+// drop forgets a cluster.
+func (l *Linker) drop(m *member) {
+	delete(l.clusters, m.Key)
+	others := func(list []*member) []*member {
+		return slices.DeleteFunc(list, func(o *member) bool { return o == m })
+	}
+	m.camera.members = others(m.camera.members)
+	if m.of == nil {
+		return
+	}
+	if m.of.members = others(m.of.members); len(m.of.members) > 0 {
+		l.complete(m.of)
+	} else if at, found := l.find(m.of.id); found {
+		l.groups = slices.Delete(l.groups, at, at+1)
+	}
+}
+
+// complete computes what follows from the members of a group.
+func (l *Linker) complete(g *group) {
+	slices.SortFunc(g.members, func(a, b *member) int { return a.compare(b.Key) })
+	g.sum = make([]float32, g.space.dimension)
+	row := make([]float32, g.space.dimension)
+	for _, m := range g.members {
+		m.row(row)
+		kernel.Axpy(1, row, g.sum)
+	}
+}
