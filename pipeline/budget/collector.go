@@ -7,17 +7,22 @@ import (
 	"time"
 )
 
-// Garbage that the process may hold beyond what is live, where that is more than Go's own rule allows: as
-// much as is live.
+// The garbage that the process may hold beyond what is live is no more than keeps the collector's part of the
+// CPU time that the process takes within bounds: much while it works hard, little while it holds much and does
+// little.
 const (
-	garbageUnbounded = 128 << 20 // bytes, without a budget
-	garbageShare     = 25        // percent of the budget
-	mostGarbage      = 400       // percent of what is live, so that a small process stays small
+	leastGarbage     = 32 << 20 // bytes
+	garbageUnbounded = 128 << 20
+	garbageShare     = 25  // percent of a budget
+	mostGarbage      = 400 // percent of what is live, so that a small process stays small
+
+	busyCollector = .06 // of the CPU time: beyond, there may be twice the garbage
+	idleCollector = .03 // below, a quarter less
 )
 
-// Collect has the garbage collector of the process keep below a budget of bytes, 0 for none, and run less
-// often while little is live, until release is called. It leaves alone a percent that the user or the program
-// has chosen (GOGC, debug.SetGCPercent), and a memory limit at or below the budget.
+// Collect has the garbage collector of the process keep below a budget of bytes, 0 for none, and run as often
+// as is cheap, until release is called. It leaves alone a percent that the user or the program has chosen
+// (GOGC, debug.SetGCPercent), and a memory limit at or below the budget.
 func Collect(budget int64) (release func()) {
 	restore := func() {}
 	if limit := debug.SetMemoryLimit(-1); budget > 0 && budget < limit {
@@ -35,9 +40,12 @@ func Collect(budget int64) (release func()) {
 		defer debug.SetGCPercent(100)
 		ticker := time.NewTicker(time.Second)
 		defer ticker.Stop()
-		live := liveReader()
+		live, share := liveReader(), shareReader()
+		garbage := int64(leastGarbage)
 		for set := 100; ; {
-			if percent := collectorPercent(budget, live()); percent != set {
+			now := live()
+			garbage = nextGarbage(garbage, budget, now, share())
+			if percent := collectorPercent(garbage, now); percent != set {
 				set = percent
 				debug.SetGCPercent(set) // stops all goroutines for some microseconds
 			}
@@ -55,13 +63,45 @@ func Collect(budget int64) (release func()) {
 	}
 }
 
-// collectorPercent returns how much garbage there may be before it is collected, in percent of the live
-// bytes. With a budget, 0 for none, what is live and garbage together stay below half of it, or Go's own rule
-// holds.
-func collectorPercent(budget, live int64) int {
-	garbage := int64(garbageUnbounded)
-	if budget > 0 {
-		garbage = budget / 100 * garbageShare
+// shareReader returns a function that returns the collector's part of the CPU time since the last call; 0 if
+// there was no collection since. What it does on cores that nobody else wants does not count.
+func shareReader() func() float64 {
+	samples := []metrics.Sample{
+		{Name: "/cpu/classes/gc/total:cpu-seconds"},
+		{Name: "/cpu/classes/gc/mark/idle:cpu-seconds"},
+		{Name: "/cpu/classes/total:cpu-seconds"},
+		{Name: "/cpu/classes/idle:cpu-seconds"},
 	}
-	return int(min(max(100, 100*garbage/max(live, 1)), mostGarbage))
+	var before [2]float64
+	return func() float64 {
+		metrics.Read(samples)
+		of := func(i int) float64 { return samples[i].Value.Float64() - samples[i+1].Value.Float64() }
+		collector, process := of(0)-before[0], of(2)-before[1]
+		if before = [2]float64{of(0), of(2)}; !(process > 0 && collector > 0) {
+			return 0
+		}
+		return collector / process
+	}
+}
+
+// nextGarbage returns how much garbage there may be from now on, given the collector's share of the CPU time,
+// 0 for no collection. What is live and garbage together stay below half of a budget, 0 for none, or Go's own
+// rule holds: no more garbage than is live.
+func nextGarbage(garbage, budget, live int64, share float64) int64 {
+	switch {
+	case share > busyCollector:
+		garbage *= 2
+	case share > 0 && share < idleCollector:
+		garbage -= garbage / 4
+	}
+	most := int64(garbageUnbounded)
+	if budget > 0 {
+		most = budget / 100 * garbageShare
+	}
+	return min(max(garbage, leastGarbage), max(most, live))
+}
+
+// collectorPercent returns the garbage in percent of the live bytes.
+func collectorPercent(garbage, live int64) int {
+	return int(min(max(1, 100*garbage/max(live, 1)), mostGarbage))
 }

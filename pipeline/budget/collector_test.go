@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"testing"
@@ -11,24 +12,48 @@ func TestCollectorPercent(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		budget, live int64 // MiB
+		shares       []float64
 		want         int
 	}{
-		{"nothing measured yet", 0, 0, 400},
-		{"no budget, little is live", 0, 10, 400},
-		{"no budget, at most 128 MiB of garbage", 0, 64, 200},
-		{"no budget, much is live", 0, 1000, 100},
-		{"a small budget", 200, 30, 166},
-		{"a quarter of the budget is live", 400, 100, 100},
-		{"more than the budget is live", 400, 500, 100},
-		{"a large budget", 4000, 500, 200},
+		{"nothing measured yet", 0, 0, nil, 400},
+		{"little is live", 0, 4, nil, 400},
+		{"much is live and little done", 0, 320, []float64{0, .01, 0, .05}, 10},
+		{"the collector is busy", 0, 64, []float64{.1}, 100},
+		{"at most 128 MiB of garbage", 0, 64, []float64{.1, .1, .1, .1}, 200},
+		{"as much garbage as is live", 0, 1000, []float64{.1, .1, .1, .1, .1, .1, .1}, 100},
+		{"it was busy", 0, 64, []float64{.1, .1, .1, .02}, 150},
+		{"no collection says nothing", 0, 64, []float64{.1, .1, .1, 0, 0, 0}, 200},
+		{"it was busy long ago", 0, 64, []float64{.1, .1, .01, .01, .01, .01, .01, .01, .01}, 50},
+		{"a small budget", 200, 40, []float64{.1, .1, .1}, 125},
+		{"a quarter of the budget is live", 400, 100, []float64{.1, .1, .1}, 100},
+		{"more than the budget is live", 400, 500, []float64{.1, .1, .1, .1, .1, .1}, 100},
+		{"a large budget", 4000, 500, []float64{.1, .1, .1, .1, .1, .1}, 200},
 	} {
-		if got := collectorPercent(c.budget<<20, c.live<<20); got != c.want {
+		garbage, live := int64(leastGarbage), c.live<<20
+		for _, share := range append([]float64{0}, c.shares...) {
+			garbage = nextGarbage(garbage, c.budget<<20, live, share)
+		}
+		if got := collectorPercent(garbage, live); got != c.want {
 			t.Errorf("%s: %d %%, want %d", c.name, got, c.want)
 		}
 	}
 }
 
-// While a stage runs the collector keeps below its budget and waits longer; afterwards the process has its
+// The collector's share is that of what the process computes.
+func TestCollectorShare(t *testing.T) {
+	share := shareReader()
+	share()
+	for deadline := time.Now().Add(time.Minute); ; {
+		runtime.GC()
+		if got := share(); got > 0 && got <= 1 {
+			return
+		} else if got != 0 || time.Now().After(deadline) {
+			t.Fatalf("a share of %g after a collection", got)
+		}
+	}
+}
+
+// While a stage runs the collector keeps below its budget and has a percent of the stage's; afterwards the process has its
 // own settings again. A percent that somebody chose stays.
 func TestCollect(t *testing.T) {
 	t.Setenv("GOGC", "")
@@ -43,9 +68,9 @@ func TestCollect(t *testing.T) {
 	if during := debug.SetMemoryLimit(-1); during != min(limit, 900<<20) {
 		t.Errorf("the limit is %d", during)
 	}
-	for deadline := time.Now().Add(time.Minute); percent() <= 100; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); percent() == 100; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the collector does not wait longer")
+			t.Fatal("the collector has no percent of its own")
 		}
 	}
 	release()
