@@ -2,10 +2,13 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"sync"
 )
 
 // crowd bounds what all requests of the API take together, however many visitors there are and however slowly
@@ -13,16 +16,20 @@ import (
 type crowd struct {
 	large   chan struct{} // one for each request with a large body or reply
 	looking chan struct{} // one for each request that is being served and changes nothing
+	shares  shares
 }
 
 const (
 	mostLarge   = 8
 	mostLooking = 8
+	mostOfOne   = 2        // of one visitor
 	small       = 64 << 10 // bytes of a body, or of a reply, of which any number is taken
 )
 
 func newCrowd() crowd {
-	return crowd{large: make(chan struct{}, mostLarge), looking: make(chan struct{}, mostLooking)}
+	return crowd{
+		large: make(chan struct{}, mostLarge), looking: make(chan struct{}, mostLooking), shares: shares{of: map[string]*share{}},
+	}
 }
 
 // admit reads a request's body, has it served, and then sends the reply. A visitor who sends or reads slowly
@@ -58,8 +65,62 @@ func (c *crowd) admit(serve handler) http.HandlerFunc {
 	}
 }
 
+// shares bound how many requests of one visitor are served at a time: of one who sends many the others wait in line
+// for each other, not before those of other visitors.
+type shares struct {
+	mu sync.Mutex
+	of map[string]*share // by visitor, while one of its requests is served or waits
+}
+
+type share struct {
+	turns    chan struct{}
+	requests int // served or waiting
+}
+
+// enter waits for a visitor's turn and returns what ends it.
+func (s *shares) enter(ctx context.Context, visitor string) (leave func(), err error) {
+	s.mu.Lock()
+	own := s.of[visitor]
+	if own == nil {
+		own = &share{turns: make(chan struct{}, mostOfOne)}
+		s.of[visitor] = own
+	}
+	own.requests++
+	s.mu.Unlock()
+	gone := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if own.requests--; own.requests == 0 {
+			delete(s.of, visitor)
+		}
+	}
+	select {
+	case own.turns <- struct{}{}:
+		return func() { <-own.turns; gone() }, nil
+	case <-ctx.Done():
+		gone()
+		return nil, ctx.Err()
+	}
+}
+
+// visitorOf names who sent a request: by address and token.
+func visitorOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	return host + " " + tokenOf(r)
+}
+
 // reply serves a request that changes nothing in its turn, others at once.
 func (c *crowd) reply(serve handler, r *http.Request) ([]byte, error) {
+	if r.Method != http.MethodPost || readsOnly(r) {
+		leave, err := c.shares.enter(r.Context(), visitorOf(r))
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
 	if r.Method != http.MethodPost { // those wait for brokers, and hold up nobody
 		select {
 		case c.looking <- struct{}{}:

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -73,9 +75,11 @@ func TestLookingOnTakesTurns(t *testing.T) {
 		return nil, nil
 	})
 	var visitors sync.WaitGroup
-	for range 3 * mostLooking {
+	for i := range 3 * mostLooking {
 		visitors.Go(func() {
-			handler(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1", i)
+			handler(httptest.NewRecorder(), r)
 		})
 	}
 	for range mostLooking {
@@ -98,5 +102,55 @@ func TestLookingOnTakesTurns(t *testing.T) {
 		if answer.Code != want {
 			t.Errorf("an answer of %d bytes: %d, not %d", bytes, answer.Code, want)
 		}
+	}
+}
+
+// A visitor with more requests than can be served at a time does not hold up another, who has another token.
+func TestOneVisitorDoesNotHoldUpOthers(t *testing.T) {
+	crowd := newCrowd()
+	end := make(chan struct{})
+	handler := crowd.admit(func(r *http.Request) (any, error) {
+		if tokenOf(r) == "many" {
+			<-end
+		}
+		return nil, nil
+	})
+	ask := func(token, method string) {
+		r := httptest.NewRequest(method, "/api/streams", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		r = r.WithContext(context.WithValue(r.Context(), reading{}, true))
+		handler(httptest.NewRecorder(), r)
+	}
+	var flood sync.WaitGroup
+	for i := range 10 * mostLooking {
+		flood.Go(func() { ask("many", []string{http.MethodGet, http.MethodPost}[i%2]) })
+	}
+	waiting := func() (n int) {
+		crowd.shares.mu.Lock()
+		defer crowd.shares.mu.Unlock()
+		for _, s := range crowd.shares.of {
+			n += s.requests
+		}
+		return n
+	}
+	for begin := time.Now(); waiting() < 10*mostLooking; time.Sleep(time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("%d requests wait", waiting())
+		}
+	}
+	served := make(chan struct{})
+	go func() {
+		ask("one", http.MethodGet)
+		close(served)
+	}()
+	select {
+	case <-served:
+	case <-time.After(time.Minute):
+		t.Error("another visitor waits")
+	}
+	close(end)
+	flood.Wait()
+	if n := waiting(); n > 0 {
+		t.Errorf("%d requests are still counted", n)
 	}
 }
