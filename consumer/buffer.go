@@ -38,7 +38,7 @@ func (l Limits) Validate() []error {
 // gives the same episodes.
 type Buffer struct {
 	limits Limits
-	emit   func(*Episode)
+	closed []*Episode // that Closed has not returned yet
 	open   map[record.Stream]*opened
 	// byAge holds the open episodes in the order of their first items. The oldest closes first, and
 	// bounds the committed offset.
@@ -83,11 +83,11 @@ type done struct {
 	last record.Position // up to here: answered, but open at that position: ghosts
 }
 
-// NewBuffer returns an empty buffer that calls emit with every episode it closes, at once and in order.
-func NewBuffer(l Limits, emit func(*Episode)) *Buffer {
+// NewBuffer returns an empty buffer.
+func NewBuffer(l Limits) *Buffer {
 	return &Buffer{
-		limits: l, emit: emit,
-		open: map[record.Stream]*opened{}, done: map[record.Stream]*done{}, models: map[string]int{},
+		limits: l,
+		open:   map[record.Stream]*opened{}, done: map[record.Stream]*done{}, models: map[string]int{},
 	}
 }
 
@@ -290,6 +290,13 @@ func (b *Buffer) Drain(position record.Position) {
 	}
 }
 
+// Closed returns the episodes that have closed since the last call, in order.
+func (b *Buffer) Closed() []*Episode {
+	list := b.closed
+	b.closed = nil
+	return list
+}
+
 // Oldest returns the position of the oldest open episode's first item and the highest event time before it;
 // false if none is open.
 func (b *Buffer) Oldest() (record.Position, time.Time, bool) {
@@ -324,5 +331,5 @@ func (b *Buffer) close(o *opened, why Reason, at record.Position) {
 		return
 	}
 	o.episode.Closed, o.episode.At = why, at
-	b.emit(o.episode)
+	b.closed = append(b.closed, o.episode)
 }

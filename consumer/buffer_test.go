@@ -26,11 +26,6 @@ func shape(e *Episode) string {
 	return s
 }
 
-func gather(l Limits) (*Buffer, *[]*Episode) {
-	list := &[]*Episode{}
-	return NewBuffer(l, func(e *Episode) { *list = append(*list, e) }), list
-}
-
 func shapes(list []*Episode) (all []string) {
 	for _, e := range list {
 		all = append(all, shape(e))
@@ -103,22 +98,22 @@ func TestWhatClosesAnEpisode(t *testing.T) {
 			b.Drain(record.Start(2))
 		}, []string{"a drain at 2: 0", "b drain at 2: 1"}},
 	} {
-		b, list := gather(c.limits)
+		b := NewBuffer(c.limits)
 		c.feed(b)
-		if got := shapes(*list); !reflect.DeepEqual(got, c.want) {
+		if got := shapes(b.Closed()); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %q, not %q", name, got, c.want)
 		}
 	}
 }
 
 func TestModelsAreApart(t *testing.T) {
-	b, list := gather(Limits{Size: 2, Memory: 1 << 20})
+	b := NewBuffer(Limits{Size: 2, Memory: 1 << 20})
 	for i, model := range []string{"x", "y", "x", "y"} {
 		it := item(int64(i), "a", time.Unix(0, 0), 4)
 		it.Model = model
 		b.Add(it, time.Now(), time.Now())
 	}
-	if got := shapes(*list); !reflect.DeepEqual(got, []string{"a size at 2: 0 2", "a size at 3: 1 3"}) {
+	if got := shapes(b.Closed()); !reflect.DeepEqual(got, []string{"a size at 2: 0 2", "a size at 3: 1 3"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -152,16 +147,16 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 				}
 			}
 		}
-		whole, all := gather(limits)
+		whole := NewBuffer(limits)
 		feed(whole, 0, n)
 		want := map[string]bool{}
-		for _, s := range shapes(*all) {
+		for _, s := range shapes(whole.Closed()) {
 			want[s] = true
 		}
 
 		// Interrupt after some items, with some of the episodes answered, in order within a stream.
 		cut := random.IntN(n)
-		first, closed := gather(limits)
+		first := NewBuffer(limits)
 		feed(first, 0, cut)
 		slow := fmt.Sprint("s", random.IntN(streams))
 		stopped := map[record.Stream]bool{}
@@ -173,7 +168,8 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 		}
 		var ghosts []Ghost
 		skip := map[record.Stream]record.Position{}
-		for _, e := range *closed {
+		closed := first.Closed()
+		for _, e := range closed {
 			if stopped[e.Key] || random.IntN(12) == 0 || e.Key.Name == slow && random.IntN(2) == 0 {
 				stopped[e.Key] = true
 				if unanswered == nil {
@@ -194,7 +190,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 			}
 		}
 		if unanswered != nil { // what closed at the same position is decided again too
-			for _, e := range *closed {
+			for _, e := range closed {
 				if e.At == unanswered.At && got[shape(e)] && !has(ghosts, e) {
 					ghosts = append([]Ghost{{Key: e.Key, First: e.First(), Last: e.Last(), At: e.At, Closed: e.Closed}},
 						ghosts...)
@@ -204,14 +200,14 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 				}
 			}
 		}
-		second, again := gather(limits)
+		second := NewBuffer(limits)
 		second.Resume(high, time.Now())
 		for key, last := range skip {
 			second.Skip(key, last)
 		}
 		second.Ghosts(ghosts)
 		feed(second, int(from.Offset), n)
-		for _, s := range shapes(*again) {
+		for _, s := range shapes(second.Closed()) {
 			if got[s] {
 				t.Fatalf("seed %d: answered twice: %s", seed, s)
 			}
@@ -258,13 +254,13 @@ func TestTimesThatCannotBeTrue(t *testing.T) {
 		"its record's timestamp ahead too": {now.Add(2 * time.Hour), now.Add(2 * time.Hour), false},
 		"its record without a timestamp":   {now, time.UnixMilli(-1), true},
 	} {
-		b := NewBuffer(Limits{Size: 9, Age: time.Second, Memory: 1 << 20}, func(*Episode) {})
+		b := NewBuffer(Limits{Size: 9, Age: time.Second, Memory: 1 << 20})
 		b.Add(item(0, "a", c.at, 4), c.written, now)
 		if got := b.High().Equal(c.at); got != c.moves {
 			t.Errorf("%s: moves the partition's time: %v", name, got)
 		}
 	}
-	b := NewBuffer(Limits{Size: 9, Memory: 1 << 20}, func(*Episode) {})
+	b := NewBuffer(Limits{Size: 9, Memory: 1 << 20})
 	if b.Resume(now.Add(10000*time.Hour), now); !b.High().IsZero() {
 		t.Errorf("resumed with %v", b.High())
 	}
@@ -274,8 +270,7 @@ func TestTimesThatCannotBeTrue(t *testing.T) {
 // closes the episodes of all models of its stream, the oldest first.
 func TestModelsOfManyNames(t *testing.T) {
 	start := time.Unix(1000, 0)
-	var closed []string
-	b := NewBuffer(Limits{Size: 2, Memory: 1 << 20}, func(e *Episode) { closed = append(closed, e.Key.Model) })
+	b := NewBuffer(Limits{Size: 2, Memory: 1 << 20})
 	for i := range 100 {
 		it := item(int64(i), "a", start, 4)
 		it.Model = fmt.Sprintf("model %d", 100-i)
@@ -285,13 +280,14 @@ func TestModelsOfManyNames(t *testing.T) {
 		t.Errorf("%d models of 100 open episodes", len(b.models))
 	}
 	b.Mark("b", record.Start(100))
-	if len(closed) > 0 {
+	if closed := b.Closed(); len(closed) > 0 {
 		t.Errorf("another stream's marker closed %d episodes", len(closed))
 	}
 	b.Mark("a", record.Start(101))
-	for i, model := range closed {
-		if want := fmt.Sprintf("model %d", 100-i); model != want {
-			t.Fatalf("episode %d to close is of %s, not %s", i, model, want)
+	closed := b.Closed()
+	for i, e := range closed {
+		if want := fmt.Sprintf("model %d", 100-i); e.Key.Model != want {
+			t.Fatalf("episode %d to close is of %s, not %s", i, e.Key.Model, want)
 		}
 	}
 	if len(closed) != 100 || len(b.models) > 0 {

@@ -28,7 +28,7 @@ func TestOpenEpisodesCountTheirMemory(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		b := NewBuffer(Limits{Size: 1 << 20, Memory: 8 << 20}, func(*Episode) {})
+		b := NewBuffer(Limits{Size: 1 << 20, Memory: 8 << 20})
 		now := time.Unix(1e9, 0)
 		for i := range 25_000 {
 			next := item
@@ -37,6 +37,7 @@ func TestOpenEpisodesCountTheirMemory(t *testing.T) {
 			}
 			next.Vector, next.Source = []float32{1, 2}, record.Source{Offset: int64(i)}
 			b.Add(next, now, now)
+			b.Closed()
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)

@@ -87,16 +87,21 @@ func (c *commits) waiting() bool {
 	return c.sending != nil || len(c.next.records) > 0 || len(c.next.episodes) > 0
 }
 
-// begin starts the next commit and returns it; nil if there is none to make yet or one is in flight. final,
-// for a hand-over, does not wait for the interval. journal returns the state known only to the owner.
-func (c *commits) begin(ctx context.Context, now time.Time, final bool, journal func() *state.Journal) *producer.Commit {
+// wantsJournal says whether the next commit may begin now and includes a journal. final, for a hand-over, does not wait
+// for the interval.
+func (c *commits) wantsJournal(now time.Time, final bool) bool {
+	return c.sending == nil && (final || !now.Before(c.due))
+}
+
+// begin starts the next commit and returns it; nil if there is none to make yet or one is in flight. j is the journal that
+// it wants, or nil.
+func (c *commits) begin(ctx context.Context, now time.Time, j *state.Journal) *producer.Commit {
 	if c.sending != nil {
 		return nil
 	}
 	d := &c.next
 	commit := &producer.Commit{Offset: -1}
-	if final || !now.Before(c.due) {
-		j := journal()
+	if j != nil {
 		if d.empty() && j.From == c.last {
 			return nil
 		}

@@ -76,6 +76,7 @@ func (i *intake) Take(b *consumer.Batch, now time.Time) taken {
 }
 
 func (i *intake) taken() taken {
+	i.close()
 	out := i.out
 	i.out = taken{}
 	return out
@@ -102,17 +103,21 @@ func (i *intake) record(r *consumer.Record, now time.Time) {
 	}
 	for n := range r.Items {
 		it := &r.Items[n]
-		i.replay.take(it, i.relearn)
+		for _, complete := range i.replay.take(it) {
+			i.relearn(it.Of(), &complete)
+		}
 		if at := it.Source.Position(); !i.replay.covers(at) {
 			i.position = at
 			if len(i.of.readers) > 0 {
 				i.out.joined = append(i.out.joined, it)
 			}
 			i.buffer.Add(*it, r.Time, now)
+			i.close()
 		}
 	}
 	if r.Marker && r.Offset >= i.replay.from.Offset {
 		i.buffer.Mark(r.Stream, record.Position{Offset: r.Offset, Object: lastObject})
+		i.close()
 	}
 	i.position = record.Start(r.Offset + 1)
 }
@@ -135,9 +140,11 @@ func (i *intake) relearn(key record.Stream, e *relearning) {
 	i.out.closed = append(i.out.closed, c)
 }
 
-// close is called by the buffer with each episode that it closes.
-func (i *intake) close(e *consumer.Episode) {
-	i.out.closed = append(i.out.closed, closed{episode: e, at: time.Now(), poison: i.poisoned(e)})
+// close takes the episodes that have closed.
+func (i *intake) close() {
+	for _, e := range i.buffer.Closed() {
+		i.out.closed = append(i.out.closed, closed{episode: e, at: time.Now(), poison: i.poisoned(e)})
+	}
 }
 
 // caughtUp says whether the replay is over, so that episodes may close by the clock and commits may be made.

@@ -65,10 +65,18 @@ func (l *ledger) Write(list []record.Out) {
 	l.commits.next.records = append(l.commits.next.records, list...)
 }
 
+// WantsJournal says whether Next would write a journal now. final, for a hand-over, does not wait for the interval.
+func (l *ledger) WantsJournal(now time.Time, final bool) bool {
+	return l.commits.wantsJournal(now, final)
+}
+
 // Next starts the next commit, unless there is nothing to commit or one is in flight, and returns whether it
-// did. from says where the next owner would begin if all that closed were answered.
-func (l *ledger) Next(now time.Time, final bool, from func() *state.Journal) bool {
-	c := l.commits.begin(l.of.ctx, now, final, func() *state.Journal { return l.restart(from()) })
+// did. from, if it wants a journal, says where the next owner would begin if all that closed were answered.
+func (l *ledger) Next(now time.Time, from *state.Journal) bool {
+	if from != nil {
+		from = l.restart(from)
+	}
+	c := l.commits.begin(l.of.ctx, now, from)
 	if c == nil {
 		return false
 	}

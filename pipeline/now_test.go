@@ -162,7 +162,7 @@ func TestCommitWaitsForFirstAnswers(t *testing.T) {
 	c.due = time.Now().Add(time.Hour)
 	sent := make(chan struct{})
 	c.next.records, c.next.after = []record.Out{{}}, []<-chan struct{}{sent}
-	if c.begin(context.Background(), time.Now(), false, nil) == nil {
+	if c.begin(context.Background(), time.Now(), nil) == nil {
 		t.Fatal("no commit")
 	}
 	add("first answer")

@@ -225,7 +225,15 @@ func (p *partition) restart() *state.Journal { return p.ledger.restart(p.intake.
 // did. At least once, results are written as soon as they are ready, journal and offset at the commit
 // interval. In a transaction all of it is written together.
 func (p *partition) commit(final bool) bool {
-	return p.intake.caughtUp() && p.ledger.Next(time.Now(), final, p.intake.restart)
+	if !p.intake.caughtUp() {
+		return false
+	}
+	now := time.Now()
+	var from *state.Journal
+	if p.ledger.WantsJournal(now, final) {
+		from = p.intake.restart()
+	}
+	return p.ledger.Next(now, from)
 }
 
 // acknowledge takes the outcome of a commit.

@@ -33,16 +33,15 @@ func TestReplay(t *testing.T) {
 	r.add(answeredEpisode("a", 3, 5), nil)
 	r.add(answeredEpisode("b", 1, 1), nil)
 	var learned []int64
-	learn := func(key record.Stream, e *relearning) {
-		for i := range e.items {
-			if e.items[i].Stream != key.Name {
-				t.Errorf("an item of %s in an episode of %s", e.items[i].Stream, key.Name)
-			}
-			learned = append(learned, e.items[i].Source.Offset)
-		}
-	}
 	for _, it := range []*record.Item{item("a", 0), item("b", 1), item("a", 2), item("a", 4), item("c", 5), item("a", 7)} {
-		r.take(it, learn)
+		for _, e := range r.take(it) {
+			for i := range e.items {
+				if e.items[i].Stream != e.Stream.Name {
+					t.Errorf("an item of %s in an episode of %s", e.items[i].Stream, e.Stream.Name)
+				}
+				learned = append(learned, e.items[i].Source.Offset)
+			}
+		}
 	}
 	want := []int64{1, 0, 2, 4}
 	if len(learned) != len(want) || r.left != 0 {
@@ -91,11 +90,14 @@ func TestCommits(t *testing.T) {
 	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
 	c := newCommits(committer, &store.Session{Keeper: keeper}, time.Minute, true)
 	at := state.Journal{From: record.Start(3), Decided: record.Start(5)}
-	journal := func() *state.Journal {
-		j := at
-		return &j
-	}
 	now := time.Now()
+	begin := func(final bool) *producer.Commit {
+		if !c.wantsJournal(now, final) {
+			return c.begin(context.Background(), now, nil)
+		}
+		j := at
+		return c.begin(context.Background(), now, &j)
+	}
 	ended := func(offset int64) *draft {
 		t.Helper()
 		if sent := <-committer.commits; sent.Offset != offset {
@@ -111,31 +113,31 @@ func TestCommits(t *testing.T) {
 		c.next.answer(answeredJob())
 	}
 	answer()
-	if c.begin(context.Background(), now, false, journal) == nil {
+	if begin(false) == nil {
 		t.Fatal("no first commit")
 	}
 	answer()
-	if c.begin(context.Background(), now, false, journal) != nil {
+	if begin(false) != nil {
 		t.Fatal("two commits at once")
 	}
 	if d := ended(3); len(d.episodes) != 1 || len(d.jobs) != 1 {
 		t.Errorf("%d episodes, %d jobs in the first commit", len(d.episodes), len(d.jobs))
 	}
-	c.begin(context.Background(), now, false, journal)
+	begin(false)
 	ended(-1)
-	if c.begin(context.Background(), now, false, journal) != nil || len(c.next.episodes) != 1 {
+	if begin(false) != nil || len(c.next.episodes) != 1 {
 		t.Errorf("%d episodes wait for the journal", len(c.next.episodes))
 	}
-	c.begin(context.Background(), now, true, journal)
+	begin(true)
 	if d := ended(3); len(d.episodes) != 1 || len(d.jobs) != 0 {
 		t.Errorf("%d episodes, %d jobs in the journal's commit", len(d.episodes), len(d.jobs))
 	}
-	if c.begin(context.Background(), now, true, journal) != nil {
+	if begin(true) != nil {
 		t.Error("a commit of nothing")
 	}
 	committer.err = errors.New("no")
 	at.From = record.Start(4)
-	c.begin(context.Background(), now, true, journal)
+	begin(true)
 	<-committer.commits
 	if _, err := c.acknowledge(<-c.result, now); err == nil {
 		t.Error("a failed commit was acknowledged")
@@ -329,7 +331,12 @@ func TestCommitsBeginInTime(t *testing.T) {
 	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
 	const interval = 100 * time.Millisecond
 	c := newCommits(committer, &store.Session{Keeper: keeper}, interval, false)
-	journal := func() *state.Journal { return &state.Journal{} }
+	begin := func(now time.Time) *producer.Commit {
+		if !c.wantsJournal(now, false) {
+			return c.begin(context.Background(), now, nil)
+		}
+		return c.begin(context.Background(), now, &state.Journal{})
+	}
 	now := time.Now()
 	for i, step := range []struct{ takes, wait time.Duration }{
 		{20 * time.Millisecond, interval},         // duration unknown
@@ -339,7 +346,7 @@ func TestCommitsBeginInTime(t *testing.T) {
 	} {
 		c.next.answer(answeredJob())
 		begun := now
-		if c.begin(context.Background(), now, false, journal) == nil {
+		if begin(now) == nil {
 			t.Fatalf("commit %d does not begin in time", i)
 		}
 		if _, waits := c.wait(now); waits {
@@ -355,7 +362,7 @@ func TestCommitsBeginInTime(t *testing.T) {
 		if !waits || wait != step.wait-step.takes {
 			t.Errorf("commit %d: the next begins %v after it, not %v", i, wait+step.takes, step.wait)
 		}
-		if c.begin(context.Background(), now.Add(wait-1), false, journal) != nil {
+		if begin(now.Add(wait-1)) != nil {
 			t.Fatalf("commit %d begins early", i+1)
 		}
 		now = now.Add(wait)

@@ -51,11 +51,11 @@ func (r *replay) giveUp(position record.Position, jobs int) {
 	}
 }
 
-// take adds the item to its stream's next episode and passes each complete episode to learn. It does not wait
+// take adds the item to its stream's next episode, and returns the episodes that are complete. It does not wait
 // for items that retention has deleted.
-func (r *replay) take(it *record.Item, learn func(record.Stream, *relearning)) {
+func (r *replay) take(it *record.Item) (complete []relearning) {
 	if r.left == 0 {
-		return
+		return nil
 	}
 	key := it.Of()
 	position := it.Source.Position()
@@ -63,13 +63,13 @@ func (r *replay) take(it *record.Item, learn func(record.Stream, *relearning)) {
 	for len(list) > 0 {
 		e := &list[0]
 		if e.First.After(position) {
-			return
+			break
 		}
 		beyond := position.After(e.Last)
 		if !beyond {
 			e.items = append(e.items, *it)
 			if position != e.Last {
-				return
+				break
 			}
 		}
 		if list = list[1:]; len(list) == 0 {
@@ -79,10 +79,11 @@ func (r *replay) take(it *record.Item, learn func(record.Stream, *relearning)) {
 		}
 		r.left--
 		if len(e.items) > 0 {
-			learn(key, e)
+			complete = append(complete, *e)
 		}
 		if !beyond {
-			return
+			break
 		}
 	}
+	return complete
 }

@@ -110,7 +110,7 @@ func (p *partition) own(of *ownership, committer producer.Committer) {
 		return
 	}
 	p.intake = intake{of: of, replay: newReplay(), dimensions: map[string]int{}, fetchedAt: time.Now()}
-	p.intake.buffer = consumer.NewBuffer(o.Limits, p.intake.close)
+	p.intake.buffer = consumer.NewBuffer(o.Limits)
 	p.answering = answering{of: of, streams: map[record.Stream]*liveStream{}}
 }
 
