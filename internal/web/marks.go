@@ -1,11 +1,13 @@
 package web
 
 import (
+	"cmp"
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
+	"time"
 	"unicode"
 )
 
@@ -19,54 +21,43 @@ type mark struct {
 	Initials string `json:"initials"`
 }
 
-// marks are given once and kept while the process runs: a new name changes no other. The order of the labels
-// topic decides between names that would like the same slot, so that every process gives the same marks.
-type marks struct {
-	mu   sync.Mutex
-	of   map[string]mark
-	used [slots]int
+// marksFor is how long the order of the names counts: it takes all examples to find.
+const marksFor = 10 * time.Second
+
+// step reaches all slots and changes the shape.
+const step = 7
+
+// preferred is the slot that a name has where no earlier name has it: what follows a number gets another one, so that
+// gate 1 to gate 24 differ. The page's script computes the same, for cameras.
+func preferred(name string) int {
+	stem := strings.TrimRight(name, "0123456789")
+	digits := name[len(stem):]
+	number, _ := strconv.Atoi(digits[max(0, len(digits)-6):])
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(stem))
+	sum := hash.Sum32()
+	return (int((sum^sum>>15)%slots) + step*number) % slots
 }
 
-// give returns the marks of names, of which new ones get theirs in this order.
-func (m *marks) give(names ...string) map[string]mark {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.of == nil || len(m.of) > 4*mostLabels {
-		m.of, m.used = map[string]mark{}, [slots]int{}
-	}
-	out := make(map[string]mark, len(names))
+// marksOf gives names their marks, in this order: each has its preferred slot, or the next one that is used least. So
+// a new name at the end changes no other, and all processes that know the same names give the same marks.
+func marksOf(names []string) map[string]mark {
+	out, used, taken := make(map[string]mark, len(names)), [slots]int{}, map[mark]bool{}
 	for _, name := range names {
-		given, known := m.of[name]
-		if !known {
-			given = m.next(name)
-			m.of[name] = given
+		if _, known := out[name]; known {
+			continue
 		}
-		out[name] = given
+		slot, least := preferred(name), slices.Min(used[:])
+		for used[slot] > least {
+			slot = (slot + step) % slots
+		}
+		used[slot]++
+		initials := candidates(name)
+		at := max(0, slices.IndexFunc(initials, func(s string) bool { return !taken[mark{slot, s}] }))
+		out[name] = mark{slot, initials[at]}
+		taken[out[name]] = true
 	}
 	return out
-}
-
-// next chooses the slot that the name's hash prefers, or the next one that is used least. Steps of 7 reach all
-// slots and change the shape.
-func (m *marks) next(name string) mark {
-	const step = 7
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(name))
-	sum := hash.Sum32()
-	slot, least := int((sum^sum>>15)%slots), slices.Min(m.used[:])
-	for m.used[slot] > least {
-		slot = (slot + step) % slots
-	}
-	m.used[slot]++
-	taken := map[string]bool{}
-	for other := range maps.Values(m.of) {
-		if other.Slot == slot {
-			taken[other.Initials] = true
-		}
-	}
-	initials := candidates(name)
-	at := max(0, slices.IndexFunc(initials, func(s string) bool { return !taken[s] }))
-	return mark{slot, initials[at]}
 }
 
 // candidates are initials for a name, the best first: of two words their first letters, of one word its first
@@ -100,33 +91,34 @@ func firstOf(word string) string {
 	return ""
 }
 
-// markedNames returns the names that may be on a page: classes in the order of their examples, then what they
-// are called, then what answers were called.
-func (p *Page) markedNames() []string {
+// inOrder returns the classes in the order in which they were first taught, by the oldest example that each has: the
+// labels topic keeps the time of an example, not its place.
+func (p *Page) inOrder() []string {
 	examples, _ := p.stage.Counts()
 	p.marking.Lock()
 	defer p.marking.Unlock()
-	same := len(examples) == len(p.classOrder)
+	same := len(examples) == len(p.classOrder) && time.Since(p.ordered) < marksFor
 	for _, name := range p.classOrder {
 		same = same && examples[name] > 0
 	}
 	if !same {
-		p.classOrder = nil
-		seen := map[string]bool{}
+		first := map[string]time.Time{}
 		for e := range p.stage.Examples() {
-			if !seen[e.Label] {
-				seen[e.Label] = true
-				p.classOrder = append(p.classOrder, e.Label)
+			if at, known := first[e.Label]; !known || e.At.Before(at) {
+				first[e.Label] = e.At
 			}
 		}
+		p.classOrder = slices.SortedFunc(
+			maps.Keys(first),
+			func(a, b string) int { return cmp.Or(first[a].Compare(first[b]), strings.Compare(a, b)) },
+		)
+		p.ordered = time.Now()
 	}
-	counts, said := p.questions.used()
-	names := slices.Concat(p.classOrder, said, slices.Sorted(maps.Keys(counts)))
-	return names[:min(len(names), 2*mostLabels)]
+	return p.classOrder
 }
 
-// marked returns the marks of the names that may be on a page. A class that is called something without
-// examples of its own keeps its mark.
+// marked returns the marks of the names that may be on a page: classes, what they are called, what answers were called.
+// A class that is called something without examples of its own keeps its mark.
 func (p *Page) marked() map[string]mark {
 	examples, _ := p.stage.Counts()
 	keeps := map[string]string{} // the class whose mark a name keeps
@@ -144,16 +136,17 @@ func (p *Page) marked() map[string]mark {
 		}
 		return name
 	}
-	var own []string
-	names := p.markedNames()
-	names = append(names, slices.Sorted(maps.Keys(keeps))...)
-	for _, name := range names {
-		own = append(own, root(name))
+	counts, said := p.questions.used()
+	names := slices.Concat(p.inOrder(), slices.Sorted(maps.Keys(keeps)), said, slices.Sorted(maps.Keys(counts)))
+	names = names[:min(len(names), 2*mostLabels)]
+	own := make([]string, len(names))
+	for i, name := range names {
+		own[i] = root(name)
 	}
-	given := p.marks.give(own...)
+	given := marksOf(own)
 	out := make(map[string]mark, len(names))
-	for _, name := range names {
-		out[name] = given[root(name)]
+	for i, name := range names {
+		out[name] = given[own[i]]
 	}
 	return out
 }

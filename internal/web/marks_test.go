@@ -2,22 +2,31 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
 
 // Two hundred names have marks that differ, the first 24 in their slots already. A new name changes no other, and a
-// second process that reads the same labels gives the same.
+// second process that reads the same labels gives the same, in whatever order the topic has them since.
 func TestMarks(t *testing.T) {
 	s := fakeStage{}
 	for i := range 200 {
-		s.examples = append(s.examples, record.Example{ID: fmt.Sprint(i), Label: fmt.Sprintf("badge %d", 100+i), Vector: []float32{1}})
+		s.examples = append(s.examples, record.Example{
+			ID: fmt.Sprint(i), Label: fmt.Sprintf("badge %d %d", i%7, 100+i), Vector: []float32{1}, At: time.Unix(int64(1e9+i), 0),
+		})
 	}
 	all := s.examples
 	counted := func(n int) *Page {
 		one := s
-		one.examples = all[:n]
+		one.examples = slices.Clone(all[:n])
+		if n == len(all) {
+			slices.Reverse(one.examples)
+			one.examples = append(one.examples, all[3]) // taught once more
+			one.examples[n].At = time.Now()
+		}
 		one.counts = func() (examples, _ map[string]int) {
 			examples = map[string]int{}
 			for _, e := range one.examples {
@@ -61,6 +70,17 @@ func TestMarksFollowNames(t *testing.T) {
 	marks := pageOf(Options{}, s).marked()
 	if marks["ann"] != marks["anna"] || marks["kim"] == marks["anna"] || marks["kim"].Initials == "" {
 		t.Errorf("%v", marks)
+	}
+}
+
+// Cameras with numbers have colours that differ, from their names alone.
+func TestPreferred(t *testing.T) {
+	used := map[int]bool{}
+	for i := range slots {
+		used[preferred(fmt.Sprintf("dock %d", 1+i))] = true
+	}
+	if len(used) != slots || preferred("99999999999999999999999") < 0 || preferred("") >= slots {
+		t.Errorf("24 cameras have %d colours", len(used))
 	}
 }
 

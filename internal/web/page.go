@@ -92,10 +92,9 @@ type Page struct {
 	strangers groupCache
 	questions *questions
 
-	marks      marks // of names
-	cameras    marks // of streams; they need no initials
 	marking    sync.Mutex
-	classOrder []string // the classes in the order of their first examples; guarded by marking
+	classOrder []string  // the classes in the order in which they were first taught; guarded by marking
+	ordered    time.Time // when it was found
 
 	mu        sync.Mutex
 	next      time.Time // when another episode may be offered

@@ -27,7 +27,7 @@ type shellView struct {
 	ReadOnly bool            `json:"readOnly"` // the visitor's token is for reading
 	Labels   []string        `json:"labels"`
 	Marks    map[string]mark `json:"marks"`
-	Cameras  map[string]int  `json:"cameras"` // their slots
+	Cameras  []string        `json:"cameras"`
 	Waiting  int             `json:"waiting"` // items to review
 	Groups   int             `json:"groups"`  // of strangers
 	Status   statusView      `json:"status"`
@@ -39,17 +39,8 @@ func (p *Page) pageShell(r *http.Request) (any, error) {
 	readOnly := readsOnly(r)
 	return &shellView{
 		Title: p.options.Title, Teach: p.options.Say != nil && !readOnly, ReadOnly: readOnly, Labels: p.labels(),
-		Marks: p.marked(), Cameras: p.cameraSlots(), Waiting: waiting, Groups: len(groups), Status: p.status(time.Now()),
+		Marks: p.marked(), Cameras: append([]string{}, p.streams.names()...), Waiting: waiting, Groups: len(groups), Status: p.status(time.Now()),
 	}, nil
-}
-
-// cameraSlots returns the slots of the streams. Cameras have their own, apart from those of names.
-func (p *Page) cameraSlots() map[string]int {
-	out := map[string]int{}
-	for name, m := range p.cameras.give(p.streams.names()...) {
-		out[name] = m.Slot
-	}
-	return out
 }
 
 // groupsFor is how long the groups of strangers that a badge counts may be old: grouping is work.

@@ -55,7 +55,7 @@ function showCameras() {
   const streams = seen.streams.filter((s) => s.stream.toLowerCase().includes(wanted) && (!text() || s.stream.toLowerCase().includes(text()) || seen.where.some((w) => w.visits.some((v) => v.camera === s.stream)))).sort(by);
   number.textContent = String(seen.streams.length);
   filterField.hidden = seen.streams.length < 7;
-  fill(list, JSON.stringify([filter, Object.keys(shell.cameras).length, streams.map((s) => [s, ago(seen.now - Date.parse(s.seen) / 1000)])]), () => streams.slice(0, 200).map((s) => {
+  fill(list, JSON.stringify([filter, streams.map((s) => [s, ago(seen.now - Date.parse(s.seen) / 1000)])]), () => streams.slice(0, 200).map((s) => {
     const silent = quiet(s), fresh = ago(Math.max(0, seen.now - Date.parse(s.seen) / 1000));
     return el("li", {}, el("button", { type: "button", class: "camrow" + (silent ? " quiet" : ""), "aria-pressed": String(filter === s.stream), title: `${Math.round(s.perMinute)} a minute now, ${count(s.waiting, "item")} to review`, onclick: () => choosing(s.stream) },
     cam(s.stream), s.rate ? spark(s.rate) : el("span"), el("span", { class: share(s) > 0.1 && !silent ? "hot" : "" }, silent ? "–" : percent(share(s)), el("span", { class: "vh" }, " unknown, seen ")), el("span", { class: silent ? "bad" : "" }, fresh)));
@@ -71,7 +71,7 @@ function showRows() {
     r.visits.map((v) => el("i", { class: `c${slotOfCamera(v.camera)}${v.camera === filter ? " on" : ""}`, title: `${v.camera}, ${clock(v.from * 1000)} to ${end - v.to < 60 ? "now" : clock(v.to * 1000)}`, onclick: () => choosing(v.camera), css: { left: `${Math.max(0, x(v.from))}%`, width: `calc(${Math.max(0, Math.min(100, x(v.to)) - Math.max(0, x(v.from)))}% - 1px)` } }))),
   el("span", { title: r.camera }, ago(seen.now - r.seen)));
   const axis = () => el("div", { class: "row axis", "aria-hidden": "true" }, el("span"), el("div", {}, [4, 3, 2, 1, 0].map((q) => el("span", {}, q || seen.now - end > 60 ? clock(1000 * (end - (q * seconds) / 4)) : "now"))), el("span"));
-  fill(rowBox, JSON.stringify([seen.where, filter, span, Math.floor(end / (span > 60 ? 30 : 4)), Object.keys(shell.marks).length, Object.keys(shell.cameras).length]), () => (seen.where.length ? [seen.where.map(row), axis()] : el("p", { class: "foot" }, text() ? `Nothing called "${find.value.trim()}" was seen lately.` : "Nobody with a name was seen lately.")));
+  fill(rowBox, JSON.stringify([seen.where, filter, span, Math.floor(end / (span > 60 ? 30 : 4)), Object.keys(shell.marks).length]), () => (seen.where.length ? [seen.where.map(row), axis()] : el("p", { class: "foot" }, text() ? `Nothing called "${find.value.trim()}" was seen lately.` : "Nobody with a name was seen lately.")));
   fill(foot, `${seen.names} ${all} ${filter} ${one}`, seen.names > 14 && (() => button(all ? "Show the latest 14" : `Show all ${seen.names} names`, () => { all = !all; load(); }, { class: "b ghost" })), () => el("span", { class: "soft" }, filter ? `Coloured: ${filter}. Everything else is pale.` : one ? "" : "Colour is the camera. Click a camera to see it alone."));
 }
 
@@ -125,7 +125,7 @@ follow({
 document.addEventListener("keydown", (e) => e.key === "p" && !typing(e) && (demo || latest).pause());
 let colours = "";
 onShell(() => {
-  const now = JSON.stringify([shell.marks, shell.cameras]);
+  const now = JSON.stringify(shell.marks);
   if (now !== colours) latest.paint();
   colours = now;
   if (demo) demo.refresh();

@@ -86,7 +86,7 @@ const label = (value, says) => el("input", { value, "aria-label": says, maxlengt
 
 // rename asks for a new name; the name of something that there is merges into it.
 function rename(title = `Rename ${now}`, value = "") {
-  const name = now, field = label(value, "New name, or the name to merge it into"), streams = Object.keys(shell.cameras).sort(), says = el("p", { role: "status" });
+  const name = now, field = label(value, "New name, or the name to merge it into"), streams = shell.cameras, says = el("p", { role: "status" });
   const scope = el("select", { "aria-label": "Where" }, el("option", { value: "" }, "on all cameras"), streams.map((s) => el("option", { value: s }, "only on " + s)));
   const tell = () => {
     const into = field.value.trim(), target = all.classes.find((c) => c.class === into);
@@ -188,7 +188,7 @@ function showOne() {
     () => el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Where it was"), el("span", {}, "the last 8 h at most"), el("span", { class: "push" }, "time in view")), where()),
     () => el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Examples"), el("span", {}, taught.examples.length ? `all that its name rests on${taught.all > taught.examples.length ? `; the latest ${taught.examples.length} of ${taught.all}` : ""}` : "none"),
       shell.teach && taught.examples.length > 0 && button(picked.size === taught.examples.length ? "Select none" : "Select all", selectAll, { class: "b ghost push", "aria-keyshortcuts": "a" })), el("div", { class: "ex", id: "examples", role: "group", "aria-label": "Examples; select those to act on" }, taught.examples.map(example))),
-    () => picked.size > 0 && el("div", { class: "selbar", role: "toolbar", "aria-label": "Selected examples" }, el("b", {}, `${picked.size} selected`), other && button([icon("merge"), `Move to ${other}`], () => move(other), { class: "b primary" }), button("Another name", () => move(), { class: other ? "b" : "b primary" }), button(["Not this"], reject, { "aria-keyshortcuts": "x" }), button("Take back", forget, { "aria-keyshortcuts": "Delete" })),
+    () => picked.size > 0 && el("div", { class: "selbar", role: "toolbar", "aria-label": "Selected examples" }, el("b", {}, `${picked.size} selected`), other && button([icon("merge"), `Move to ${other}`], () => move(other), { class: "b primary" }), button("Another name", () => move(), { class: other ? "b" : "b primary", "aria-keyshortcuts": "m" }), button(["Not this"], reject, { "aria-keyshortcuts": "x" }), button("Take back", forget, { "aria-keyshortcuts": "Delete" })),
     () => taught.rejections.length > 0 && el("section", { class: "sect" }, el("header", {}, el("h2", {}, `Not ${now}`), el("span", {}, "what people said is not so called")), el("div", { class: "ex", id: "rejections" }, taught.rejections.map((r) => el("div", {}, pic({ ...r, label: "" }), shell.teach && button([icon("undo"), "Undo"], () => takeBack([r], `${r.itemId || r.id} may be ${r.not.join(", ")} again`), { class: "b ghost" }))))),
     () => el("div", { class: "two" }, el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Confused with"), el("span", {}, "wrong answers to expect")), mixed.length ? el("ul", { class: "mix" }, mixed.map(([n, t]) => el("li", {}, who(n, "button", { type: "button", onclick: () => open(n) }), meter(t / (1.07 * Math.max(mixed[0][1], 9))), el("span", { class: "num" }, count(t, "time"))))) : el("p", { class: "soft" }, "Nothing so far.")),
       el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Changes"), el("span", {}, "newest first")), log.length ? el("ul", { class: "log", id: "changes" }, log.map((l) => el("li", {}, el("span", {}, l.text, l.by && el("span", { class: "soft" }, ` · ${l.by}`)), l.at && el("time", {}, moment(l.at)), shell.teach && l.undo.length > 0 && button([icon("undo"), "Undo"], () => act(() => undo(l)), { class: "b ghost" })))) : el("p", { class: "soft", id: "changes" }, "None."))));
@@ -196,7 +196,7 @@ function showOne() {
 
 document.addEventListener("keydown", (e) => {
   if (typing(e) || !now || !taught || !shell.teach) return;
-  const keys = { a: selectAll, x: () => picked.size && reject(), Delete: () => picked.size && forget(), r: () => rename() };
+  const keys = { a: selectAll, m: () => picked.size && move(), x: () => picked.size && reject(), Delete: () => picked.size && forget(), r: () => rename() };
   if (!keys[e.key]) return;
   e.preventDefault();
   keys[e.key]();

@@ -57,17 +57,18 @@ export function choose(name, options, value, act, more = "") {
   return seg;
 }
 
-// Names and cameras have the colours that the stage gave them; what is too new to have one gets it from its letters.
-let marks = {}, cameras = {};
-export function paint(ofNames, ofCameras) { marks = ofNames; cameras = ofCameras; }
+// Names have the colours that the stage gave them. Cameras, and names too new to have one, get it from their letters alone, as in
+// marks.go: so a camera has the same colour in every process, whatever other cameras that has.
+let marks = {};
+export function paint(ofNames) { marks = ofNames; }
 
-function hash(text) {
+export function slotOfCamera(name) {
+  const [, stem, digits] = /^(.*?)([0-9]*)$/s.exec(name);
   let h = 2166136261;
-  for (const c of new TextEncoder().encode(text)) h = Math.imul(h ^ c, 16777619) >>> 0;
-  return (h ^ (h >>> 15)) >>> 0;
+  for (const c of new TextEncoder().encode(stem)) h = Math.imul(h ^ c, 16777619) >>> 0;
+  return (((h ^ (h >>> 15)) >>> 0) + 7 * Number(digits.slice(-6))) % 24;
 }
-export const slot = (name) => marks[name]?.slot ?? hash(name) % 24;
-export const slotOfCamera = (name) => cameras[name] ?? hash(name) % 24;
+export const slot = (name) => marks[name]?.slot ?? slotOfCamera(name);
 
 // badge is a name's shape with its initials; without a name a dashed ring with a question mark.
 export function badge(name, more = "") {

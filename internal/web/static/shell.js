@@ -4,7 +4,7 @@ import { at, button, clock, count, el, fill, icon, paint, since, toast, typing }
 
 export const main = at("main");
 const page = document.body.dataset.page;
-export const shell = { labels: [], marks: {}, cameras: {}, status: {}, waiting: 0, groups: 0, teach: false, title: "" };
+export const shell = { labels: [], marks: {}, cameras: [], status: {}, waiting: 0, groups: 0, teach: false, title: "" };
 const told = new Set();
 let answeredAt = 0, tries = 0, timer;
 
@@ -120,7 +120,7 @@ export async function refresh() {
       Object.assign(shell, await ask("page/shell"));
       answeredAt = Date.now();
       tries = 0;
-      paint(shell.marks, shell.cameras);
+      paint(shell.marks);
       fill(at("labels"), shell.labels.join("\n"), () => shell.labels.map((value) => el("option", { value })));
       show();
       for (const tell of told) tell(shell);
