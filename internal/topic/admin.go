@@ -109,17 +109,21 @@ func (c *Client) Grow(ctx context.Context, name string, partitions int) error {
 }
 
 // awaitLeaders waits until all partitions of a new topic have leaders: right after the creation some report
-// that they have none.
+// that they have none, which is no fault.
 func (c *Client) awaitLeaders(ctx context.Context, name string) error {
-	outage := c.Outage(nil, "making topic "+name)
-	again := func(err error) bool { return Temporary(err) && outage.Lasting() <= 30*time.Second }
-	return outage.Retry(ctx, again, func() error {
+	const patience, pause = 30 * time.Second, 50 * time.Millisecond
+	for begun := time.Now(); ; {
 		n, err := c.Partitions(ctx, name)
 		for p := 0; err == nil && p < n; p++ {
 			_, err = c.Offset(ctx, name, int32(p), Earliest, false)
 		}
-		return err
-	})
+		if err == nil || !Temporary(err) || time.Since(begun) > patience {
+			return err
+		}
+		if err := Pause(ctx, pause); err != nil {
+			return err
+		}
+	}
 }
 
 // Partitions returns a topic's number of partitions, which may be up to two seconds old.
