@@ -43,6 +43,11 @@ type kafkaBench struct {
 // startKafka connects to the embedded broker, or to the real one that the environment names (see
 // test/kafka/with). All of the process, a passthrough and the broker too, collects garbage as `run` does.
 func startKafka() (*kafkaBench, func(), error) {
+	return startKafkaOf(streamDimension, streamClasses, 5)
+}
+
+// startKafkaOf does so with vectors of another dimension, of so many classes with so many examples each.
+func startKafkaOf(dimension, classes, examples int) (*kafkaBench, func(), error) {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return nil, nil, err
@@ -65,9 +70,9 @@ func startKafka() (*kafkaBench, func(), error) {
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	k := &kafkaBench{client: client, log: log, in: "in", out: 300}
-	centres := make([][]float32, streamClasses)
+	centres := make([][]float32, classes)
 	for c := range centres {
-		centres[c] = make([]float32, streamDimension)
+		centres[c] = make([]float32, dimension)
 		for i := range centres[c] {
 			centres[c][i] = float32(random.NormFloat64())
 		}
@@ -79,15 +84,15 @@ func startKafka() (*kafkaBench, func(), error) {
 		}
 		return v
 	}
-	for i := range 5 * streamClasses {
+	for i := range examples * classes {
 		k.support = append(k.support, stream.Example{
 			ID:    fmt.Sprint(i),
-			Label: fmt.Sprintf("class-%d", i%streamClasses), Vector: draw(i % streamClasses),
+			Label: fmt.Sprintf("class-%d", i%classes), Vector: draw(i % classes),
 		})
 	}
 	for range 2000 {
-		value := make([]byte, 0, 4*streamDimension)
-		for _, x := range draw(random.IntN(streamClasses)) {
+		value := make([]byte, 0, 4*dimension)
+		for _, x := range draw(random.IntN(classes)) {
 			value = binary.LittleEndian.AppendUint32(value, math.Float32bits(x))
 		}
 		k.vectors = append(k.vectors, value)
@@ -114,14 +119,17 @@ func (k *kafkaBench) records(name string, turns []int, from, to int) []record.Ou
 	return list
 }
 
-// turns returns the sending stream of each of n records. All streams send equally many, in turn, but their
+// turns returns the sending stream of each of n records of the bench's streams.
+func turns(n int) []int { return spread(n, streamStreams) }
+
+// spread returns the sending stream of each of n records. All streams send equally many, in turn, but their
 // starts are spread over the length of an episode: cameras do not start at the same instant, and if all
 // episodes closed at once they would wait for each other.
-func turns(n int) []int {
+func spread(n, streams int) []int {
 	list := make([]int, 0, n)
 	for turn := 0; len(list) < n; turn++ {
-		for s := range streamStreams {
-			if sent := turn - s*streamEpisode/streamStreams; sent >= 0 && sent < n/streamStreams {
+		for s := range streams {
+			if sent := turn - s*streamEpisode/streams; sent >= 0 && sent < n/streams {
 				list = append(list, s)
 			}
 		}

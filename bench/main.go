@@ -24,7 +24,7 @@ import (
 // sections are the parts of RESULTS.md, in order.
 var sections = []section{
 	batterySection, fewShotSection, batchesSection, filesSection, learningSection, ablationSection, correctionsSection,
-	streamSection, nowSection, relabelSection,
+	streamSection, nowSection, sizeSection, relabelSection,
 	streamsSection, pipelinesSection, solverSection,
 	solverLargeSection, solverImagesSection, solverGrowthSection, labelsSection,
 	indexSection, imagesSection, growthSection,

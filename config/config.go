@@ -29,6 +29,7 @@ type Config struct {
 	Change   Change
 	Output   Output
 	Check    Check
+	Size     Size
 	Evaluate Evaluate
 
 	command string
@@ -57,6 +58,7 @@ func (c *Config) sections() []section {
 		{"What is printed", c.Output.settings(), nil},
 		{"Backfill", c.Backfill.settings(), c.Backfill.check},
 		{"Check", c.Check.settings(), nil},
+		{"What a stage is for", c.Size.settings(), nil},
 		{"Measurement", c.Evaluate.settings(), c.Evaluate.check},
 		{"Solver", c.Solver.settings(), c.Solver.check},
 		{"Neighbours", c.Index.settings(), nil},
@@ -86,7 +88,7 @@ var (
 		"label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper", "eval file",
 		"eval index", "eval identities",
 	}, deadLetters, labelTopic, []string{"feed", "teach", "forget", "tail", "map", "broker", "sample"}, states,
-		[]string{"similar", "health", "version"})
+		[]string{"similar", "health", "size", "version"})
 )
 
 func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }
@@ -109,6 +111,7 @@ var first = map[string][]string{
 	"labels export":   {"labels", "stream", "class", "brokers", "embedded-dir"},
 	"tail":            {"from", "stream", "unknown", "count", "brokers"},
 	"similar":         {"id", "count", "since", "listen", "listen-token-file"},
+	"size":            {"cameras", "dimension", "classes", "examples", "rate"},
 	"tune":            {"data", "for", "output", "shots", "order"},
 	"audit":           {"labels", "support", "support-labels", "stream", "json"},
 	"dead list":       {"dead", "reason", "since", "stream", "count"},

@@ -137,7 +137,8 @@ func (f *Feed) settings() []definition {
 			"records a second; 0: as fast as the brokers take them",
 			atLeast(0.),
 		).
-			when("demo", 40, "pictures a second", above(0.), atMost(10000.)),
+			when("demo", 40, "pictures a second", above(0.), atMost(10000.)).
+			when("size", 5, "items a second of each camera", above(0.), atMost(1e6)),
 		define("for", &f.For, []string{"demo"}, 0, "how long to run; off: until stopped", atLeast[time.Duration](0)),
 		define("loop", &f.Loop, feed, false, "begin again at the end of the file, until stopped"),
 	}

@@ -216,6 +216,7 @@ type Check struct {
 	Compact    bool
 	Partitions int
 	Replicas   int
+	Strimzi    string // a Kafka cluster of Strimzi's
 }
 
 func (k *Check) settings() []definition {
@@ -229,5 +230,7 @@ func (k *Check) settings() []definition {
 			atLeast(1), atMost(10000)),
 		define("replicas", &k.Replicas, check, 0, "replicas of a topic that is made; 0: the brokers' default",
 			atLeast(0), atMost(32767)),
+		define("strimzi", &k.Strimzi, check, "",
+			"print the topics and the user as resources for Strimzi in this Kafka cluster, and test nothing").example("CLUSTER"),
 	}
 }

@@ -89,7 +89,7 @@ type Output struct {
 
 func (o *Output) settings() []definition {
 	printed := with(measuring, "audit", "correct", "forget", "labels list", "labels history", "dead list",
-		"dead show", "version")
+		"dead show", "size", "version")
 	return []definition{
 		define("json", &o.JSON, printed, false, "print one JSON object a line instead of a table"),
 		define("raw", &o.Raw, []string{"tail", "state show", "dead show"}, false,

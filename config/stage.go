@@ -40,7 +40,8 @@ func (s *Stage) records() []definition {
 		define("format", &s.Format, decoded, form.Auto, "form of a record without a content-type header",
 			oneOf(form.Names()...)),
 		define("dimension", &s.Dimension, decoded, 0,
-			"numbers in an embedding; 0: the dimension on which labels, state and records agree", atLeast(0), atMost(1<<14)),
+			"numbers in an embedding; 0: the dimension on which labels, state and records agree", atLeast(0), atMost(1<<14)).
+			when("size", 512, "numbers in an embedding", atLeast(1), atMost(1<<14)),
 		define("track-by", &s.TrackBy, decoded, "record",
 			"what a track is: record, as the record's track says, or object, by the id of an nv.Frame's or DL Streamer's object",
 			oneOf("record", "object")),
@@ -67,10 +68,10 @@ func (s *Stage) records() []definition {
 
 func (s *Stage) episodes() []definition {
 	return []definition{
-		define("episode-size", &s.EpisodeSize, with(checked, "eval stream", "tune"), 100, "items that close an episode",
+		define("episode-size", &s.EpisodeSize, with(checked, "eval stream", "tune", "size"), 100, "items that close an episode",
 			atLeast(1), atMost(1<<20)).
 			when("demo", 40, "pictures that close an episode", atLeast(1), atMost(1000)),
-		define("episode-age", &s.EpisodeAge, stage, 5*time.Second,
+		define("episode-age", &s.EpisodeAge, with(stage, "size"), 5*time.Second,
 			"event time after its first item that closes an episode; off: never", atLeast[time.Duration](0)),
 		define("episode-idle", &s.EpisodeIdle, stage, 2*time.Second,
 			"silence of a stream that closes its episode; off: never", atLeast[time.Duration](0)),
@@ -165,7 +166,7 @@ func (m *Memory) settings() []definition {
 			atLeast(0.), below(1.)),
 		define("state-ttl", &m.StateTTL, stage, 0, "silence after which a stream's state is retired; off: never",
 			atLeast[time.Duration](0)),
-		define("recent", &m.Recent, []string{"run", "demo"}, 64<<20,
+		define("recent", &m.Recent, []string{"run", "demo", "size"}, 64<<20,
 			"bytes of the latest answered items that are kept for the page and similar; 0: none",
 			atLeast[Bytes](0), atMost[Bytes](1<<40)),
 		define("memory", &m.Budget, stage, 0,

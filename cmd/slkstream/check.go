@@ -23,7 +23,14 @@ var checkCommand = command{
 	short: "test the config, the brokers, the topics and the rights; --create makes missing topics",
 	long: "check takes the settings of run and tests what they name: brokers, topics, rights, labels, state. It tells every fault at once,\n" +
 		"each with the setting to change, and exits with 1 if there is one. It writes nothing; with --create it makes the topics that are missing.",
-	run: onKafka(check),
+	example: "  slkstream check --config slkstream.yaml --create\n" +
+		"  slkstream check --config slkstream.yaml --strimzi my-cluster | kubectl apply -f -",
+	run: func(ctx context.Context, c *call) error {
+		if c.Config.Check.Strimzi != "" {
+			return strimzi(c.Out, c.Config)
+		}
+		return onKafka(check)(ctx, c)
+	},
 }
 
 // patience bounds how long check waits for an answer from the brokers.
@@ -154,7 +161,7 @@ func (k *checker) topics(ctx context.Context) {
 // topic tests one topic, creating it if asked to, and returns its number of partitions.
 func (k *checker) topic(ctx context.Context, own config.Own, partitions int) int {
 	setting, name := own.Setting, own.Name
-	compacted := setting == "labels" || setting == "state"
+	compacted := isCompacted(setting)
 	var d topic.Description
 	ask := func() error {
 		return within(ctx, func(ctx context.Context) (err error) {

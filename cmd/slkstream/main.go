@@ -43,7 +43,7 @@ var commands = []struct {
 	{"Measure and choose settings:", []func() *cobra.Command{evalCommand.build, tuneCommand.build}},
 	{"Set up and operate:", []func() *cobra.Command{
 		checkCommand.build, newConfigCommand,
-		healthCommand.build, brokerCommand.build, newManCommand, versionCommand.build,
+		healthCommand.build, sizeCommand.build, brokerCommand.build, newManCommand, versionCommand.build,
 	}},
 }
 
