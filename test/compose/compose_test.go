@@ -65,10 +65,14 @@ func TestServicesResolve(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range ours(project) {
 		seen[s.Name] = true
-		command := s.Command[0]
+		line := slices.Concat(s.Entrypoint, s.Command)
+		if len(s.Entrypoint) > 0 { // the program itself
+			line = line[1:]
+		}
+		command := line[0]
 		flags := pflag.NewFlagSet(command, pflag.ContinueOnError)
 		config.Flags(flags, command)
-		if err := flags.Parse(s.Command[1:]); err != nil {
+		if err := flags.Parse(line[1:]); err != nil {
 			t.Errorf("%s: %v", s.Name, err)
 			continue
 		}
@@ -100,8 +104,8 @@ func TestServicesResolve(t *testing.T) {
 				t.Errorf("%s is open to everyone: %s", s.Name, s.Ports[0].HostIP)
 			}
 		case "feed":
-			if c.Topics.Out != "embeddings" || !c.Feed.Loop {
-				t.Errorf("feed sends to %s", c.Topics.Out)
+			if c.Topics.Out != "embeddings" || c.Feed.Loop != (s.Name == "feed") {
+				t.Errorf("%s sends to %s", s.Name, c.Topics.Out)
 			}
 		case "check":
 			if !c.Check.Create {
@@ -109,9 +113,108 @@ func TestServicesResolve(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"topics", "feed", "stage"} {
+	for _, name := range []string{"topics", "feed", "feed-mine", "stage"} {
 		if !seen[name] {
 			t.Errorf("no service %s", name)
+		}
+	}
+}
+
+// docker compose run feed-mine FILE replaces the command alone: the file comes last, is one of this folder, and runs only
+// when asked for.
+func TestFeedMine(t *testing.T) {
+	s := load(t).Services["feed-mine"]
+	if len(s.Command) != 1 || s.Entrypoint[len(s.Entrypoint)-1] != "--input" || !slices.Equal(s.Profiles, []string{"mine"}) ||
+		len(s.Volumes) != 1 || s.Volumes[0].Target != s.WorkingDir || !s.Volumes[0].ReadOnly {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Kafka has a listener for the other services and one for this machine; each is advertised, has a protocol, and only the
+// second is published, on the loopback alone.
+func TestListeners(t *testing.T) {
+	kafka := load(t).Services["kafka"]
+	listed := func(name string) map[string]string {
+		list := map[string]string{}
+		for one := range strings.SplitSeq(*kafka.Environment[name], ",") {
+			key, value, _ := strings.Cut(one, ":")
+			list[key] = strings.TrimPrefix(value, "//")
+		}
+		return list
+	}
+	listen, advertised, protocols := listed(
+		"KAFKA_LISTENERS",
+	), listed(
+		"KAFKA_ADVERTISED_LISTENERS",
+	), listed(
+		"KAFKA_LISTENER_SECURITY_PROTOCOL_MAP",
+	)
+	for name, address := range map[string]string{"PLAINTEXT": "kafka:9092", "HOST": "localhost:29092"} {
+		_, port, _ := strings.Cut(address, ":")
+		if advertised[name] != address || listen[name] != ":"+port || protocols[name] != "PLAINTEXT" {
+			t.Errorf("%s: listens on %q, is advertised as %q with %q", name, listen[name], advertised[name], protocols[name])
+		}
+	}
+	if len(kafka.Ports) != 1 || kafka.Ports[0].Target != 29092 || kafka.Ports[0].Published != "29092" ||
+		kafka.Ports[0].HostIP != "127.0.0.1" ||
+		*kafka.Environment["KAFKA_INTER_BROKER_LISTENER_NAME"] != "PLAINTEXT" {
+		t.Errorf("ports %+v", kafka.Ports)
+	}
+}
+
+// The dashboard asks the data source, the jobs and the topics that are chosen above it: each question of each panel.
+func TestDashboard(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "deploy/grafana/dashboards/slkstream.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type source struct{ Type, UID string }
+	var board struct {
+		Templating struct {
+			List []struct {
+				Name, Type string
+				Datasource source
+				Query      json.RawMessage
+				AllValue   string
+			}
+		}
+		Panels []struct {
+			Title      string
+			Datasource source
+			Targets    []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(text, &board); err != nil {
+		t.Fatal(err)
+	}
+	chosen := source{"prometheus", "${source}"}
+	kinds := map[string]string{}
+	for _, v := range board.Templating.List {
+		kinds[v.Name] = v.Type
+		if v.Type == "query" &&
+			(v.Datasource != chosen || !strings.Contains(string(v.Query), "label_values(slkstream_") || v.AllValue != ".*") {
+			t.Errorf("variable %+v", v)
+		}
+	}
+	if len(kinds) != 3 || kinds["source"] != "datasource" || kinds["job"] != "query" || kinds["topic"] != "query" {
+		t.Errorf("variables %v", kinds)
+	}
+	selector := regexp.MustCompile(`slkstream_[a-z_]+(\{[^}]*\})?`)
+	for _, p := range board.Panels {
+		if p.Datasource != chosen || len(p.Targets) == 0 {
+			t.Errorf("%s: asks %+v %d questions", p.Title, p.Datasource, len(p.Targets))
+		}
+		for _, q := range p.Targets {
+			all := selector.FindAllStringSubmatch(q.Expr, -1)
+			for _, s := range all {
+				if !strings.Contains(s[1], `job=~"$job"`) ||
+					strings.Contains(q.Expr, "by (topic") != strings.Contains(s[1], `topic=~"$topic"`) {
+					t.Errorf("%s: %s", p.Title, q.Expr)
+				}
+			}
+			if len(all) == 0 {
+				t.Errorf("%s: %s asks for no metric", p.Title, q.Expr)
+			}
 		}
 	}
 }
