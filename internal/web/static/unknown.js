@@ -47,7 +47,7 @@ function card(group) {
   };
   const where = group.streams.length > 4 ? [...group.streams.slice(0, 3).map(cam), el("span", {}, `and ${group.streams.length - 3} more`)] : group.streams.map(cam);
   const card = el("article", { class: "card group", "data-key": group.middle.id, "aria-label": `Group of ${count(group.count, "item")}` },
-    el("div", { class: `collage n${Math.min(5, members.length)}` }, members.slice(0, 5).map((item) => pic({ ...item, unknown: true })), el("span", { class: "n" }, count(group.count, "item"))),
+    el("div", { class: "collage" }, members.slice(0, 5).map((item) => pic({ ...item, unknown: true })), el("span", { class: "n" }, count(group.count, "item"))),
     el("div", { class: "body" }, el("div", { class: "facts" }, where), el("div", { class: "facts num" }, el("span", {}, `first ${clock(group.first)}`), el("span", {}, `last ${clock(group.last)}`)),
       group.middle.label && !group.middle.label.startsWith("cluster-") && el("div", { class: "like" }, el("span", {}, "most like"), who(group.middle.label), el("span", {}, percent(group.middle.confidence)),
         shell.teach && button("Yes, it is", () => { input.value = group.middle.label; look(); })),
