@@ -15,7 +15,7 @@ import (
 // The page gives cameras the slots that the stage gives their names.
 func TestPageColoursOfCameras(t *testing.T) {
 	server := httptest.NewServer(Access{Loopback: true}.Guard(pageOf(Options{}, fakeStage{}).Handler()))
-	defer server.Close()
+	t.Cleanup(server.Close) // after the browser, which follows its events
 	b := browser.Open(t)
 	b.Run(chromedp.Navigate(server.URL), browser.Until(`!!document.querySelector(".blank pre")`))
 	browser.Value[bool](b, `(import("./static/parts.js").then((m) => {
