@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,38 @@ import (
 )
 
 var used = regexp.MustCompile(`(?:this\.|json\("|payload_json\.)([a-zA-Z]+)`)
+
+// The database's statement keeps the label of the highest revision, as docs/formats.md says, and gets as many values as it
+// takes.
+func TestRecipeOfADatabase(t *testing.T) {
+	text, err := os.ReadFile("../../examples/redpanda-connect/results-to-postgres.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pipeline struct {
+		Output struct {
+			SQL struct {
+				Query string
+				Args  string `yaml:"args_mapping"`
+			} `yaml:"sql_raw"`
+		}
+	}
+	if err := yaml.Unmarshal(text, &pipeline); err != nil {
+		t.Fatal(err)
+	}
+	sql := pipeline.Output.SQL
+	_, upsert, _ := strings.Cut(strings.TrimSpace(sql.Query), "\n")
+	if upsert == "" || !strings.Contains(string(page), upsert) {
+		t.Errorf("docs/formats.md does not have %q", upsert)
+	}
+	if values, given := strings.Count(sql.Query, "$"), strings.Count(sql.Args, ",")+1; values != given || values == 0 {
+		t.Errorf("%d values for %d places", given, values)
+	}
+}
 
 // Each file is valid YAML, and each field of a result that it uses is in a result of this build.
 func TestRecipesFitTheResults(t *testing.T) {
@@ -38,6 +71,11 @@ func TestRecipesFitTheResults(t *testing.T) {
 	var shaped map[string]any
 	point := form.Append(nil, &record.Result{Vector: []byte{0, 0, 128, 63}})
 	if err := json.Unmarshal(point, &shaped); err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(fields, shaped)
+	correction := record.Correction{ID: "in/0/1", New: record.Called{Label: "juice"}, Revision: 87}
+	if err := json.Unmarshal(correction.Out("corrections", nil).Value, &shaped); err != nil {
 		t.Fatal(err)
 	}
 	maps.Copy(fields, shaped)
