@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/record"
@@ -50,7 +51,10 @@ func openParquet(file *os.File, how Reading) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := parquet.OpenFile(file, info.Size(), parquet.SkipBloomFilters(true))
+	if err := checkFooter(file, info.Size()); err != nil {
+		return nil, err
+	}
+	p, err := parquet.OpenFile(file, info.Size(), parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
@@ -102,7 +106,64 @@ func openParquet(file *os.File, how Reading) (*Source, error) {
 		t.need(at)
 	}
 	t.keeps = len(l.kept)
+	for _, group := range p.Metadata().RowGroups {
+		for _, at := range t.needed {
+			if err := checkPages(file, &group.Columns[at].MetaData); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return source, nil
+}
+
+// checkPages refuses a column whose pages claim more than is there, or more in memory than they can unpack to.
+func checkPages(file *os.File, column *format.ColumnMetaData) error {
+	const usualHead, longestHead, unpacks, least = 1 << 10, 1 << 16, 2000, 64 << 20
+	from, left := column.DataPageOffset, column.TotalCompressedSize
+	if first := column.DictionaryPageOffset; first > 0 && first < from {
+		from = first
+	}
+	head := make([]byte, longestHead)
+	for left > 0 {
+		var size int
+		var onDisk, inMemory int64
+		err := error(nil)
+		for _, most := range []int64{usualHead, longestHead} { // of large texts it holds the least and the greatest
+			n, failed := file.ReadAt(head[:min(left, most)], from)
+			if failed != nil && failed != io.EOF {
+				return failed
+			}
+			if size, onDisk, inMemory, err = pageSizes(head[:n]); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if onDisk < 0 || onDisk > left-int64(size) || inMemory < 0 || inMemory > max(least, unpacks*onDisk) {
+			return fmt.Errorf("%w: a page claims %d bytes, unpacked %d, where its column has %d", ErrFormat, onDisk, inMemory, left)
+		}
+		from, left = from+int64(size)+onDisk, left-int64(size)-onDisk
+	}
+	return nil
+}
+
+// checkFooter refuses a file whose metadata claim more than it holds.
+func checkFooter(file *os.File, size int64) error {
+	const ends = 8 // the footer's size, and PAR1
+	var end [ends]byte
+	if _, err := file.ReadAt(end[:], max(0, size-ends)); err != nil {
+		return fmt.Errorf("%w: shorter than a Parquet file", ErrFormat)
+	}
+	footer := int64(binary.LittleEndian.Uint32(end[:]))
+	if footer > size-ends {
+		return fmt.Errorf("%w: its footer claims %d bytes of %d", ErrFormat, footer, size)
+	}
+	metadata := make([]byte, footer)
+	if _, err := file.ReadAt(metadata, size-ends-footer); err != nil {
+		return err
+	}
+	return checkThrift(metadata)
 }
 
 // need has a leaf column read.

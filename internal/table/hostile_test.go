@@ -1,0 +1,73 @@
+//go:build !lean
+
+package table
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A size that a file claims, of its footer, a list, a page or a dictionary, takes no memory that the file does not
+// fill: the largest of 64 MiB or 300 times the file are allocated in all, whatever stands in it.
+func TestSizesThatAFileClaims(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	claims := [][]byte{
+		{0xff, 0xff, 0xff, 0x7f},
+		{0xff, 0xff, 0xff, 0x3f},
+		{0, 0, 0, 0x10},
+		{0x7f, 0xff, 0xff, 0xff},
+		{0xfe, 0xff, 0xff, 0xff, 0x0f},
+		{0xff, 0xff, 0xff, 0xff, 0x03}, // varints
+		{0xfc, 0xff, 0xff, 0xff, 0xff, 0x07},
+		{0xf5, 0xff, 0xff, 0xff, 0xff, 0x07}, // lists of thrift
+		{0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0},
+		{0, 0, 0, 0, 1, 0, 0, 0},
+		{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
+	}
+	check := func(name string, content []byte) {
+		t.Helper()
+		path := save(t, name, content)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		rows, err := readAll(path)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(max(64<<20, 300*len(content))) {
+			t.Errorf("%s of %d bytes: %d MB for %d rows, %v", name, len(content), took>>20, len(rows), err)
+		}
+		if err != nil && rows == nil && !errors.Is(err, ErrFormat) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, size := range []uint32{1<<31 - 1, 1<<32 - 1, 1 << 30, 100, 12, 4} {
+		check("x.parquet", append(binary.LittleEndian.AppendUint32([]byte("PAR1"), size), "PAR1"...))
+	}
+	all := files(t, examples()[:20])
+	for at := range 300 { // the heads of pages
+		for _, claim := range claims[2:5] {
+			content := slices.Clone(all["x.parquet"])
+			copy(content[at:], claim)
+			check("x.parquet", content)
+		}
+	}
+	for name, whole := range all {
+		if strings.Contains(name, ".arrow") || name == "x.feather" { // whose library trusts a schema
+			continue
+		}
+		for range 150 {
+			content := slices.Clone(whole)
+			for range 1 + random.IntN(2) {
+				claim, at := claims[random.IntN(len(claims))], random.IntN(len(content))
+				if random.IntN(2) == 0 { // heads and footers hold most sizes
+					at = max(0, len(content)-1-random.IntN(1500))
+				}
+				copy(content[at:], claim)
+			}
+			check(name, content)
+		}
+	}
+}
