@@ -176,7 +176,7 @@ func (p planned) measure(ctx context.Context, program, folder string) (said size
 
 // follow feeds the process at its rate, and measures it over the last two fifths.
 func (p planned) follow(ctx context.Context, k *kafkaBench, partitions int, address string, pid int) (m sizeMeasured, err error) {
-	n := max(1500, 20_000/p.cameras) * p.cameras
+	n := max(1500, 40_000/p.cameras) * p.cameras
 	turns := spread(n, p.cameras)
 	random := rand.New(rand.NewPCG(3, 4))
 	begin, fed := time.Now(), make(chan error, 1)

@@ -69,7 +69,7 @@ const (
 	requestCost          = 230.     // microseconds: a partition is read and its results are written
 	requests             = 20.      // a second of a partition, at most: senders write every 50 ms
 
-	nearExamples = 1024 // of more than four times as many an episode gets about so many
+	nearExamples, mostExamples = 1024, 4096 // of more than these an episode gets about as many as the first says
 )
 
 func newPlan(ctx context.Context, c *call) (*plan, error) {
@@ -143,7 +143,7 @@ func learn(ctx context.Context, d, classes, examples, episode int) (learnedSize,
 	labels, means := &stream.Labels{}, make([][]float32, classes)
 	for class := range means {
 		means[class] = draw(nil, 1)
-		for i := range examples {
+		for i := range min(examples, max(1, mostExamples/classes)) {
 			labels.Everyone = append(labels.Everyone, stream.Example{
 				ID: fmt.Sprint(class, "/", i), Label: fmt.Sprint("class-", class), Vector: draw(means[class], 1.5),
 			})
