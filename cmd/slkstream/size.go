@@ -62,14 +62,13 @@ const (
 	itemBytes    = 500 // of an item beside its vector
 	recordBytes  = 70  // of a record beside its value
 
-	// bytes of workspaces and batches for each number of a vector: always, and for each row of an episode and example
-	workBytes, rowBytes = 15_000, 26
+	workBytes = 15_000 // of workspaces and batches, for each number of a vector
 
 	itemCost, numberCost = 8., .012 // microseconds of a core: an item is read, decoded, encoded and sent
 	requestCost          = 230.     // microseconds: a partition is read and its results are written
 	requests             = 20.      // a second of a partition, at most: senders write every 50 ms
 
-	nearExamples, mostExamples = 1024, 4096 // of more than these an episode gets about as many as the first says
+	mostExamples = 4096 // of more an episode gets a part
 )
 
 func newPlan(ctx context.Context, c *call) (*plan, error) {
@@ -92,7 +91,7 @@ func newPlan(ctx context.Context, c *call) (*plan, error) {
 	p.Streams, p.Metrics = cameras*int64(learned.rest), cameras*int64(learned.metric)
 	p.Labels = int64(s.Classes*s.Examples) * (3*vector + 400)
 	p.Episodes = cameras * int64(episode) / 2 * (vector + itemBytes)
-	p.Work = programBytes + int64(d)*int64(workBytes+rowBytes*(episode+min(s.Classes*s.Examples, nearExamples)))
+	p.Work = programBytes + workBytes*int64(d)
 	p.Page = int64(c.Config.Memory.Recent) + min(reviewBytes, reviewItems*(vector+itemBytes))
 	p.Live = p.Streams + p.Metrics + p.Labels + p.Episodes + p.Work + p.Page
 	p.Memory = 2 * p.Live
