@@ -16,7 +16,7 @@ type Select struct {
 
 func (s *Select) settings() []definition {
 	classes := with(labelTopic, "state show", "state reset", "audit")
-	streams := with(with(classes, deadLetters...), "tail", "state export", "state import")
+	streams := with(with(classes, deadLetters...), "tail", "state identities", "state export", "state import")
 	return []definition{
 		define("stream", &s.Stream, streams, "", "only this stream; none: all of them"),
 		define("class", &s.Class, classes, "", "only this class; none: all of them"),
@@ -88,11 +88,11 @@ type Output struct {
 }
 
 func (o *Output) settings() []definition {
-	printed := with(measuring, "audit", "correct", "forget", "labels list", "labels history", "dead list",
+	printed := with(measuring, "audit", "correct", "forget", "labels list", "labels history", "state identities", "dead list",
 		"dead show", "size", "version")
 	return []definition{
 		define("json", &o.JSON, printed, false, "print one JSON object a line instead of a table"),
-		define("raw", &o.Raw, []string{"tail", "state show", "dead show"}, false,
+		define("raw", &o.Raw, []string{"tail", "state show", "state identities", "dead show"}, false,
 			"print senders' texts unchanged, with control characters"),
 		define("full", &o.Full, []string{"tail"}, false, "show attributes whole, however long"),
 	}

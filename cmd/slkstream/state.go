@@ -29,6 +29,15 @@ var stateCommand = command{
 			run: onKafka(showState),
 		},
 		{
+			name:  "state identities",
+			short: "show what several streams have seen",
+			long: "identities compares the clusters that streams have found (run --discover), less what all clusters of a stream have in common,\n" +
+				"and lists those of one thing that several streams have seen: whether a stranger of one camera was at another. With --stream\n" +
+				"it lists what that stream shares with others. It goes by what is saved, and is as good as the embedder is over cameras.",
+			example: "  slkstream state identities --stream cam-3",
+			run:     onKafka(showIdentities),
+		},
+		{
 			name:  "state reset",
 			short: "make streams forget what they have learned",
 			long: "reset makes streams forget what they have learned: one with --stream, one class with --class. With --labels it writes a record to\n" +
@@ -72,9 +81,7 @@ func showState(ctx context.Context, c *call, client *topic.Client) error {
 	if err != nil {
 		return err
 	}
-	for _, fault := range faults {
-		c.Log.Warn("a state record cannot be read", "error", fault)
-	}
+	c.warnOf(list, faults)
 	stream, class := c.Config.Select.Stream, c.Config.Select.Class
 	header := "TOPIC\tPARTITION\tSTREAM\tMODEL\tSAVED\tEPISODES\tSAVED TO\tANSWERED TO\t" +
 		"CLASSES\tCLUSTERS\tMETRIC\tBYTES"
@@ -88,9 +95,7 @@ func showState(ctx context.Context, c *call, client *topic.Client) error {
 	for _, r := range list {
 		m := &r.Memory
 		switch {
-		case r.Err != nil:
-			c.Log.Warn("a stream's state cannot be read", "stream", r.Stream, "topic", r.Topic, "partition",
-				r.Partition, "error", r.Err)
+		case r.Err != nil: // logged
 		case stream == "" && r.Saved.IsZero():
 			p.print(nil, "%s\t%d\t%s\t%s\tnot yet\t-\t-\t%s\t-\t-\t-\t-", r.Topic, r.Partition,
 				r.Stream, r.Model, offset(r.Answered))
@@ -112,6 +117,36 @@ func showState(ctx context.Context, c *call, client *topic.Client) error {
 	}
 	sayLive(ctx, c, list)
 	return nil
+}
+
+func showIdentities(ctx context.Context, c *call, client *topic.Client) error {
+	list, faults, err := admin.ReadState(ctx, client, c.Config.Topics.StateTopic(), c.Config.Topics.Group)
+	if err != nil {
+		return err
+	}
+	c.warnOf(list, faults)
+	of := c.Config.Select.Stream
+	if of != "" && !slices.ContainsFunc(list, func(r admin.Remembered) bool { return r.Stream == of }) {
+		return c.noStream()
+	}
+	p := newList(c, "IDENTITY\tSTREAM\tCLUSTER\tLABEL\tITEMS")
+	for _, seen := range admin.Identities(list, of) {
+		p.print(seen, "%d\t%s\t%s\t%s\t%d", seen.Identity, seen.Stream, seen.Cluster, seen.Label, seen.Items)
+	}
+	return p.close()
+}
+
+// warnOf logs what of the state cannot be read.
+func (c *call) warnOf(list []admin.Remembered, faults []error) {
+	for _, fault := range faults {
+		c.Log.Warn("a state record cannot be read", "error", fault)
+	}
+	for _, r := range list {
+		if r.Err != nil {
+			c.Log.Warn("a stream's state cannot be read", "stream", r.Stream, "topic", r.Topic, "partition", r.Partition,
+				"error", r.Err)
+		}
+	}
 }
 
 // noStream is the error of a stream that is in no saved state.

@@ -238,7 +238,7 @@ func changed(s *stream.Stream, episode []*sighting, seen together, now int64) (o
 	for _, it := range episode {
 		of[it.cluster] = true
 	}
-	for _, f := range s.Found() {
+	for _, f := range s.Clusters() {
 		if of[f.Cluster] {
 			out = append(out, identity.Cluster{
 				Key:  identity.Key{Stream: camera(episode[0].stream), Cluster: f.Cluster},

@@ -24,8 +24,11 @@ func (c *cluster) label() string {
 	if c.name != "" {
 		return c.name
 	}
-	return fmt.Sprintf("cluster-%d", c.id)
+	return found(c.id)
 }
+
+// found is the name of a cluster that nobody has named.
+func found(id int64) string { return fmt.Sprintf("cluster-%d", id) }
 
 // clusters holds a stream's clusters in the order of their ids. Ids are never reused.
 type clusters struct {
@@ -36,15 +39,22 @@ type clusters struct {
 
 // ClusterSummary is one cluster in a Summary.
 type ClusterSummary struct {
-	Label string
-	Items int64
-	Seen  int64 // the last episode with an item of it
+	Cluster string // as it was found: cluster-17
+	Label   string // its name after a labelled member, else Cluster
+	Items   int64
+	Seen    int64     // the last episode with an item of it
+	Mean    []float32 // of its last items at length 1
 }
+
+// Clusters returns the clusters of the stream in the order of their ids.
+func (s *Stream) Clusters() []ClusterSummary { return s.clusters.summary() }
 
 func (s *clusters) summary() []ClusterSummary {
 	var out []ClusterSummary
 	for _, c := range s.list {
-		out = append(out, ClusterSummary{Label: c.label(), Items: c.items, Seen: c.seen})
+		out = append(out, ClusterSummary{
+			Cluster: found(c.id), Label: c.label(), Items: c.items, Seen: c.seen, Mean: slices.Clone(c.mean),
+		})
 	}
 	return out
 }

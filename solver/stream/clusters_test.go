@@ -254,8 +254,8 @@ func TestClustersOfShortEpisodes(t *testing.T) {
 	}
 }
 
-// Found has the clusters of the answers, with means of length 1 at most that the caller may change.
-func TestFoundClusters(t *testing.T) {
+// Clusters are those of the answers, with means of length 1 at most that the caller may change.
+func TestClustersOfAnswers(t *testing.T) {
 	items, _ := crowded(rand.New(rand.NewPCG(3, 1)), 3, 60, 32, .3, false)
 	s := New("camera", settings(t))
 	answers, _ := answer(t, s, new(Engine), items, nil)
@@ -263,17 +263,17 @@ func TestFoundClusters(t *testing.T) {
 	for _, a := range answers {
 		counts[a.Class]++
 	}
-	found := s.Found()
+	found := s.Clusters()
 	if len(found) != len(counts) {
 		t.Fatalf("%d clusters found, %d in answers", len(found), len(counts))
 	}
 	for _, f := range found {
-		if f.Items != counts[f.Cluster] || f.Name != "" || f.Seen != 1 {
-			t.Errorf("%s has %d items of %d, name %q, seen in episode %d", f.Cluster, f.Items, counts[f.Cluster], f.Name, f.Seen)
+		if f.Items != counts[f.Cluster] || f.Label != f.Cluster || f.Seen != 1 {
+			t.Errorf("%s has %d items of %d, label %q, seen in episode %d", f.Cluster, f.Items, counts[f.Cluster], f.Label, f.Seen)
 		}
 		clear(f.Mean)
 	}
-	for _, f := range s.Found() {
+	for _, f := range s.Clusters() {
 		if length := kernel.Dot(f.Mean, f.Mean); length == 0 || length > 1.001 {
 			t.Errorf("the mean of %s has the squared length %v", f.Cluster, length)
 		}
