@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -31,7 +32,7 @@ type planned struct {
 	rate                                  float64 // items a second of each camera
 }
 
-// bound is how far size may be from what is measured, in either direction.
+// sizeBound is how far size may be from what is measured, in either direction.
 const sizeBound = .25
 
 func benchSize(ctx context.Context, b *bench) error {
@@ -66,8 +67,7 @@ func benchSize(ctx context.Context, b *bench) error {
 			return fmt.Errorf("%+v: %w", p, err)
 		}
 		slog.Info("size", "of", fmt.Sprintf("%+v", p), "said", fmt.Sprintf("%+v", said), "measured", fmt.Sprintf("%+v", measured))
-		worst = max(worst, said.Live/measured.live-1, measured.live/said.Live-1, said.Microseconds/measured.microseconds-1,
-			measured.microseconds/said.Microseconds-1)
+		worst = max(worst, math.Abs(said.Live/measured.live-1), math.Abs(said.Microseconds/measured.microseconds-1))
 		rows = append(rows, []string{
 			fmt.Sprintf(
 				"%d cameras, %d numbers, %d classes, %d examples, %g items/s",
