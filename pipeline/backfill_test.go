@@ -29,6 +29,7 @@ func fill(ctx context.Context, client *topic.Client, o Options, b backfill.Job) 
 // Two processes share a job, one is stopped in the middle. Their answers equal those of one undisturbed
 // process of another job, and a finished job is reported as finished.
 func TestBackfill(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(5)
 	in := brokertest.Topic(t, client, "in", 4, nil)
@@ -147,6 +148,7 @@ func TestBackfillInAGroupOfOthers(t *testing.T) {
 
 // A job whose range the input no longer holds to its end says so, instead of waiting for ever.
 func TestBackfillBeyondTheInput(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(7)
 	in := brokertest.Topic(t, client, "in", 1, nil)

@@ -18,6 +18,7 @@ import (
 // is deleted, and the cause is reported. After the journal is discarded, the partition continues from the
 // group's committed offset.
 func TestJournalOfAnotherVersion(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(111)
 	in := brokertest.Topic(t, client, "in", 1, nil)

@@ -13,6 +13,7 @@ import (
 
 // Whatever settings change between the runs of a stage, exactly once every item has one result.
 func TestSettingsChangeBetweenRuns(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 // Answering a range again with the current labels corrects only results and earlier corrections that differ,
 // even if processes share the job and one is stopped in the middle. A second job finds no differences.
 func TestCorrectARange(t *testing.T) {
+	t.Parallel()
 	for _, exactly := range []bool{false, true} {
 		t.Run(fmt.Sprintf("exactly-once=%t", exactly), func(t *testing.T) { correctARange(t, exactly) })
 	}

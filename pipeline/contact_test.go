@@ -97,6 +97,7 @@ func (w *wire) mend() {
 // A process that cannot reach its brokers reports that after one missed session, shows no outdated figures,
 // and is ready again when they are back.
 func TestCutOffIsTold(t *testing.T) {
+	t.Parallel()
 	cuts := map[string]func(*wire){"refused": (*wire).refuse, "held": (*wire).hold}
 	for name, cut := range cuts {
 		t.Run(name, func(t *testing.T) {
@@ -156,6 +157,7 @@ func TestCutOffIsTold(t *testing.T) {
 // Records behind an open transaction wait. The wait is reported, with the transaction's first offset
 // and its producer.
 func TestInputBehindATransaction(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(102)
 	in := brokertest.Topic(t, client, "in", 1, nil)

@@ -18,6 +18,7 @@ import (
 // A new label corrects the items that were answered otherwise, under the keys of their results, and its
 // tombstone takes that back, in every delivery mode.
 func TestCorrections(t *testing.T) {
+	t.Parallel()
 	for _, exactly := range []bool{false, true} {
 		t.Run(fmt.Sprintf("exactly-once=%t", exactly), func(t *testing.T) {
 			client := brokertest.Connect(t, brokertest.Brokers(t))

@@ -15,6 +15,7 @@ import (
 // A new owner corrects items that another process answered before: for names given, taken back or forgotten
 // in between or later, and for items that were taught themselves.
 func TestNewOwnerCorrectsEarlierAnswers(t *testing.T) {
+	t.Parallel()
 	for _, exactly := range []bool{false, true} {
 		t.Run(fmt.Sprintf("exactly-once=%t", exactly), func(t *testing.T) {
 			client := brokertest.Connect(t, brokertest.Brokers(t))

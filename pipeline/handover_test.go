@@ -10,6 +10,7 @@ import (
 
 // A hand-over commits what is answered although an episode is not, and nothing else happens meanwhile.
 func TestHandOverDoesNotWaitForAnEpisodeThatLasts(t *testing.T) {
+	t.Parallel()
 	committer := &noted{commits: make(chan *producer.Commit, 8)}
 	s := &Stage{metrics: newMetrics(), options: Options{Commits: Commits{DrainTimeout: 2 * time.Second, CommitInterval: time.Hour}}}
 	s.metrics.stage = s

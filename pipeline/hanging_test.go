@@ -22,6 +22,7 @@ import (
 // reports what it waits for until then. It aborts it in the output's partitions too: results that lack their
 // marker would be committed with its own, after they were answered again.
 func TestStateEndsInAHangingTransaction(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(91)
 	in := brokertest.Topic(t, client, "in", 1, nil)

@@ -59,6 +59,7 @@ const large = 2000
 // only the acknowledgement is lost: the first batch, the next, then one in eight. Nothing is missing, every
 // answer equals that of an undisturbed run, and with exactly-once delivery none is written twice.
 func TestConnectionsCutWhileProducing(t *testing.T) {
+	t.Parallel()
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)
 	for _, once := range []bool{false, true} {
@@ -116,6 +117,7 @@ func TestConnectionsCutWhileProducing(t *testing.T) {
 
 // A slow output slows down reading: pending bytes stay within their bound, and all records are answered.
 func TestOutputIsSlow(t *testing.T) {
+	t.Parallel()
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)
 	f := newFeed(42)
@@ -206,6 +208,7 @@ func TestLabelsThatCannotBeUsed(t *testing.T) {
 // Three processes of one group share a topic. One is killed now and then, and another takes its partitions:
 // nothing is lost, and every answer equals that of an undisturbed run.
 func TestProcessesShareATopic(t *testing.T) {
+	t.Parallel()
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)
 	f := newFeed(45)

@@ -58,6 +58,7 @@ func remake(t *testing.T, client *topic.Client, name string, settings map[string
 // the stage runs meanwhile or not. Streams keep their memory, and one that was idle at first is answered
 // after the next restart too.
 func TestInputMadeAnew(t *testing.T) {
+	t.Parallel()
 	for name, running := range map[string]bool{"while it runs": true, "while it does not": false} {
 		t.Run(name, func(t *testing.T) {
 			client := brokertest.Connect(t, brokertest.Brokers(t))
@@ -127,6 +128,7 @@ func TestInputMadeAnew(t *testing.T) {
 // If one of two inputs is deleted, the other is answered, in this run and the next. Requests for the deleted
 // one do not create it. It is answered when it is back.
 func TestInputDeleted(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(82)
 	stays, goes := brokertest.Topic(t, client, "stays", 1, nil), brokertest.Topic(t, client, "goes", 1, nil)
@@ -240,6 +242,7 @@ func TestInputEndsEarlier(t *testing.T) {
 // A state topic that is deleted while the stage runs is created again, and the memory of all streams is saved
 // to it, including idle ones.
 func TestStateDeleted(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(85)
 	o := basics(client, brokertest.Topic(t, client, "in", 1, nil), f)

@@ -58,6 +58,7 @@ func all(t *testing.T, what string, results []record.Result, label string) {
 
 // Labels taught, corrected and taken back while the stage runs are in force from the next episode.
 func TestLabelsTopic(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(3)
 	in := brokertest.Topic(t, client, "in", 1, nil)
@@ -103,6 +104,7 @@ func TestLabelsTopic(t *testing.T) {
 
 // A reset order is applied to a stream's memory once. A stage started later does not apply it again.
 func TestResetOrder(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(4)
 	in := brokertest.Topic(t, client, "in", 1, nil)

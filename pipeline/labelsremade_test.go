@@ -17,6 +17,7 @@ import (
 // second. Every process, whether it ran meanwhile or started later, ends with the labels of the new topic
 // alone, and obeys an order to forget that is at an offset that the old topic had passed.
 func TestLabelsTopicMadeAgain(t *testing.T) {
+	t.Parallel()
 	for _, partitions := range []int{1, 3} {
 		t.Run(fmt.Sprintf("of %d partitions", partitions), func(t *testing.T) {
 			client := brokertest.Connect(t, brokertest.Brokers(t))

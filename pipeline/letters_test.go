@@ -199,6 +199,7 @@ func (h *hang) Answered(*Answered) { <-h.until }
 // After the second time the episode is not solved again: its items go to the dead letters, and later
 // records are answered.
 func TestWatchdog(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(33)
 	in := brokertest.Topic(t, client, "in", 1, nil)

@@ -39,6 +39,7 @@ func lower(t *testing.T, client *topic.Client, name string, most int) {
 // A state topic with a small record limit, set at the start or later, holds snapshots and journals split to
 // that limit. Nothing is lost, and a new owner restores all of it.
 func TestStateTopicTakesSmallRecords(t *testing.T) {
+	t.Parallel()
 	for _, once := range []bool{false, true} {
 		for _, later := range []bool{false, true} {
 			t.Run(fmt.Sprintf("once=%v later=%v", once, later), func(t *testing.T) {

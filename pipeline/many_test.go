@@ -90,7 +90,6 @@ func TestStreamsAreBounded(t *testing.T) {
 		collect(t, client, o.Out, count(from+90)) // the last episode of the lasting stream may be open
 	}
 	collect(t, client, o.Out, count(n))
-	// Episodes closed by silence at the end of the input stay in the journal until another record comes.
 	write(t, client, records[n:])
 	collect(t, client, o.Out, count(n+10))
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -111,6 +110,8 @@ func TestStreamsAreBounded(t *testing.T) {
 		if ctx.Err() != nil {
 			t.Fatalf("%d streams in the state, the lasting one among them: %v", remembered, lasting)
 		}
+		// Episodes closed by silence at the end of the input stay in the journal until another record comes.
+		write(t, client, f.records(in, 1, 1))
 		time.Sleep(100 * time.Millisecond)
 	}
 }

@@ -15,6 +15,7 @@ import (
 // Random senders, with few and many dimensions, with models and keys that occur once or recur, taught or not,
 // never exceed the budget, and all their items are answered.
 func TestMemoryStaysBelowItsBudget(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			client := brokertest.Connect(t, brokertest.Brokers(t))

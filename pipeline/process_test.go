@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -40,6 +41,8 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(childVariable); text != "" {
 		os.Exit(runChild(text))
 	}
+	flag.Parse()
+	_ = flag.Set("test.parallel", "4") // parallel tests wait for timeouts, and hardly for cores
 	goleak.VerifyTestMain(m)
 }
 
@@ -121,6 +124,7 @@ func scale() (records, kills int) {
 
 // A stage killed at random moments gives all answers, equal to those of an undisturbed run.
 func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
+	t.Parallel()
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)
 	for _, c := range []struct {

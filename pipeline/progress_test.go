@@ -62,6 +62,7 @@ func metric(m *Metrics, begin string) string {
 // its partitions with growing delays, and counts nothing as answered. When the output accepts records again,
 // all of that ends.
 func TestTroubleShows(t *testing.T) {
+	t.Parallel()
 	for name, once := range map[string]bool{"at least once": false, "exactly once": true} {
 		t.Run(name, func(t *testing.T) {
 			client := brokertest.Connect(t, brokertest.Brokers(t))

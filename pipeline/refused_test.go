@@ -34,6 +34,7 @@ func (r *refusingCommitter) Commit(ctx context.Context, c *producer.Commit) erro
 
 // After a refusal that the group does not repeat, the stage does not wait without end.
 func TestRefusedAndStillOwner(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(84)
 	o := basics(client, brokertest.Topic(t, client, "in", 1, nil), f)

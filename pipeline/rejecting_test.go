@@ -15,6 +15,7 @@ import (
 // If all records of a feed are unusable, the stage is not ready although it makes progress, and reports cause
 // and remedy. It is ready again when an item is answered.
 func TestAFeedThatCannotBeUsedShows(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(72)
 	in := brokertest.Topic(t, client, "in", 1, nil)

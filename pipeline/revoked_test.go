@@ -93,6 +93,7 @@ func TestSettled(t *testing.T) {
 // Members come and go while a stage stays. The partitions that stay with it are not restored. All answers
 // equal those of an undisturbed stage, and with exactly-once delivery each is written once.
 func TestPartitionsThatStayAreKept(t *testing.T) {
+	t.Parallel()
 	for name, once := range map[string]bool{"at least once": false, "exactly once": true} {
 		t.Run(name, func(t *testing.T) {
 			brokers := brokertest.Brokers(t)

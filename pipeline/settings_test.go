@@ -11,6 +11,7 @@ import (
 // A topic whose settings lose what the stage needs is a trouble that names the topic and the command that mends
 // it: memory and labels that are deleted, results that replace each other.
 func TestSettingsThatLoseDataAreTold(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	folded, deleted := topic.StateSettings(), map[string]string{"cleanup.policy": "delete", "retention.ms": "1000"}
 	for what, spoil := range map[string]func(o *Options) (name, mends string){

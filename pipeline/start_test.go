@@ -21,6 +21,7 @@ import (
 // A stage that starts while something that it needs fails waits for it, says what it waits for, and begins by
 // itself once that is over.
 func TestFailuresAtTheStart(t *testing.T) {
+	t.Parallel()
 	denied := func(name string, key kmsg.Key) func(*testing.T, *kfake.Cluster, *wire) func() {
 		return func(_ *testing.T, c *kfake.Cluster, _ *wire) func() {
 			f := c.Fault(kfake.Fault{
@@ -102,6 +103,7 @@ func TestFailuresAtTheStart(t *testing.T) {
 
 // A transaction that is left open in the labels topic holds back what is taught after it, which is told.
 func TestLabelsBehindATransaction(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(104)
 	in := brokertest.Topic(t, client, "in", 1, nil)

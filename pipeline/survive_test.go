@@ -47,6 +47,7 @@ func long() bool { n, _ := scale(); return n > 10_000 }
 // Members come and go: nothing is lost, every answer equals that of an undisturbed run, so state moves with
 // its partition, and no commit moves an offset back.
 func TestMembersComeAndGo(t *testing.T) {
+	t.Parallel()
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)
 	f := newFeed(21)
@@ -105,6 +106,7 @@ func TestMembersComeAndGo(t *testing.T) {
 // The broker goes away during work and comes back: the stage waits, continues without a restart,
 // and answers everything.
 func TestBrokerGoesAway(t *testing.T) {
+	t.Parallel()
 	if brokertest.Real() {
 		t.Log("a broker that others share is not killed here: see the chaos tool")
 	}
@@ -273,6 +275,7 @@ func TestStopBeforeTheFirstOffset(t *testing.T) {
 // New partitions of the input are found and read, and their streams are saved in partitions added to
 // the state topic.
 func TestPartitionsGrow(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
