@@ -56,10 +56,13 @@ func TestCallsOfTheArchitecturePageExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders := map[string]string{"stream": "solver/stream"}
+	folders := map[string]string{"stream": "solver/stream", "record": "internal/record", "state": "internal/state"}
 	calls := regexp.MustCompile("(?m)^\\| `(\\w+)\\.(?:(\\w+)\\.)?(\\w+)` \\|").FindAllStringSubmatch(string(page), -1)
 	if len(calls) == 0 || len(calls) > 60 {
 		t.Fatalf("%d calls, not one to sixty", len(calls))
+	}
+	if to := regexp.MustCompile(`(?m)^\|.*\*\*to .*\|$`).FindAll(page, -1); len(to) == 0 || len(to) > 4 {
+		t.Errorf("%d hand-overs, not one to four", len(to))
 	}
 	for _, call := range calls {
 		folder := call[1]
