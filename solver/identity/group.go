@@ -115,10 +115,9 @@ func (l *Linker) likeness(units [][]*member) []float32 {
 			if a[0].of != nil && a[0].of == b[0].of {
 				v += stays
 			}
-			if a[0].Stream == b[0].Stream {
-				v -= own
-			}
-			if !l.together(a, b) {
+			if share, ok := l.together(a, b); ok {
+				v -= own * share
+			} else {
 				v = float32(math.Inf(-1))
 			}
 			alike[i*n+j], alike[j*n+i] = v, v
@@ -127,18 +126,22 @@ func (l *Linker) likeness(units [][]*member) []float32 {
 	return alike
 }
 
-// together says whether the clusters of two units may be of one identity.
-func (l *Linker) together(a, b []*member) bool {
+// together says whether the clusters of two units may be of one identity, and which share of their pairs is of one
+// stream.
+func (l *Linker) together(a, b []*member) (share float32, ok bool) {
 	for _, x := range a {
 		for _, y := range b {
+			if x.Stream == y.Stream {
+				share += 1 / float32(len(a)*len(b))
+			}
 			if x.Name != "" && y.Name != "" && x.Name != y.Name ||
 				x.Stream == y.Stream && (x.apart[y.Cluster.Cluster] || y.apart[x.Cluster.Cluster]) ||
 				len(l.rejected) > 0 && l.rejected[pairOf(x.Key, y.Key)] {
-				return false
+				return 0, false
 			}
 		}
 	}
-	return true
+	return share, true
 }
 
 // regroup groups clusters anew by average link, and gives the groups the ids of the ones before by largest

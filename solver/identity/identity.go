@@ -16,7 +16,6 @@ package identity
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -34,17 +33,6 @@ type Settings struct {
 
 // Defaults returns the settings that the stage uses.
 func Defaults() Settings { return Settings{Limit: .6, Most: 10_000} }
-
-// Validate returns an error for settings that make no sense.
-func (s Settings) Validate() error {
-	switch {
-	case !(s.Limit > 0 && s.Limit < 1):
-		return fmt.Errorf("limit %v: must lie between 0 and 1", s.Limit)
-	case s.Most < 1:
-		return fmt.Errorf("most %d: must be at least 1", s.Most)
-	}
-	return nil
-}
 
 // Key is a cluster of a stream.
 type Key struct{ Stream, Cluster string }
@@ -151,7 +139,7 @@ func pairOf(a, b Key) [2]Key {
 }
 
 // Restore gives clusters the identities that they had, without joining or parting any, as a process does that
-// takes over. Identities are above 0.
+// takes over. Identities are above 0. Of clusters of two models with one identity, only those of the first get it.
 func (l *Linker) Restore(clusters []Cluster, identities []int64) {
 	groups := map[int64]*group{}
 	for i := range clusters {
@@ -161,8 +149,10 @@ func (l *Linker) Restore(clusters []Cluster, identities []int64) {
 			groups[id] = &group{id: id, space: m.camera.all.space}
 			l.groups = append(l.groups, groups[id])
 		}
-		m.of = groups[id]
-		m.of.members = append(m.of.members, m)
+		if g := groups[id]; g.space == m.camera.all.space {
+			m.of = g
+			g.members = append(g.members, m)
+		}
 		l.next = max(l.next, id+1)
 	}
 	slices.SortFunc(l.groups, func(a, b *group) int { return cmp.Compare(a.id, b.id) })
@@ -175,37 +165,42 @@ func (l *Linker) Restore(clusters []Cluster, identities []int64) {
 // Update takes in clusters that are new or have changed, and those that have ended, and returns the clusters
 // whose identity that changes, by their keys. The slices of the clusters are not kept.
 func (l *Linker) Update(changed []Cluster, ended []Key) []Change {
-	var changes []Change
+	before := map[Key]int64{} // the identities of all that may get another
+	remember := func(key Key, id int64) {
+		if _, known := before[key]; !known {
+			before[key] = id
+		}
+	}
 	for _, key := range ended {
 		if m := l.clusters[key]; m != nil {
-			if m.of != nil {
-				changes = append(changes, Change{key, m.of.id, 0})
-			}
+			remember(key, l.Of(key))
 			l.drop(m)
 		}
 	}
+	for i := range changed {
+		remember(changed[i].Key, l.Of(changed[i].Key))
+		l.put(&changed[i])
+	}
 	touched := map[*member]bool{} // whose identity is to be found again
 	for i := range changed {
-		touched[l.put(&changed[i])] = true
+		touched[l.clusters[changed[i].Key]] = true // the last of a key counts
 	}
 	for _, m := range l.recentre() {
 		touched[m] = true
 	}
-	before := map[*member]int64{} // the identities of all that may get another
 	for _, part := range l.parts(touched) {
 		for _, m := range part {
-			before[m] = l.Of(m.Key)
+			remember(m.Key, l.Of(m.Key))
 		}
 		l.regroup(units(part, touched))
 	}
 	for m, id := range l.bound() {
-		if _, known := before[m]; !known {
-			before[m] = id
-		}
+		remember(m.Key, id)
 	}
-	for m, was := range before {
-		if id := l.Of(m.Key); id != was {
-			changes = append(changes, Change{m.Key, was, id})
+	var changes []Change
+	for key, was := range before {
+		if id := l.Of(key); id != was {
+			changes = append(changes, Change{key, was, id})
 		}
 	}
 	slices.SortFunc(changes, func(a, b Change) int { return a.compare(b.Key) })

@@ -117,6 +117,9 @@ func history(seed uint64, steps int, l *Linker, after func(known map[Key]*Cluste
 			if old := known[c.Key]; old != nil {
 				c.Apart = old.Apart
 			}
+			if w.random.IntN(10) == 0 {
+				c.Model = "other"
+			}
 			if w.random.IntN(3) == 0 {
 				c.Name = []string{"anna", "bob"}[w.random.IntN(2)]
 			}
@@ -242,6 +245,13 @@ func TestRestore(t *testing.T) {
 			t.Fatalf("changes %v after a takeover", changes)
 		}
 	}
+	other := clusters[1]
+	other.Model = "other"
+	mixed := New(Defaults())
+	mixed.Restore([]Cluster{clusters[0], other}, []int64{7, 7})
+	if mixed.Of(clusters[0].Key) != 7 || mixed.Of(other.Key) != 0 {
+		t.Error("clusters of two models are one identity")
+	}
 	stranger := Cluster{Key: Key{"camera-0", "new"}, Mean: unit(w.row(1)), Items: 1}
 	changes := next.Update([]Cluster{stranger}, nil)
 	if len(changes) != 1 || slices.Contains(ids, changes[0].After) {
@@ -344,6 +354,54 @@ func TestLabelledItemsTeachWhatVaries(t *testing.T) {
 	l.Update(nil, nil)
 	if with := right(l); with <= without || with < 3*len(clusters)/4 {
 		t.Errorf("%d of %d clusters have the identity of their thing, %d without labelled items", with, len(clusters), without)
+	}
+}
+
+// Units of several clusters are as alike as their clusters are in the mean, and not at all if two of these are not.
+func TestUnitsAreAsAlikeAsTheirClusters(t *testing.T) {
+	w := newWorld(9, 6, 4, .6)
+	l, clusters := New(Defaults()), w.all()
+	l.Restore(clusters, slices.Repeat([]int64{1}, len(clusters)))
+	l.Reject(clusters[0].Key, clusters[len(clusters)-1].Key)
+	var single, units [][]*member
+	for i := range clusters {
+		m := l.clusters[clusters[i].Key]
+		m.of = nil // what was of one identity counts apart
+		single = append(single, []*member{m})
+		if i%5 == 0 {
+			units = append(units, nil)
+		}
+		units[len(units)-1] = append(units[len(units)-1], m)
+	}
+	alone, together := l.likeness(single), l.likeness(units)
+	for i, a := range units {
+		for j, b := range units[:i] {
+			sum := 0.
+			for x := range a {
+				for y := range b {
+					sum += float64(alone[(5*i+x)*len(single)+5*j+y])
+				}
+			}
+			mean, got := sum/float64(len(a)*len(b)), float64(together[i*len(units)+j])
+			if got != mean && math.Abs(got-mean) > 1e-5 {
+				t.Errorf("units %d and %d are %v alike, their clusters %v in the mean", i, j, got, mean)
+			}
+		}
+	}
+}
+
+// Of a cluster that comes twice in one update, the last counts.
+func TestTheLastOfAKeyCounts(t *testing.T) {
+	w := newWorld(10, 5, 2, .05)
+	l, clusters := New(Defaults()), w.all()
+	first := clusters[0]
+	first.Model, first.Items = "other", 99
+	l.Update(append([]Cluster{first}, clusters...), nil)
+	if id := l.Of(clusters[0].Key); id != l.Of(clusters[len(w.things)].Key) || len(l.Members(id)) != 2 {
+		t.Errorf("identity %d has %v", id, l.Members(id))
+	}
+	if left := len(l.clusters); left != len(clusters) {
+		t.Errorf("%d clusters, not %d", left, len(clusters))
 	}
 }
 
