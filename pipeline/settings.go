@@ -3,12 +3,12 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/health"
 )
 
@@ -33,33 +33,26 @@ func (s *Stage) checkSettings(ctx context.Context, now time.Time) {
 	t.read = now
 	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+	compacted := []string{o.State, o.Labels}
+	names := slices.DeleteFunc(append(slices.Clone(compacted), o.Out, o.Dead, o.Now, o.Review, o.Episodes, o.Corrections),
+		func(name string) bool { return name == "" })
+	all, err := s.client.Settings(limited, names...)
+	if err != nil {
+		t.read = now.Add(10*time.Second - settingsEvery) // soon again
+		return
+	}
 	list := []health.Trouble{}
-	for _, kind := range []struct {
-		compacted bool
-		names     []string
-	}{
-		{true, []string{o.State, o.Labels}},
-		{false, []string{o.Out, o.Dead, o.Now, o.Review, o.Episodes, o.Corrections}},
-	} {
-		for _, name := range kind.names {
-			if name == "" {
-				continue
-			}
-			d, err := s.client.Describe(limited, name)
-			if topic.IsMissing(err) {
-				continue
-			}
-			if err != nil {
-				t.read = now.Add(10*time.Second - settingsEvery) // soon again
-				return
-			}
-			if loss := loses(d.Settings, kind.compacted); loss != "" {
-				list = append(list, health.Trouble{
-					Of: health.OfSettings, What: fmt.Sprintf("topic %s loses what the stage needs", name), Cause: loss,
-					Do: fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --topic %s --add-config cleanup.policy=%s",
-						strings.Join(s.client.Brokers(), ","), name, map[bool]string{true: "compact", false: "delete"}[kind.compacted]),
-				})
-			}
+	for _, name := range names {
+		policy := "delete"
+		if slices.Contains(compacted, name) {
+			policy = "compact"
+		}
+		if loss := loses(all[name], policy == "compact"); loss != "" {
+			list = append(list, health.Trouble{
+				Of: health.OfSettings, What: fmt.Sprintf("topic %s loses what the stage needs", name), Cause: loss,
+				Do: fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --topic %s --add-config cleanup.policy=%s",
+					strings.Join(s.client.Brokers(), ","), name, policy),
+			})
 		}
 	}
 	t.mutex.Lock()
@@ -77,10 +70,8 @@ func loses(settings map[string]string, compacted bool) string {
 	case compacted && strings.Contains(policy, "delete") && (err != nil || retention >= 0):
 		return fmt.Sprintf("its cleanup.policy is %s: what it holds is deleted after %s ms", policy, settings["retention.ms"])
 	case !compacted && strings.Contains(policy, "compact"):
-		return fmt.Sprintf(
-			"its cleanup.policy is %s: records of one key replace each other, and those without a key are refused",
-			policy,
-		)
+		return fmt.Sprintf("its cleanup.policy is %s: records of one key replace each other, and those without a key are refused",
+			policy)
 	}
 	return ""
 }

@@ -137,7 +137,7 @@ func (c *Client) Partitions(ctx context.Context, name string) (int, error) {
 
 // Describe returns a topic's partitions, replicas and settings.
 func (c *Client) Describe(ctx context.Context, name string) (Description, error) {
-	d := Description{Name: name, Settings: map[string]string{}}
+	d := Description{Name: name}
 	t, err := c.layout(ctx, name)
 	if err != nil {
 		return d, err
@@ -146,27 +146,47 @@ func (c *Client) Describe(ctx context.Context, name string) (Description, error)
 	if d.Partitions > 0 {
 		d.Replicas = len(t.Partitions[0].ReplicaNodes)
 	}
-	answer, err := send(ctx, c.kafka.DescribeConfigs, kafka.DescribeConfigsRequest{
-		Resources: []kafka.DescribeConfigRequestResource{{
-			ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
-		}},
-	})
+	all, err := c.Settings(ctx, name)
+	settings, exists := all[name]
+	if err == nil && !exists {
+		err = kafka.UnknownTopicOrPartition
+	}
 	if err != nil {
 		return d, fmt.Errorf("describe topic %s: %w", name, err)
 	}
+	d.Settings = settings
+	return d, nil
+}
+
+// Settings reads the settings of topics, with one request. Those that are missing are left out, and those whose settings
+// may not be read have none: the right to describe a topic does not include them.
+func (c *Client) Settings(ctx context.Context, names ...string) (map[string]map[string]string, error) {
+	var request kafka.DescribeConfigsRequest
+	for _, name := range names {
+		request.Resources = append(request.Resources,
+			kafka.DescribeConfigRequestResource{ResourceType: kafka.ResourceTypeTopic, ResourceName: name})
+	}
+	answer, err := send(ctx, c.kafka.DescribeConfigs, request)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]map[string]string{}
 	for _, r := range answer.Resources {
-		if errors.Is(r.Error, kafka.TopicAuthorizationFailed) {
-			d.Settings = nil // the right to describe a topic does not include its settings
-			return d, nil
-		}
-		if r.Error != nil {
-			return d, fmt.Errorf("describe topic %s: %w", name, r.Error)
-		}
-		for _, e := range r.ConfigEntries {
-			d.Settings[e.ConfigName] = e.ConfigValue
+		switch {
+		case IsMissing(r.Error):
+		case errors.Is(r.Error, kafka.TopicAuthorizationFailed):
+			all[r.ResourceName] = nil
+		case r.Error != nil:
+			return nil, fmt.Errorf("topic %s: %w", r.ResourceName, r.Error)
+		default:
+			settings := map[string]string{}
+			for _, e := range r.ConfigEntries {
+				settings[e.ConfigName] = e.ConfigValue
+			}
+			all[r.ResourceName] = settings
 		}
 	}
-	return d, nil
+	return all, nil
 }
 
 // Compact sets a topic's cleanup.policy to compact.
