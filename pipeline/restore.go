@@ -170,19 +170,8 @@ func (s *Stage) restore(
 	}
 	session.Start(last)
 	s.metrics.takeovers.Add(1, fromState)
-	log.Info(
-		"partition taken over",
-		"from",
-		start,
-		"committed",
-		committed,
-		"streams",
-		len(p.answering.streams),
-		"episodes_to_learn_again",
-		p.intake.replay.left,
-		"state_bytes",
-		restored.Bytes,
-	)
+	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.answering.streams),
+		"episodes_to_learn_again", p.intake.replay.left, "state_bytes", restored.Bytes)
 	return p, nil
 }
 

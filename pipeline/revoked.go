@@ -96,15 +96,8 @@ func (s *Stage) proceed(
 	p.wings = beside
 	p.intake.fetchedAt, p.intake.endSince = time.Now(), time.Time{}
 	s.metrics.takeovers.Add(1, fromMemory)
-	p.log.Info(
-		"partition goes on with what it has in memory",
-		"from",
-		p.intake.position.Offset,
-		"committed",
-		committed,
-		"streams",
-		len(p.answering.streams),
-	)
+	p.log.Info("partition goes on with what it has in memory", "from", p.intake.position.Offset, "committed", committed,
+		"streams", len(p.answering.streams))
 	return p, nil
 }
 

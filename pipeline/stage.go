@@ -248,17 +248,8 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 		if claimed || !topic.Temporary(err) { // otherwise the coordinator is not ready or a leader moves
 			s.metrics.restarts.Add(1)
 			s.warned.Once("restart "+tp.String(), func(times int) {
-				s.log.Error(
-					"partition starts again from what is committed",
-					"topic",
-					a.Topic,
-					"partition",
-					a.Partition,
-					"times",
-					times,
-					"error",
-					err,
-				)
+				s.log.Error("partition starts again from what is committed", "topic", a.Topic, "partition", a.Partition,
+					"times", times, "error", err)
 			})
 		}
 		if outage.Wait(ctx, err) != nil {
