@@ -36,7 +36,7 @@ func (r *Result) Assess() error {
 	}
 	e.prototypes.space.labelledDots(e.scratch.assessment.near)
 	r.Agreement = e.sure(vector.Resize(r.Agreement, e.rows.n), r.Labels, nil, e.scratch.assessment.known)
-	e.listLabelled()
+	e.listLabelled(e.rows.label[:e.rows.n], nil)
 	e.assessDistances(r)
 	return nil
 }

@@ -44,6 +44,7 @@ type likeness struct {
 	weight   float64   // 0: there are no values
 	values   []float32 // n x k: of active classes
 	labelled []int32   // rows of the episode
+	class    []int32   // theirs: active ones
 	row      []float32 // k
 }
 
@@ -59,7 +60,7 @@ func (e *episode) takeWeights(p *Problem) {
 	if l.weight == 0 {
 		return
 	}
-	e.listLabelled()
+	e.listLabelled(e.rows.label[:e.rows.n], nil)
 	l.values = vector.Resize(l.values, e.rows.n*e.classes.k)
 	for i := range e.rows.n {
 		e.likenessOf(l.values[i*e.classes.k:(i+1)*e.classes.k], i)
@@ -92,18 +93,21 @@ func (l *likeness) term(p int, row []float32, scale float64) (sum float64) {
 	return sum
 }
 
-// listLabelled lists the labelled rows of the episode.
-func (e *episode) listLabelled() {
+// listLabelled lists the rows with a label, and their active classes. number turns a label into one; nil: it is one.
+func (e *episode) listLabelled(labels, number []int32) {
 	l := &e.likeness
-	l.labelled = l.labelled[:0]
-	for p, y := range e.rows.label[:e.rows.n] {
+	l.labelled, l.class = l.labelled[:0], l.class[:0]
+	for p, y := range labels {
+		if y >= 0 && number != nil {
+			y = number[y]
+		}
 		if y >= 0 {
-			l.labelled = append(l.labelled, int32(p))
+			l.labelled, l.class = append(l.labelled, int32(p)), append(l.class, y)
 		}
 	}
 }
 
-// likenessOf fills out, k values, with the likeness of a row to labelled rows, the listed ones among them.
+// likenessOf fills out, k values, with the likeness of a row to labelled rows, the other listed ones among them.
 func (e *episode) likenessOf(out []float32, p int) {
 	for c := range out {
 		out[c] = LeastLikeness
@@ -116,10 +120,11 @@ func (e *episode) likenessOf(out []float32, p int) {
 			out[c] = max(out[c], 1-moved[p*all+int(class)]/2)
 		}
 	}
-	for _, q := range e.likeness.labelled {
-		like := 1 - e.prototypes.space.squaredDistance(p, int(q))/2
-		c := e.rows.label[q]
-		out[c] = max(out[c], like+Recency(e.time(p)-e.time(int(q))))
+	for j, q := range e.likeness.labelled {
+		if int(q) != p {
+			like, c := 1-e.prototypes.space.squaredDistance(p, int(q))/2, e.likeness.class[j]
+			out[c] = max(out[c], like+Recency(e.time(p)-e.time(int(q))))
+		}
 	}
 }
 
@@ -131,15 +136,26 @@ func Recency(positions int) float32 {
 	return float32(recencyBonus * math.Exp(-math.Abs(float64(positions))/recencyReach))
 }
 
-// Evidence fills prototypes and nearest, K values each, with what the two sources of Weights say of a row before
-// they are weighed: -a, up to what all classes share, and n. A class with neither a labelled row nor a prior has
-// -Inf. A Placed has no evidence.
-func (r *Result) Evidence(p int, prototypes, nearest []float32) {
+// Sources are what each source of evidence says of a row before it is weighed, a value for each class. The sum of
+// the first two, by Weights, and of the others is the logarithm of the row's S, up to what all classes share.
+type Sources struct {
+	Prototypes  []float32 // -a; -Inf: a class with neither a labelled row nor a prior
+	Nearest     []float32 // n
+	Graph       []float32 // lambda (W S + b)
+	Proportions []float32 // beta log pi
+}
+
+// Sources fills out with what the sources say of row p, unlabelled in the solve, where other rows have these labels
+// in addition to those of the solve. Their own S is as it was solved without. A Placed has no sources.
+func (r *Result) Sources(p int, labels []int32, out *Sources) {
 	e, l := r.episode, &r.episode.likeness
-	for c := range prototypes {
-		prototypes[c], nearest[c] = float32(math.Inf(-1)), LeastLikeness
+	for _, values := range []*[]float32{&out.Prototypes, &out.Nearest, &out.Graph, &out.Proportions} {
+		*values = vector.Zeroed(*values, r.k)
 	}
-	e.listLabelled()
+	for c := range r.k {
+		out.Prototypes[c], out.Nearest[c] = float32(math.Inf(-1)), LeastLikeness
+	}
+	e.listLabelled(labels, e.classes.number)
 	l.row = vector.Resize(l.row, e.classes.k)
 	e.likenessOf(l.row, p)
 	dots := e.prototypes.space.dots(e.pool.workers[0], p, 1, nil)
@@ -147,10 +163,34 @@ func (r *Result) Evidence(p int, prototypes, nearest []float32) {
 		e.kernels(dots, dots, p, 1, nil)
 	}
 	for c, class := range e.classes.active {
-		if nearest[class] = l.row[c]; e.model.modes {
-			prototypes[class] = float32(e.settings.Kappa) * dots[c]
+		if out.Nearest[class] = l.row[c]; e.model.modes {
+			out.Prototypes[class] = float32(e.settings.Kappa) * dots[c]
 		} else {
-			prototypes[class] = float32(e.settings.Tau) * (2*dots[c] - float32(e.prototypes.psi[c]))
+			out.Prototypes[class] = float32(e.settings.Tau) * (2*dots[c] - float32(e.prototypes.psi[c]))
 		}
+		if e.model.beta > 0 {
+			out.Proportions[class] = float32(e.model.beta * math.Log(e.classes.pi[c]))
+		}
+	}
+	lambda := float32(e.model.lambda)
+	if lambda == 0 {
+		return
+	}
+	columns, weights := e.graph.Row(p)
+	for j, q := range columns {
+		by := lambda * weights[j]
+		switch {
+		case int(q) >= e.rows.n:
+			out.Graph[e.classes.active[e.rows.label[q]]] += by
+		case labels[q] >= 0:
+			out.Graph[labels[q]] += by
+		default:
+			for c, v := range e.s.all(int(q)) {
+				out.Graph[e.classes.active[c]] += by * v
+			}
+		}
+	}
+	if e.graph.evidence != nil {
+		kernel.Axpy(lambda, e.graph.evidence[p*r.k:(p+1)*r.k], out.Graph)
 	}
 }

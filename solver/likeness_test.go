@@ -66,42 +66,77 @@ func TestTheNearestLabelledRowCounts(t *testing.T) {
 	}
 }
 
-// The evidence of a row is what R has of it: weighed, its classes have the scores of the first sweep.
-func TestEvidenceIsOfTheSolve(t *testing.T) {
+// What the sources say of a row, weighed, is what its S is made of in an update of the row.
+func TestSourcesAreOfTheSolve(t *testing.T) {
 	for seed := range uint64(20) {
-		p := drawn(seed)
-		settings, err := DefaultPreset.Settings()
-		if err != nil {
-			t.Fatal(err)
-		}
-		settings.Method, settings.Beta = Nearest, 0
-		solve, err := New(settings)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Weights = &Weights{Prototypes: .7, Nearest: 3}
-		r, err := solve.Solve(context.Background(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		prototypes, nearest := make([]float32, p.K), make([]float32, p.K)
-		for i := range p.N {
-			if p.Labels[i] >= 0 {
-				continue
+		for _, method := range []Method{Nearest, SLKMeans} {
+			p := drawn(seed)
+			settings, err := DefaultPreset.Settings()
+			if err != nil {
+				t.Fatal(err)
 			}
-			r.Evidence(i, prototypes, nearest)
-			var s []float64
-			var sum float64
-			for c := range p.K {
-				s = append(s, math.Exp(.7*float64(prototypes[c])+3*float64(nearest[c])))
-				sum += s[c]
+			settings.Method = method
+			settings.Tolerance, settings.Outer, settings.Inner = 1e-7, 500, 20
+			solve, err := New(settings)
+			if err != nil {
+				t.Fatal(err)
 			}
-			for c := range p.K {
-				if got := float64(r.S[i*p.K+c]); math.Abs(got-s[c]/sum) > 1e-4 {
-					t.Fatalf("seed %d, row %d, class %d: s is %g, by its evidence %g", seed, i, c, got, s[c]/sum)
+			p.Weights = &Weights{Prototypes: .7, Nearest: 3}
+			r, err := solve.Solve(context.Background(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var said Sources
+			for i := range p.N {
+				if p.Labels[i] >= 0 {
+					continue
+				}
+				r.Sources(i, p.Labels, &said)
+				var s []float64
+				var sum float64
+				for c := range p.K {
+					s = append(s, math.Exp(.7*float64(said.Prototypes[c])+3*float64(said.Nearest[c])+
+						float64(said.Graph[c]+said.Proportions[c])))
+					sum += s[c]
+				}
+				for c := range p.K {
+					if got := float64(r.S[i*p.K+c]); math.Abs(got-s[c]/sum) > 1e-3 {
+						t.Fatalf("%s, seed %d, row %d, class %d: s is %g, by its sources %g", method, seed, i, c, got, s[c]/sum)
+					}
 				}
 			}
 		}
+	}
+}
+
+// Labels that a solve did not have are labelled rows and neighbours to others, not to the row itself.
+func TestSourcesTakeLabelsBack(t *testing.T) {
+	p := &Problem{
+		N: 3, D: 2, K: 2, Embedding: &Embedding{Mean: make([]float32, 2)},
+		Rows:    []float32{1, .2, 1, .21, -1, .9},
+		Anchors: []float32{1, 0, -1, 1}, AnchorLabels: []int32{0, 1},
+	}
+	solve, err := New(Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := solve.Solve(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := []int32{-1, -1, -1}
+	var without, own, other Sources
+	r.Sources(0, none, &without)
+	r.Sources(0, []int32{1, -1, -1}, &own)
+	r.Sources(0, []int32{-1, 1, -1}, &other)
+	for c := range 2 {
+		if own.Nearest[c] != without.Nearest[c] || own.Graph[c] != without.Graph[c] {
+			t.Errorf("class %d: by its own label %v, without %v", c, own, without)
+		}
+	}
+	if !(other.Nearest[1] > without.Nearest[1]+.5) || !(other.Graph[1] > without.Graph[1]) ||
+		!(other.Graph[0] < without.Graph[0]) {
+		t.Errorf("with its neighbour's label %v, without %v", other, without)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestFitIsTheBest(t *testing.T) {
 		}
 		at := func(i int) (float64, bool) { return x[i], right[i] }
 		cost := func(slope, offset float64) float64 {
-			sum := ridge / 2. * ((slope-1)*(slope-1) + offset*offset)
+			sum := .5 * ((slope-1)*(slope-1) + offset*offset)
 			for i, v := range x {
 				p := Sigmoid(slope*v + offset)
 				if !right[i] {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/slkstream/slkstream/solver"
 )
 
 // Answer labels one episode and learns from it: it gathers the labelled examples, solves, answers, and
@@ -192,7 +194,8 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	report.Warm = !of.cold && s.episode > 0
 	report.PriorFraction = s.priorFraction(p)
 
-	fit := s.calibration.fit(p.called)
+	s.evidence.renew(of, r)
+	calibrated := s.calibration.fitted()
 	unknown := unknownScores(&p.Problem, r, p.nobody())
 	of.scores = s.novelty.scores.with(items, unknown)
 	limit := s.unknownLimit(of.scores)
@@ -206,14 +209,19 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	if called != nil {
 		names = called.names
 	}
+	var said solver.Sources
 	for i := range answers {
-		c, row, z := r.Labels[i], r.S[i*p.K:i*p.K+p.K], limit.confidence(r.Confidence[i], unknown[i])
+		c, row, z := r.Labels[i], r.S[i*p.K:i*p.K+p.K], float32(1)
+		if items[i].Label == "" {
+			r.Sources(i, p.labels, &said)
+			z = limit.confidence(s.evidence.probability(&said, c), unknown[i])
+		}
 		class := c
 		if called != nil {
 			c, class, row, z = called.answer(c, row, z)
 		}
 		answers[i] = Answer{
-			Label: names[c], Class: p.names[class], Confidence: fit.confidence(float64(z)), Calibrated: fit.fitted,
+			Label: names[c], Class: p.names[class], Confidence: float64(z), Calibrated: calibrated,
 			UnknownScore: unknown[i],
 		}
 		if items[i].Label != "" {
@@ -230,7 +238,7 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 			answers[i].Alternatives = others[from:len(others):len(others)]
 		}
 		if sure != nil {
-			sure.judge(&answers[i], float64(z), fit)
+			sure.judge(&answers[i])
 		}
 	}
 	of.answers = answers

@@ -3,8 +3,6 @@ package stream
 import (
 	"maps"
 	"slices"
-
-	"github.com/slkstream/slkstream/internal/logistic"
 )
 
 // heldOutKept bounds the held-out answers kept, the newest.
@@ -167,30 +165,5 @@ func (c *calibration) added(p *problem, topic uint64) bool {
 	return topic == p.sum
 }
 
-// confidenceFit is sigmoid(a logit z + b).
-type confidenceFit struct {
-	a, b   float64
-	fitted bool
-}
-
-// fit fits the confidence to the held-out answers, damped towards z itself. With fewer than enough
-// answers it is z.
-func (c *calibration) fit(labels *followedLabels) confidenceFit {
-	if len(c.answers) < enough {
-		return confidenceFit{a: 1}
-	}
-	return fitConfidence(len(c.answers), func(i int) (float64, bool) {
-		v := &c.answers[i]
-		return logit(float64(v.z)), labels.alike(v.predicted, v.label)
-	})
-}
-
-// fitConfidence fits the confidence to whether answers are right; at returns the logit of one of n answers.
-func fitConfidence(n int, at func(i int) (logit float64, right bool)) confidenceFit {
-	a, b := logistic.Fit(n, at)
-	return confidenceFit{a, b, true}
-}
-
-func (f confidenceFit) confidence(z float64) float64 { return logistic.Sigmoid(f.a*logit(z) + f.b) }
-
-func logit(z float64) float64 { return logistic.Logit(z) }
+// fitted reports whether enough items were answered before their label came for the confidence to rest on them.
+func (c *calibration) fitted() bool { return len(c.answers) >= enough }

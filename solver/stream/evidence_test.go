@@ -4,36 +4,37 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver"
 )
 
 // said is a testimony of items whose nearest labelled item tells their class with this likeness more than others,
-// and their prototype with this score.
+// and their prototype with this score. Neighbours say nothing.
 func said(random *rand.Rand, items, k int, nearest, prototypes float64) *testimony {
-	t := &testimony{k: k}
+	t := &testimony{}
 	for range items {
 		label := random.IntN(k)
-		t.labels = append(t.labels, int32(label))
+		t.said = solver.Sources{Graph: make([]float32, k), Proportions: make([]float32, k)}
 		for c := range k {
 			m, n := random.NormFloat64(), .3*random.NormFloat64()
 			if c == label {
 				m, n = m+prototypes, n+nearest
 			}
-			t.prototypes, t.nearest = append(t.prototypes, float32(m)), append(t.nearest, float32(n))
+			t.said.Prototypes, t.said.Nearest = append(t.said.Prototypes, float32(m)), append(t.said.Nearest, float32(n))
 		}
+		t.add(int32(label))
 	}
 	return t
 }
 
 // The source that tells classes apart gets its weight, the other does not; without labels both stay as they were.
 func TestEvidenceLearnsItsWeight(t *testing.T) {
-	fresh := func() *evidence { return &evidence{fitted: weights{f: 1}} }
-	e := fresh()
-	e.fit(&testimony{k: 3})
+	e := newEvidence()
+	e.fit(&testimony{})
 	if w := e.weights(); w.Prototypes != 1 || w.Nearest != 0 {
 		t.Errorf("without labels: %v", w)
 	}
 	random := rand.New(rand.NewPCG(1, 1))
-	e = fresh()
 	for range 20 {
 		e.fit(said(random, 5, 6, .6, 0))
 	}
@@ -48,32 +49,43 @@ func TestEvidenceLearnsItsWeight(t *testing.T) {
 	}
 }
 
-// The weights of labels that came together are at the least of what is to be least; a class that is not in the
-// solve does not matter.
-func TestWeightsAreTheMostLikely(t *testing.T) {
-	random := rand.New(rand.NewPCG(2, 2))
-	for range 20 {
-		in, e := said(
-			random,
-			1+random.IntN(60),
-			2+random.IntN(5),
-			random.Float64(),
-			2*random.Float64(),
-		), &evidence{
-			fitted: weights{f: 1},
-		}
-		in.prototypes[0], in.labels[0] = float32(math.Inf(-1)), 1
-		e.fit(in)
-		total := func(x weights) float64 {
-			loss, _, _ := in.loss(x)
-			value, _ := prior.at(x)
-			return loss + value
-		}
-		least := total(e.fitted)
-		for _, away := range []weights{{.01, 0}, {-.01, 0}, {0, .01}, {0, -.01}} {
-			if v := total(weights{e.fitted.f + away.f, e.fitted.w + away.w}); !(v >= least) {
-				t.Fatalf("%g at %v, %g at %v from it", least, e.fitted, v, away)
+// After enough labels the confidence is the share of right answers, whatever the trust was.
+func TestConfidenceIsTheShareOfRightAnswers(t *testing.T) {
+	for _, trust := range []float64{.05, 1} {
+		for _, nearest := range []float64{0, .5} {
+			e, random := newEvidence(), rand.New(rand.NewPCG(3, 3))
+			e.trust, e.believes = trust, []float64{trust, 0, trust}
+			for range 60 {
+				e.fit(said(random, 5, 6, nearest, 1))
+			}
+			right, sure := 0., 0.
+			const items = 2000
+			for range items {
+				one := said(random, 1, 6, nearest, 1)
+				c := e.answer(&one.said)
+				if sure += float64(e.probability(&one.said, c)); one.Right[0] == int(c) {
+					right++
+				}
+			}
+			if math.Abs(right-sure) > .06*items {
+				t.Errorf("trust %g, nearest %g: %g of %d right, %g expected", trust, nearest, right, items, sure)
 			}
 		}
+	}
+}
+
+// A class without a prototype is no alternative.
+func TestMaskedClassIsNoAlternative(t *testing.T) {
+	e, in := newEvidence(), &testimony{}
+	in.said = solver.Sources{
+		Prototypes: []float32{float32(math.Inf(-1)), 1, 0}, Nearest: make([]float32, 3), Graph: make([]float32, 3),
+		Proportions: make([]float32, 3),
+	}
+	in.add(1)
+	if len(in.Offsets) != 2 || in.Right[0] != 0 {
+		t.Errorf("%+v", in.Choices)
+	}
+	if p, want := e.probability(&in.said, 1), 1/(1+math.Exp(-1)); math.Abs(float64(p)-want) > 1e-6 {
+		t.Errorf("probability %g, not %g", p, want)
 	}
 }

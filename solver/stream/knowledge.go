@@ -42,7 +42,7 @@ type Knowledge struct {
 	expected  []float64 // pi0
 	coherence float64
 	weights   solver.Weights
-	fit       confidenceFit
+	fitted    bool // the confidence of answers rests on labels that came later
 	limit     unknownLimit
 	tracks    map[string]string // the label of each
 }
@@ -96,7 +96,7 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	}
 	k.take(before)
 	k.addUp(prior)
-	k.weights, k.fit = from.evidence.weights(), from.calibration.fit(k.labels)
+	k.weights, k.fitted = from.evidence.weights(), from.calibration.fitted()
 	k.limit = from.unknownLimit(&from.novelty.scores)
 	if from.shape.breaks > 0 {
 		k.limit = unknownLimit{at: -1, low: -1} // every item is unknown, with a confidence of at most .5
@@ -128,7 +128,7 @@ func (k *Knowledge) rank() {
 // fromClusters takes the clusters as classes.
 func (k *Knowledge) fromClusters(s *Stream) {
 	c, d := &s.clusters, k.dimension
-	k.clusters, k.numbers, k.weight, k.fit = true, map[string]int32{}, 1, confidenceFit{a: 1}
+	k.clusters, k.numbers, k.weight = true, map[string]int32{}, 1
 	k.solve.Method, k.solve.Power = solver.SLKMeans, 1
 	if len(c.list) == 0 {
 		return

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
-	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
@@ -12,8 +11,7 @@ import (
 const leftOutMost = 128
 
 // learn leaves out labelled items that have another one of their class, each by itself, whenever the metric
-// is refreshed: it scores them against all others, and fits the confidence to whether they are answered
-// right. Items of class Nobody are not used.
+// is refreshed, and scores them against all others. Items of class Nobody are not used.
 func (v *novelty) learn(s *Stream, of *lesson) {
 	if !metric.Refreshes(of.number) {
 		return
@@ -29,7 +27,7 @@ func (v *novelty) learn(s *Stream, of *lesson) {
 			chosen = append(chosen, i)
 		}
 	}
-	if v.leftOut, v.fit = nil, (confidenceFit{}); len(chosen) < enough {
+	if v.leftOut = nil; len(chosen) < enough {
 		return
 	}
 	spaces := [][]float32{z}
@@ -50,34 +48,6 @@ func (v *novelty) learn(s *Stream, of *lesson) {
 		}
 	}
 	slices.Sort(v.leftOut)
-	v.fit = leftOutFit(spaces[len(spaces)-1], classes, chosen[:n], k, d, &s.settings.Solver)
-}
-
-// leftOutFit answers each chosen row by the prototypes of all other rows, and fits the confidence, z of
-// solver.Result, to whether the answers are right.
-func leftOutFit(
-	rows []float32, classes []int32, chosen []int, k, d int, set *solver.Settings,
-) confidenceFit {
-	sums := newClassSums(set, k, d)
-	for i, c := range classes {
-		sums.add(int(c), rows[i*d:i*d+d], 1, 1)
-	}
-	sums.weighAll()
-	near := make([]float32, k)
-	z, right := make([]float64, len(chosen)), make([]bool, len(chosen))
-	for i, at := range chosen {
-		row, c := rows[at*d:at*d+d], int(classes[at])
-		kernel.Products(near, row, sums.values, 1, k, d)
-		own, all := float64(kernel.Dot(row, row)), sums.costs[c]
-		sums.costs[c] = sums.cost(sums.masses[c]-1, sums.squares[c]-2*float64(near[c])+own)
-		near[c] -= float32(own)
-		sums.of(near)
-		sums.costs[c] = all
-		kernel.SoftmaxRows(near, 1, k)
-		best := slices.Max(near)
-		z[i], right[i] = logit(float64(best)), slices.Index(near, best) == c
-	}
-	return fitConfidence(len(z), func(i int) (float64, bool) { return z[i], right[i] })
 }
 
 // nearestOther returns the largest product of each chosen row with another one that is not of class nobody.

@@ -14,9 +14,8 @@ const Nobody = "nobody"
 
 // novelty holds the scores from which the limit of the unknown is derived.
 type novelty struct {
-	scores  scoreDensity  // of the stream's own items
-	leftOut []float64     // of labelled items without their labels, ascending; nil: too few can be left out
-	fit     confidenceFit // of the confidence to whether these are answered right
+	scores  scoreDensity // of the stream's own items
+	leftOut []float64    // of labelled items without their labels, ascending; nil: too few can be left out
 }
 
 func (v *novelty) observe(e *episode) {
@@ -35,12 +34,8 @@ func (v *novelty) fields(f *fields) {
 	if f.writes && v.leftOut == nil {
 		return
 	}
-	slice(f, fieldLeftOut, &v.leftOut, -1)
-	fit := []float64{v.fit.a, v.fit.b}
-	slice(f, fieldLeftOutFit, &fit, 2)
-	if v.leftOut != nil {
+	if slice(f, fieldLeftOut, &v.leftOut, -1); v.leftOut != nil {
 		f.check(len(v.leftOut) >= enough && slices.IsSorted(v.leftOut), "scores of labelled items")
-		v.fit = confidenceFit{fit[0], fit[1], true}
 	}
 }
 
@@ -139,26 +134,25 @@ const (
 	bulkExcess    = 1.5 // of the unknown rate: unknown items, where there are any, are above the limit
 )
 
-// unknownLimit is the limit of the unknown, the bulk of the scores, and the fit of the confidence to labelled
-// items that are left out.
+// unknownLimit is the limit of the unknown, and what bounds the confidence.
 type unknownLimit struct {
 	at  float64 // a score above it is unknown
 	low float64 // the bulk quantile of the scores; +Inf: too few scores are known
-	fit confidenceFit
+
+	taught bool // the confidence rests on labels that came later
 }
 
-// confidence returns the confidence of an item that the solve answers with confidence z. The score bounds it:
-// the solve ignores classes that it does not know. Of known items at the limit about three of four are
-// answered right; only items with scores below low may have a confidence above .9.
+// confidence returns the confidence of an item that the solve answers with confidence z. The score bounds it: the
+// solve ignores classes that it does not know. Until labels that came later show how often known items are answered
+// right, only those with a score below low may have a confidence above .9.
 func (l unknownLimit) confidence(z float32, score float64) float32 {
-	most := 1.
-	if !math.IsInf(l.low, 1) {
-		most = .75 - .15*min(1, (score-l.at)/max(l.at-l.low, 1e-9))
+	switch {
+	case math.IsInf(l.low, 1) || score <= l.low || l.taught && score <= l.at:
+		return z
+	case score <= l.at:
+		return min(z, .9)
 	}
-	if l.fit.fitted {
-		z = float32(l.fit.confidence(float64(z)))
-	}
-	return min(z, float32(most))
+	return min(z, float32(.75-.15*min(1, (score-l.at)/max(l.at-l.low, 1e-9))))
 }
 
 // judge calls an item unknown if its score is above the limit.
@@ -176,7 +170,7 @@ func (s *Stream) unknownLimit(scores *scoreDensity) unknownLimit {
 	limit, known := scores.quantile(1 - min(1-bulk, bulkExcess*rate))
 	left := s.novelty.leftOut
 	if !known {
-		return unknownLimit{math.Inf(1), math.Inf(1), s.novelty.fit}
+		return unknownLimit{at: math.Inf(1), low: math.Inf(1)}
 	}
 	low, _ := scores.quantile(bulk)
 	if left != nil {
@@ -189,5 +183,5 @@ func (s *Stream) unknownLimit(scores *scoreDensity) unknownLimit {
 		n := float64(len(heldOut))
 		limit += n / (n + enough) * (float64(vector.Quantile(heldOut, 1-rate)) - limit)
 	}
-	return unknownLimit{limit, low, s.novelty.fit}
+	return unknownLimit{limit, low, s.calibration.fitted()}
 }

@@ -26,7 +26,7 @@ type Now struct {
 	logs   []float32 // log of counts: of pi, but for what all classes share
 
 	pairs   settledPairs
-	fit     confidenceFit
+	fit     settledFit
 	called  *calledClasses // the names in use; nil: the classes' own
 	scratch nowScratch
 }
@@ -65,7 +65,6 @@ func (n *Now) Follow(k *Knowledge, items []Item, answers []Answer) {
 	}
 	n.count()
 	n.fit = n.pairs.fit()
-	n.fit.fitted = k.fit.fitted
 }
 
 // settle gives the rows their settled answers, by the present class numbers.

@@ -285,7 +285,7 @@ func (n *Now) finish(at int, unknown float64, keep bool) Answer {
 	}
 	a := Answer{
 		Label: names[label], Class: k.names[class], Confidence: n.fit.confidence(float64(z)),
-		Calibrated: n.fit.fitted, UnknownScore: unknown,
+		Calibrated: k.fitted, UnknownScore: unknown,
 	}
 	k.limit.judge(&a)
 	a.Alternatives = alternatives(nil, names, soft, label, a.Confidence)

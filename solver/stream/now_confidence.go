@@ -1,5 +1,7 @@
 package stream
 
+import "github.com/slkstream/slkstream/internal/logistic"
+
 // settledPairs pair the confidence of a first answer before calibration with the one that the episode then
 // gave the same label. They make a first answer about as sure as its episode will be, until enough labels
 // show how often first answers are right.
@@ -10,13 +12,20 @@ type settledPairs struct {
 
 const pairsKept = 256
 
+// settledFit is sigmoid(a logit z + b).
+type settledFit struct{ a, b float64 }
+
+func (f settledFit) confidence(z float64) float64 {
+	return logistic.Sigmoid(f.a*logistic.Logit(z) + f.b)
+}
+
 func (p *settledPairs) add(first float32, settled float64) {
-	p.pairs[p.count%pairsKept] = [2]float64{logit(float64(first)), logit(settled)}
+	p.pairs[p.count%pairsKept] = [2]float64{logistic.Logit(float64(first)), logistic.Logit(settled)}
 	p.count++
 }
 
 // fit is the line through the pairs, damped by enough others that would leave confidences as they are.
-func (p *settledPairs) fit() confidenceFit {
+func (p *settledPairs) fit() settledFit {
 	n := min(p.count, pairsKept)
 	total, sx, sy := float64(n), 0., 0.
 	for _, v := range p.pairs[:n] {
@@ -30,7 +39,7 @@ func (p *settledPairs) fit() confidenceFit {
 		xy += (v[0] - x) * (v[1] - v[0] - y)
 	}
 	slope := xy / (xx + enough)
-	return confidenceFit{a: 1 + slope, b: y - slope*x}
+	return settledFit{a: 1 + slope, b: y - slope*x}
 }
 
 // of is how sure the answer is of a label.

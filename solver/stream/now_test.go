@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/slkstream/slkstream/internal/logistic"
 )
 
 // attend answers the scenario's episodes, and every item before its episode; meddle is called before each
@@ -337,8 +339,8 @@ func TestFirstAnswersOfNamedClasses(t *testing.T) {
 		t.Fatalf("%d pairs of %d items, %d of them named", now.pairs.count, len(items), seen)
 	}
 	for i, a := range first {
-		if pair := now.pairs.pairs[i]; a.Label == answers[i].Label && pair[1] != logit(answers[i].Confidence) {
-			t.Errorf("item %d is %s twice, with %g in place of %g", i, a.Label, pair[1], logit(answers[i].Confidence))
+		if pair := now.pairs.pairs[i]; a.Label == answers[i].Label && pair[1] != logistic.Logit(answers[i].Confidence) {
+			t.Errorf("item %d is %s twice, with %g in place of %g", i, a.Label, pair[1], logistic.Logit(answers[i].Confidence))
 		}
 	}
 }

@@ -80,7 +80,7 @@ const (
 	fieldRawSum
 	_ // merged clusters, no longer written
 	fieldLeftOut
-	fieldLeftOutFit
+	_ // a fit of the confidence to these, no longer written
 	fieldScore
 	fieldTrackLabel
 	fieldLinkedItem

@@ -84,7 +84,7 @@ func (s *Stream) forgetCaches() { s.force, s.prepared = &inForce{}, &solver.Prep
 func (s *Stream) restart(why string) {
 	next := &state{episode: s.episode, learned: s.learned}
 	next.clusters.next = s.clusters.next // ids are never reused
-	next.evidence.fitted.f = 1
+	next.evidence = newEvidence()
 	s.state = next
 	s.forgetCaches()
 	if why != "" {

@@ -9,7 +9,7 @@ import (
 // stream in ten.
 const sureDoubt = .1
 
-// sureLimits are the confidences, before calibration, from which answers count as sure: of each class that
+// sureLimits are the confidences from which answers count as sure: of each class that
 // has enough held-out answers of its own, and pooled over all for the others. nil: not asked for.
 type sureLimits struct {
 	of     map[string]float64
@@ -116,13 +116,12 @@ func likely(n, wrong int, probability float64) (sum float64) {
 	return sum
 }
 
-// judge sets whether an answer with confidence z before calibration is sure, and from which confidence on it
-// would be. An unknown one is not.
-func (l *sureLimits) judge(a *Answer, z float64, fit confidenceFit) {
+// judge sets whether an answer is sure, and from which confidence on it would be. An unknown one is not.
+func (l *sureLimits) judge(a *Answer) {
 	limit := l.limit(a.Label)
-	a.Sure = z >= limit && !a.Unknown
+	a.Sure = a.Confidence >= limit && !a.Unknown
 	if !math.IsInf(limit, 1) {
-		a.SureFrom = fit.confidence(limit)
+		a.SureFrom = limit
 	}
 }
 

@@ -227,20 +227,6 @@ func TestLeftOutItemsKeepTheirFrames(t *testing.T) {
 	}
 }
 
-// TestConfidenceWaitsForEnoughLabels: confidence is the solver's until there are enough labels to fit it to.
-func TestConfidenceWaitsForEnoughLabels(t *testing.T) {
-	c := calibration{}
-	for range enough {
-		if fit := c.fit(noLabels.of("s")); fit != (confidenceFit{a: 1}) {
-			t.Fatalf("%d labels: %+v", len(c.answers), fit)
-		}
-		c.answers = append(c.answers, heldOut{label: "a", predicted: "a", z: .3})
-	}
-	if fit := c.fit(noLabels.of("s")); !fit.fitted || !(fit.confidence(.3) > .3) {
-		t.Errorf("%d right answers at .3 leave it %+v", len(c.answers), fit)
-	}
-}
-
 // TestNewestLabelOfATrackCounts: of the labels given to a track the newest stands for it; of those that an
 // older version kept with weights, the heaviest.
 func TestNewestLabelOfATrackCounts(t *testing.T) {

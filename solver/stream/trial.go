@@ -8,11 +8,14 @@ import (
 )
 
 // trial is an episode in which the labels of its taught items are hidden, and new examples of the labels
-// topic are rows without a label. Calibration learns from its answers to them, where these could be right.
+// topic are rows without a label. Calibration and the weights of evidence learn from its answers to them, where these
+// could be right. Each is answered as items are, which have labelled ones around them: by one more update of its own
+// row, in which the others have their labels back.
 type trial struct {
 	hidden []int       // taught items
 	fresh  []*labelled // new examples
 	labels []int32     // of the rows; none in the episode itself is labelled
+	known  []int32     // the labels that they have
 	others []float64   // labelled items of each class that are left
 }
 
@@ -32,6 +35,10 @@ func (s *Stream) trial(of *episode) *trial {
 	}
 	if len(t.hidden)+len(t.fresh) == 0 {
 		return nil
+	}
+	t.known = slices.Clone(p.labels)
+	for _, e := range t.fresh {
+		t.known = append(t.known, p.numbers[e.Label])
 	}
 	t.labels, t.others = slices.Repeat([]int32{-1}, p.N+len(t.fresh)), slices.Clone(p.labelCounts)
 	for _, i := range t.hidden {
@@ -59,8 +66,7 @@ func (t *trial) solveIn(ctx context.Context, space *solver.Space, of *episode) e
 	if err != nil {
 		return err
 	}
-	of.tested = t.answers(of, p, r)
-	of.stream.evidence.fit(t.testimony(of, r))
+	t.learn(of, p, r)
 	p.Judge = judge
 	return nil
 }
@@ -87,41 +93,32 @@ func (t *trial) solveApart(ctx context.Context, of *episode) error {
 	if err != nil {
 		return err
 	}
-	of.tested = t.answers(of, &problem, r)
-	of.stream.evidence.fit(t.testimony(of, r))
+	t.learn(of, &problem, r)
 	return nil
 }
 
-// testimony lists what the sources of evidence say of the hidden items and the examples that could be answered
-// right.
-func (t *trial) testimony(of *episode, r *solver.Result) *testimony {
-	p := of.problem
-	out := &testimony{k: p.K}
-	add := func(row int, label string) {
-		if c, ok := p.numbers[label]; ok && t.others[c] > 0 {
-			out.add(r, row, c)
-		}
-	}
-	for _, i := range t.hidden {
-		add(i, of.items[i].Label)
-	}
-	for j, e := range t.fresh {
-		add(p.N+j, e.Label)
-	}
-	return out
-}
-
-// answers lists the answers of a solved trial.
-func (t *trial) answers(of *episode, solved *solver.Problem, r *solver.Result) (out []heldOut) {
+// learn lists the answers of a solved trial, and fits the evidence to those that could be right.
+func (t *trial) learn(of *episode, solved *solver.Problem, r *solver.Result) {
 	p, s := of.problem, of.stream
 	scores, limit := unknownScores(solved, r, p.nobody()), s.unknownLimit(&s.novelty.scores)
+	said := &testimony{}
 	add := func(row int, id, label string, topic bool) {
-		if c, ok := p.numbers[label]; ok && id != "" {
-			out = append(out, heldOut{
-				id: id, label: label, predicted: p.names[r.Labels[row]], topic: topic, alone: t.others[c] == 0,
-				z: limit.confidence(r.Confidence[row], scores[row]), score: float32(scores[row]),
-			})
+		c, ok := p.numbers[label]
+		if !ok {
+			return
 		}
+		r.Sources(row, t.known, &said.said)
+		if t.others[c] > 0 {
+			said.add(c)
+		}
+		if id == "" {
+			return
+		}
+		answer := s.evidence.answer(&said.said)
+		of.tested = append(of.tested, heldOut{
+			id: id, label: label, predicted: p.names[answer], topic: topic, alone: t.others[c] == 0,
+			z: limit.confidence(s.evidence.probability(&said.said, answer), scores[row]), score: float32(scores[row]),
+		})
 	}
 	for _, i := range t.hidden {
 		add(i, itemID(of.items, i, s.episode+1), of.items[i].Label, false)
@@ -129,5 +126,5 @@ func (t *trial) answers(of *episode, solved *solver.Problem, r *solver.Result) (
 	for j, e := range t.fresh {
 		add(p.N+j, e.ID, e.Label, true)
 	}
-	return out
+	s.evidence.fit(said)
 }
