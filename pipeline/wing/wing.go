@@ -43,7 +43,7 @@ type Answered struct {
 	Again bool
 }
 
-// Reader is a wing that sees items before they join an episode.
+// Reader is a wing that sees items before their episodes are answered.
 type Reader interface {
 	// Read takes the items of a batch. old is the age of the batch's last record, if more records follow; else 0.
 	Read(items []Read, old time.Duration)
