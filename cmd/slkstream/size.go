@@ -62,7 +62,7 @@ const (
 	itemBytes    = 500 // of an item beside its vector
 	recordBytes  = 70  // of a record beside its value
 
-	workBytes = 15_000 // of workspaces and batches, for each number of a vector
+	workBytes = 11_000 // of workspaces and batches, for each number of a vector
 
 	itemCost, numberCost = 8., .012 // microseconds of a core: an item is read, decoded, encoded and sent
 	requestCost          = 230.     // microseconds: a partition is read and its results are written
