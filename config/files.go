@@ -43,7 +43,7 @@ func (f *Files) settings() []definition {
 			"whether neighbouring rows are often the same thing; auto: as far as the file shows it",
 			oneOf("auto", "true", "false")),
 		define("calibrate", &f.Calibrate, []string{"label", "eval file"}, true,
-			"fit confidence to labelled rows that are held out, by up to four solves of a part of the file"),
+			"choose how the file is solved, and fit confidence, by labelled rows that are held out"),
 		define("skip-bad", &f.SkipBad, label, false,
 			"label the file without rows that hold no vector, such as NaN or zeros: their label is empty, OUTPUT.bad.jsonl lists them"),
 		define("allow-all-labelled", &f.AllLabelled, label, false,

@@ -20,7 +20,7 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	l, err := load(ctx, p, &s, &regime{manifold: manifold(p.N, p.K)}, &Plan{})
+	l, err := load(ctx, p, &s, false, &Plan{})
 	if err != nil {
 		return nil, err
 	}

@@ -56,13 +56,14 @@ func (v *said) read(i int, row []float32) {
 	}
 }
 
-// mostLeftOut bounds the labelled rows by which class vectors are judged.
+// mostLeftOut bounds the labelled rows by which class vectors are weighed.
 const mostLeftOut = 2000
 
-// judgeVectors says whether the class vectors' evidence counts: if it makes the labels of the labelled rows
-// more likely, each row left out of the mean of its class. A class without another row has the mean of all;
-// without labelled rows it counts.
-func (l *loaded) judgeVectors(settings solver.Settings) bool {
+// weighVectors gives the class vectors' evidence the weight which makes the labels of the labelled rows most likely, each
+// row left out of the mean of its class, with a normal prior of mean 1 and variance 1. A row without another one of its
+// class is judged by the vectors alone. By the prior it weighs less than a labelled row, 1/ws, which neighbours and class
+// repeat.
+func (l *loaded) weighVectors(settings solver.Settings) {
 	k, d := l.k, l.points.D
 	class := l.class[:l.all-l.said.made]
 	sums, count := classSums(&l.points, class, k)
@@ -73,18 +74,18 @@ func (l *loaded) judgeVectors(settings solver.Settings) bool {
 			labelled = append(labelled, int32(p))
 		}
 	}
-	if len(labelled) == 0 {
-		return true
-	}
-	more := 0. // log likelihood with the evidence, less that without
-	scores, both, mean := make([]float32, k), make([]float32, k), make([]float32, d)
+	var rows [][]float32 // scores without the evidence
+	var own []int32
+	mean := make([]float32, d)
 	for at := 0; at < len(labelled); at += max(1, len(labelled)/mostLeftOut) {
-		p := int(labelled[at])
-		own, row := l.class[p], l.points.Rows(p, p+1, scratch)
-		clear(scores)
+		p, scores := int(labelled[at]), make([]float32, k)
+		row := l.points.Rows(p, p+1, scratch)
 		for c, n := range count {
+			if count[class[p]] == 1 {
+				break
+			}
 			copy(mean, sums.Row(c))
-			if int32(c) == own {
+			if int32(c) == class[p] {
 				kernel.Axpy(-1, row, mean)
 				n--
 			}
@@ -93,11 +94,26 @@ func (l *loaded) judgeVectors(settings solver.Settings) bool {
 				scores[c] = float32(settings.Tau * (2*by*float64(kernel.Dot(mean, row)/n) - psi))
 			}
 		}
-		copy(both, scores)
-		kernel.Axpy(float32(1/settings.WS), l.said.values[p*k:p*k+k], both)
-		more += float64(both[own] - logSumExp(both) - scores[own] + logSumExp(scores))
+		rows, own = append(rows, scores), append(own, int32(p))
 	}
-	return more > 0
+	weight, both := 1., make([]float32, k)
+	for range 30 { // Newton's method; the likelihood is concave
+		slope, curve := 1-weight, 1.
+		for i, p := range own {
+			said := l.said.values[int(p)*k : int(p)*k+k]
+			copy(both, rows[i])
+			kernel.Axpy(float32(weight/settings.WS), said, both)
+			total, first, second := float64(logSumExp(both)), 0., 0.
+			for c, v := range said {
+				share, v := math.Exp(float64(both[c])-total), float64(v)/settings.WS
+				first, second = first+share*v, second+share*v*v
+			}
+			slope += float64(said[class[p]])/settings.WS - first
+			curve += second - first*first
+		}
+		weight = max(0, weight+max(-1, min(1, slope/curve)))
+	}
+	kernel.Scale(float32(weight/settings.WS), l.said.values)
 }
 
 // represent returns the problem with a labelled row beside the file for each class that has none: its vector,

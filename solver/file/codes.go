@@ -25,8 +25,8 @@ type coder struct {
 // many rows that lie side by side, the neighbours that a code exchanges are nearly as near, and directions of
 // little variance are noise: on digits of 784 pixels 64 directions keep .82 of the 10 nearest, 32 keep .7,
 // and both do better than all pixels; 16 keep .5 and do worse.
-func keptFloor(manifold bool) float64 {
-	if manifold {
+func keptFloor(directions bool) float64 {
+	if directions {
 		return .7
 	}
 	return 1

@@ -9,13 +9,12 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// labelling returns the settings for a file with labelled rows: those of a stream. If a class is many rows
-// side by side, means count less and neighbours more, as in a clustering, and no metric is learned.
-func (l *loaded) labelling(s *Settings) solver.Settings {
+// labelling returns the settings for a file with labelled rows: those of a stream, but for the way.
+func (l *loaded) labelling(s *Settings, of way) solver.Settings {
 	settings := solver.Defaults()
-	if l.manifold {
-		of, _ := solver.Clustering(settings.Method)
-		settings.Lambda, settings.Tau, settings.MetricRank = of.Lambda, 1, 0
+	settings.Lambda, settings.Tau = of.lambda, of.tau
+	if l.directions {
+		settings.MetricRank = 0
 	}
 	return s.adjusted(settings)
 }
@@ -27,7 +26,7 @@ func clustering(s *Settings) (solver.Settings, error) {
 }
 
 // descend minimises R from each start, a class for each row, and returns the result with the lowest R.
-func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity, settings solver.Settings,
+func (l *loaded) descend(ctx context.Context, s *Settings, stage string, graph *index.Affinity, settings solver.Settings,
 	starts [][]int32, r *Result,
 ) (best *solver.Result, err error) {
 	p := solver.Placed{Points: &l.points, K: l.k, Affinity: graph, Judge: len(starts) > 1}
@@ -35,8 +34,8 @@ func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity
 		p.Labels = l.class
 	}
 	if l.said != nil {
-		// a row's own evidence weighs less than a labelled row, which neighbours and class repeat
-		kernel.Scale(float32(1/(settings.WS*settings.Lambda)), l.said.values)
+		kernel.Scale(float32(1/settings.Lambda), l.said.values)
+		defer kernel.Scale(float32(settings.Lambda), l.said.values)
 		p.Evidence = l.said.values
 	}
 	if r.Coherence > 0 {
@@ -45,7 +44,7 @@ func (l *loaded) descend(ctx context.Context, s *Settings, graph *index.Affinity
 	}
 	// rows have been raised; not annealed, as there is a start
 	settings.Power, settings.Anneal, settings.Check = 1, 0, s.Check
-	told := s.progress("solving")
+	told := s.progress(stage)
 	p.Progress = told
 	told(0, settings.Outer*settings.Inner)
 	for _, p.Start = range starts {

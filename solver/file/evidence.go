@@ -10,7 +10,7 @@ import (
 )
 
 // evidenceWeight returns the weight of the evidence of a row, relative to its degree: that of all rows
-// together is .3 of the weight of the labels; .03 if classes are large, as their means say little then.
+// together is .3 of the weight of the labels; .03 in principal directions, in which means say little.
 func (l *loaded) evidenceWeight() float32 {
 	labelled := 0
 	for _, y := range l.class {
@@ -19,7 +19,7 @@ func (l *loaded) evidenceWeight() float32 {
 		}
 	}
 	share := float32(.3)
-	if l.manifold {
+	if l.directions {
 		share = .03
 	}
 	return share * float32(labelled) / float32(l.all)

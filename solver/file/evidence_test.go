@@ -75,7 +75,11 @@ func TestLabelsThatDoNotArrive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := solve(t, p, Settings{})
+			all, err := solveAs(t.Context(), p, &Settings{}, Plan{}, inDirection)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := all[0]
 			floor, right := accuracy(nearest, truth), accuracy(r.Labels, truth)
 			if right < floor-.01 || right < .9 {
 				t.Errorf("%.3f are right, %.3f by the nearest mean of the labelled rows", right, floor)
@@ -99,7 +103,7 @@ func TestLabelsThatDoNotArrive(t *testing.T) {
 // communities of each level are fewer and cover those of the level below.
 func TestCommunitiesStandSideBySide(t *testing.T) {
 	p, truth, _ := islands(0)
-	l, err := load(t.Context(), p, &Settings{}, &regime{manifold: manifold(p.N, p.K)}, &Plan{})
+	l, err := load(t.Context(), p, &Settings{}, false, &Plan{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func TestShuffledOrderMeansNothing(t *testing.T) {
 func TestLowerStartIsKept(t *testing.T) {
 	p, truth := blobs(600, 16, 4, 2, false, .9, 3)
 	s, plan := Settings{Check: true}, Plan{}
-	l, err := load(t.Context(), p, &s, &regime{}, &plan)
+	l, err := load(t.Context(), p, &s, false, &plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestLowerStartIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	constants := l.labelling(&s)
+	constants := l.labelling(&s, byMeans)
 	good := append(slices.Clone(truth), p.SupportClasses...)
 	one := slices.Clone(good)
 	for i := range p.N {
@@ -143,7 +143,7 @@ func TestLowerStartIsKept(t *testing.T) {
 	}
 	end := func(starts ...[]int32) float64 {
 		r := &Result{}
-		e, err := l.descend(t.Context(), &s, l.affinity(lists, l.class, constants.Rho, 0), constants, starts, r)
+		e, err := l.descend(t.Context(), &s, "solving", l.affinity(lists, l.class, constants.Rho, 0), constants, starts, r)
 		if err != nil || r.Trace[len(r.Trace)-1] != e.ObjectiveAfter {
 			t.Fatalf("%v: R is %g at the end of %v", err, e.ObjectiveAfter, r.Trace)
 		}
@@ -323,7 +323,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// With many rows a class, rows are reduced to the directions in which they vary; with few they
+// With many rows a class and no order, rows are reduced to the directions in which they vary; with few they
 // are kept whole.
 func TestPrincipalDirections(t *testing.T) {
 	for _, c := range []struct {
@@ -367,11 +367,11 @@ func TestPrincipalDirections(t *testing.T) {
 			t.Errorf("%d rows of %d classes: accuracy %.3f", c.n, c.k, a)
 		}
 		var plan Plan
-		l, err := load(context.Background(), p, &Settings{}, &regime{manifold: manifold(p.N, p.K)}, &plan)
+		l, err := load(context.Background(), p, &Settings{}, true, &plan)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if kept := cap(l.points.Values); c.reduced && kept != l.all*plan.Directions {
+		if kept := cap(l.points.Values); kept != l.all*plan.Directions {
 			t.Errorf("%d values are kept of %d rows in %d directions", kept, l.all, plan.Directions)
 		}
 	}

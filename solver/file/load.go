@@ -17,12 +17,13 @@ type loaded struct {
 	support   bool
 	said      *said   // by class vectors; nil: nothing
 	recall    float64 // share of the neighbours that codes or principal directions keep; 0: whole rows
-	*regime
+	// only principal directions of the rows count
+	directions bool
 }
 
 // load reads the file: once, or with codes twice, first for a sample and the mean, then for the codes.
-func load(ctx context.Context, p *Problem, s *Settings, of *regime, plan *Plan) (*loaded, error) {
-	l := &loaded{regime: of, n: p.N, all: p.N + p.Support.N, k: p.K, class: make([]int32, p.N+p.Support.N)}
+func load(ctx context.Context, p *Problem, s *Settings, directions bool, plan *Plan) (*loaded, error) {
+	l := &loaded{directions: directions, n: p.N, all: p.N + p.Support.N, k: p.K, class: make([]int32, p.N+p.Support.N)}
 	copy(l.class[p.N:], p.SupportClasses)
 	l.support = p.Support.N > 0
 	e := &embedding{power: s.Power, support: true}
@@ -95,7 +96,7 @@ func load(ctx context.Context, p *Problem, s *Settings, of *regime, plan *Plan) 
 			copy(kept.Row(i), row)
 		}
 	})
-	floor := keptFloor(of.manifold)
+	floor := keptFloor(directions)
 	if floor < 1 {
 		progress("principal directions", 0)
 	}

@@ -2,14 +2,6 @@ package file
 
 import "github.com/slkstream/slkstream/solver/metric"
 
-// manyRows is the number of rows a class from which on a class is many rows that lie side by side rather than
-// a spread around a mean: the rows of a class share no direction, and neighbours are more informative than
-// means.
-const manyRows = 300
-
-// manifold says whether n rows in k classes are that many. With k unknown, 0, they are not.
-func manifold(n, k int) bool { return k > 0 && n >= manyRows*k }
-
 // learnMetric maps the points to a space in which the directions along which the rows of one class spread
 // count less. It learns from an answer for all rows, stretch by stretch, because adjacent rows share the
 // conditions of the moment.

@@ -19,7 +19,7 @@ type Problem struct {
 	N, D, K int // K 0, without labelled rows: the graph decides the number of clusters
 
 	// Read passes every raw row of the file to use, in order, with the class of a labelled row or -1. The row is
-	// valid during the call. Read is called once, or twice with codes, and again for each fold of a calibration;
+	// valid during the call. Read is called twice, or three times with codes, and again for each trial;
 	// once more if a class has a vector and no support.
 	// It must give the same rows each time.
 	Read func(use func(row []float32, class int32) error) error
@@ -42,7 +42,7 @@ type Settings struct {
 	Memory       int64   // limit of Plan.Bytes; 0: none
 	UnknownRate  float64 // share of the rows of labelled classes that may be called unknown
 	Power        float64 // exponent of values in a file with labelled rows; 0: .75
-	Uncalibrated bool    // do not calibrate confidence; halves the time of a small file
+	Uncalibrated bool    // hold no labelled rows out: solve as with few labels, and do not calibrate confidence
 	Check        bool    // compute R after each half-step: Result.Trace and Rises (slow)
 
 	Adjust   func(*solver.Settings)                // changes the solver's settings; may be nil

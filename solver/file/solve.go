@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/communities"
 )
 
@@ -17,52 +18,64 @@ const listed = 10
 // Solve labels every row of the file: by the classes of its labelled rows and its support, or, without any,
 // by K clusters. The answer depends on the problem and the settings, not on the number of cores.
 func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
-	of := &regime{manifold: manifold(p.N, p.K)}
 	p, err := p.represent(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r, class, err := solveAs(ctx, p, &s, of)
-	if err != nil || r.UnknownScore == nil {
-		return r, err
-	}
-	c := calibration{problem: p, s: &s, class: class, like: of}
-	return r, c.fit(ctx, r)
-}
-
-// regime is what is measured of a file. A sample of the file is solved with the values of the whole.
-type regime struct {
-	known     bool
-	manifold  bool
-	coherence float64
-	vectors   bool // class vectors count
-}
-
-// solveAs labels the rows, and also returns the class that each was given, -1 for none. It fills in of unless
-// it is known.
-func solveAs(ctx context.Context, p *Problem, s *Settings, of *regime) (*Result, []int32, error) {
 	if err := p.check(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	plan, err := p.plan(s.Memory)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if s.Plan != nil {
 		s.Plan(plan)
 	}
-	l, err := load(ctx, p, s, of, &plan)
+	t := trials{problem: p, s: &s}
+	best, became, err := t.choose(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	solved, err := solveAs(ctx, p, &s, plan, best)
+	if err != nil {
+		return nil, err
+	}
+	if solved[0].UnknownScore != nil {
+		t.fit(became, solved[0])
+	}
+	return solved[0], nil
+}
+
+// way is how a file with labelled rows is solved.
+type way struct {
+	directions  bool    // only principal directions of the rows count, and no metric is learned
+	lambda, tau float64 // weight of neighbours, and of the distances to the means of classes
+}
+
+// The ways that are tried. Classes may be spreads around a mean each, as those of texts and pictures are, or move, as
+// before a camera, where a row is like its neighbours and not like its class's mean, or be something between. The rows of
+// a class of handwritten digits lie side by side in few directions.
+var (
+	byMeans     = way{lambda: solver.Defaults().Lambda, tau: solver.Defaults().Tau}
+	asGiven     = []way{byMeans, {lambda: 2, tau: solver.Defaults().Tau}, {lambda: 4, tau: 1}}
+	inDirection = way{directions: true, lambda: 4, tau: 1}
+)
+
+// solveAs labels the rows in each of the ways, which are alike but for lambda and tau.
+func solveAs(ctx context.Context, p *Problem, s *Settings, plan Plan, ways ...way) ([]*Result, error) {
+	l, err := load(ctx, p, s, ways[0].directions, &plan)
+	if err != nil {
+		return nil, err
 	}
 	if plan.Recall > 0 && s.Plan != nil { // the directions kept and their recall are known now
 		s.Plan(plan)
 	}
 	r := &Result{Plan: plan, K: p.K}
 	if l.support {
-		return r, l.class, l.labels(ctx, s, r)
+		return l.labels(ctx, s, r, ways)
 	}
-	return r, l.class, l.clusters(ctx, s, r)
+	return []*Result{r}, l.clusters(ctx, s, r)
 }
 
 // mostExact bounds the rows whose neighbours are searched exactly if the approximate search misses its floor.
@@ -99,65 +112,70 @@ func (s *Settings) progress(stage string) progress {
 	}
 }
 
-// labels solves a file with labelled rows: it spreads labels over the graph, learns a metric from the answer,
-// spreads the labels again, and descends from there; if a class is many rows side by side, from communities
-// too.
-func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) error {
+// labels solves a file with labelled rows: it spreads labels over the graph, learns a metric from the answer, spreads
+// the labels again, and descends from there in each of the ways; in directions from communities too. r has what is known
+// already.
+func (l *loaded) labels(ctx context.Context, s *Settings, r *Result, ways []way) ([]*Result, error) {
 	lists, err := l.search(ctx, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	settings := l.labelling(s)
-	if l.said != nil && !l.known {
-		l.regime.vectors = l.judgeVectors(settings)
-	}
-	if !l.regime.vectors {
-		l.said = nil
+	settings := l.labelling(s, ways[0])
+	if l.said != nil {
+		l.weighVectors(settings)
 	}
 	if settings.MetricRank > 0 && settings.MetricShrink < 1 {
 		similar := similarities(lists, s.Seed)
 		told := s.progress("spreading labels")
 		answer, _, err := l.spreadLabels(ctx, similar, l.class, settings, told)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		told = s.progress("learning the metric")
 		if err := l.learnMetric(answer, settings.MetricRank, settings.MetricShrink, told); err != nil {
-			return err
+			return nil, err
 		}
 		if lists, err = l.search(ctx, s); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if !l.known {
-		l.regime.coherence, l.known = coherenceOf(lists, l.n, s.Ordered), true
-	}
-	r.Coherence = l.regime.coherence
+	r.Coherence = coherenceOf(lists, l.n, s.Ordered)
 	similar := similarities(lists, s.Seed)
 	told := s.progress("spreading labels")
-	answer, reach, err := l.spreadLabels(ctx, similar, l.class, settings, told)
+	start, reach, err := l.spreadLabels(ctx, similar, l.class, settings, told)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.progress("graph")(0, 1) // only now: while labels spread there is no memory for it
 	graph := l.affinity(lists, l.class, settings.Rho, r.Coherence)
-	starts := [][]int32{answer}
-	if l.manifold && l.k <= fewClasses { // communities may be more informative than spread labels
-		if matched := l.byClusters(similar, answer, s.Seed); matched != nil {
+	starts := [][]int32{start}
+	if l.directions && l.k <= fewClasses { // communities may be more informative than spread labels
+		if matched := l.byClusters(similar, start, s.Seed); matched != nil {
 			starts = [][]int32{matched}
-		} else if other := l.byCommunities(similar, answer, s.Seed); other != nil {
+		} else if other := l.byCommunities(similar, start, s.Seed); other != nil {
 			starts = append(starts, other)
 		}
 	}
-	solved, err := l.descend(ctx, s, graph, settings, starts, r)
-	if err != nil {
-		return err
-	}
-	// S has the graph too, and counts as far as labels reached the row.
-	r.Confidence, r.Second = solved.Doubt(reach)
-	r.Labels, r.Confidence, r.Second = solved.Labels[:l.n], r.Confidence[:l.n], r.Second[:l.n]
 	r.UnknownScore = l.unknownScores(graph)[:l.n]
-	return l.project(r)
+	if err := l.project(r); err != nil {
+		return nil, err
+	}
+	var all []*Result
+	for i, of := range ways {
+		own, stage := *r, "solving"
+		if len(ways) > 1 {
+			stage = fmt.Sprintf("solving in way %d of %d", i+1, len(ways))
+		}
+		solved, err := l.descend(ctx, s, stage, graph, l.labelling(s, of), starts, &own)
+		if err != nil {
+			return nil, err
+		}
+		// S has the graph too, and counts as far as labels reached the row.
+		own.Confidence, own.Second = solved.Doubt(reach)
+		own.Labels, own.Confidence, own.Second = solved.Labels[:l.n], own.Confidence[:l.n], own.Second[:l.n]
+		all = append(all, &own)
+	}
+	return all, nil
 }
 
 // fewClasses bounds the classes of a file that is solved from a second start, as two answers for all rows
@@ -260,7 +278,7 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	if l.k == 0 {
 		l.k, r.K = count, count
 	}
-	solved, err := l.descend(ctx, s, graph, settings, [][]int32{answer}, r)
+	solved, err := l.descend(ctx, s, "solving", graph, settings, [][]int32{answer}, r)
 	if err != nil {
 		return err
 	}
