@@ -53,7 +53,8 @@ type job struct {
 	// The outcome.
 	keys     []string // of its items' positions; see record.ItemKey
 	records  []record.Out
-	bytes    int64 // of records
+	encoding *encoding // of the records; nil: they have none, or their commit is acknowledged
+	bytes    int64     // of records
 	labels   []int64
 	snapshot *state.Snapshot
 	report   stream.Report
