@@ -52,8 +52,11 @@ type testimony struct {
 	said solver.Sources // of an item
 }
 
-// add adds the item, which has a label.
+// add adds the item, which has a label, if the label's class could be answered.
 func (t *testimony) add(label int32) {
+	if math.IsInf(float64(t.said.Prototypes[label]), -1) {
+		return
+	}
 	t.Weights = sources
 	for c, m := range t.said.Prototypes {
 		if math.IsInf(float64(m), -1) {

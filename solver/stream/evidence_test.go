@@ -82,7 +82,8 @@ func TestMaskedClassIsNoAlternative(t *testing.T) {
 		Proportions: make([]float32, 3),
 	}
 	in.add(1)
-	if len(in.Offsets) != 2 || in.Right[0] != 0 {
+	in.add(0) // could not be right
+	if len(in.Ends) != 1 || len(in.Right) != 1 || len(in.Offsets) != 2 || in.Right[0] != 0 {
 		t.Errorf("%+v", in.Choices)
 	}
 	if p, want := e.probability(&in.said, 1), 1/(1+math.Exp(-1)); math.Abs(float64(p)-want) > 1e-6 {
