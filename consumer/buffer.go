@@ -195,9 +195,8 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	o.episode.Bytes += size
 	b.bytes += size
 	if !ghost {
-		if n := len(o.episode.Items); n == cap(o.episode.Items) { // fourfold at first, no more than it can take
-			more := max(1, min(max(n, min(3*n, 96), 4), b.limits.Size-n))
-			o.episode.Items = append(make([]record.Item, 0, n+more), o.episode.Items...)
+		if n := len(o.episode.Items); n == cap(o.episode.Items) { // no more than the episode can take
+			o.episode.Items = slices.Grow(o.episode.Items, max(1, min(max(n, 4), b.limits.Size-n)))
 		}
 		o.episode.Items = append(o.episode.Items, item)
 	}

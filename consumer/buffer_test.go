@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/reuse"
 )
 
 func item(offset int64, stream string, at time.Time, size int) record.Item {
@@ -294,45 +293,4 @@ func TestModelsOfManyNames(t *testing.T) {
 	if len(closed) != 100 || len(b.models) > 0 {
 		t.Errorf("%d episodes of 100 closed, %d models remembered", len(closed), len(b.models))
 	}
-}
-
-// An episode of a hundred items takes few pieces of memory: itself, its places among the open ones and in the list of the
-// closed, and its items as they grow.
-func TestEpisodeAllocations(t *testing.T) {
-	now, items := time.Unix(1e9, 0), 0
-	b := NewBuffer(Limits{Size: 100, Memory: 1 << 20})
-	one := item(0, "a", now, 4)
-	const most = 9
-	if got := testing.AllocsPerRun(50, func() {
-		for range 100 {
-			b.Add(one, now, now)
-		}
-		for _, e := range b.Closed() {
-			items += len(e.Items)
-		}
-	}); got > most || items < 5000 {
-		t.Errorf("%g allocations, more than %d; %d items", got, most, items)
-	}
-}
-
-// A released batch is empty, and its memory serves the next one unless there is too much of it.
-func TestReleasedBatch(t *testing.T) {
-	batches := new(reuse.List[Batch])
-	b := batches.Take()
-	b.from, b.items = batches, []record.Item{item(1, "a", time.Time{}, 4)}
-	b.Records = []Record{{Items: b.items, Offset: 1}}
-	items, records := b.items, b.Records
-	b.Release()
-	if items[0].Stream != "" || items[0].Vector != nil || records[0].Items != nil || b.Records == nil || len(b.Records) > 0 {
-		t.Errorf("released: %v, %v", items, records)
-	}
-	if again := batches.Take(); again != b {
-		t.Error("its memory is not used again")
-	}
-	b.from, b.items = batches, make([]record.Item, keptItems+1)
-	b.Release()
-	if batches.Take() == b {
-		t.Error("much memory is kept")
-	}
-	new(Batch).Release()
 }

@@ -5,16 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/reuse"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Batch is one decoded fetch of a partition. Its receiver owns its records and items, which are empty once they are
-// released; what the items refer to lives on.
+// Batch is one decoded fetch of a partition.
 type Batch struct {
 	Records []Record      // without those that hold nothing
 	Next    int64         // offset after the batch
@@ -27,22 +24,7 @@ type Batch struct {
 	Decoded time.Duration // duration of decoding
 	// Dimensions of the models' vectors if they have changed with this batch, else nil.
 	Dimensions map[string]int
-
-	items []record.Item // of Records
-	from  *reuse.List[Batch]
 }
-
-// Release gives back the memory of the records and items. The receiver may call it once.
-func (b *Batch) Release() {
-	if from := b.from; from != nil && cap(b.items) <= keptItems {
-		*b = Batch{Records: reuse.Emptied(b.Records), items: reuse.Emptied(b.items)}
-		from.Give(b)
-	}
-}
-
-// keptItems is the most items, of about 500 bytes with their records, whose memory is used again: a fetch of short
-// vectors has very many.
-const keptItems = 1024
 
 // Bounds limit how far a partition is read.
 type Bounds struct {
@@ -65,7 +47,8 @@ type Record struct {
 // Fetch reads a partition and sends decoded batches to out until ctx ends, reading fails permanently, or the
 // bounds are reached, which is not an error. At the end of the partition it sends empty batches.
 func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, bounds Bounds, out chan<- *Batch) error {
-	keys, batches := keyCache{}, new(reuse.List[Batch])
+	keys := keyCache{}
+	var items []record.Item
 	if bounds.End >= 0 && reader.Position() >= bounds.End {
 		return send(ctx, out, &Batch{Next: reader.Position(), End: bounds.End, Last: true})
 	}
@@ -77,8 +60,7 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 			return err
 		}
 		read := time.Now()
-		b := batches.Take()
-		b.Next, b.End, b.from = raw.Next, raw.HighWatermark, batches
+		b := &Batch{Next: raw.Next, End: raw.HighWatermark}
 		if more {
 			b.Read = read.Sub(begin)
 		}
@@ -89,8 +71,8 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 			b.Next, b.End, b.Waiting, b.Last = bounds.End, bounds.End, 0, true
 			raw.Before(bounds.End)
 		}
-		items := slices.Grow(b.items, len(raw.Records))
-		b.Records = slices.Grow(b.Records, len(raw.Records))
+		items = make([]record.Item, 0, len(raw.Records))
+		b.Records = make([]Record, 0, len(raw.Records))
 		for i := range raw.Records {
 			r := &raw.Records[i]
 			b.Bytes += int64(r.Size())
@@ -123,13 +105,11 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 				b.Records = append(b.Records, d)
 			}
 		}
-		b.items = items
 		reader.Recycle(raw)
 		b.Dimensions = decoder.Agreed()
 		b.Decoded = time.Since(read)
 		more = b.Next < b.End
-		last := b.Last
-		if err := send(ctx, out, b); err != nil || last { // the batch is the receiver's now
+		if err := send(ctx, out, b); err != nil || b.Last {
 			return err
 		}
 	}

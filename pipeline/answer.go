@@ -14,16 +14,17 @@ import (
 func (j *job) encode(answers []stream.Answer, v *labels.Version) ([]record.Result, []record.Review) {
 	stage, e := j.of.stage, j.episode
 	o := &stage.options
-	asOf := v.Header()
-	m := stage.encodings.Take()
-	m.room(len(answers), 1+len(asOf))
-	j.encoding, j.records = m, m.records
-	results, fallbacks, buffer, headers := m.results, m.fallbacks, m.bytes, m.headers
+	j.records = make([]record.Out, 0, len(answers)+1)
+	results := make([]record.Result, len(answers))
+	fallbacks := make([]resultFallback, len(answers))
+	buffer := make([]byte, 0, 416*len(answers))
 	others := 0
 	for i := range answers {
 		others += len(answers[i].Alternatives)
 	}
 	alternatives := make([]record.Alternative, 0, others)
+	asOf := v.Header()
+	headers := make([]record.Header, 0, (1+len(asOf))*len(answers))
 	for i := range answers {
 		a, it := &answers[i], &e.Items[i]
 		r := &results[i]
@@ -83,7 +84,6 @@ func (j *job) encode(answers []stream.Answer, v *labels.Version) ([]record.Resul
 			Headers: []record.Header{timeHeader(summary.Time)}, Fallback: &record.Undeliverable{Item: first, Dead: o.Dead},
 		})
 	}
-	m.records, m.headers, m.bytes = j.records, headers, buffer
 	return results, reviews
 }
 

@@ -70,10 +70,10 @@ func (a *answering) stream(key record.Stream) *liveStream {
 }
 
 // read returns items with their streams.
-func (a *answering) read(items []record.Item) []wing.Read {
+func (a *answering) read(items []*record.Item) []wing.Read {
 	list := make([]wing.Read, len(items))
-	for i := range items {
-		list[i] = wing.Read{Item: &items[i], Stream: &a.stream(items[i].Of()).Stream}
+	for i, it := range items {
+		list[i] = wing.Read{Item: it, Stream: &a.stream(it.Of()).Stream}
 	}
 	return list
 }

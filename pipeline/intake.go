@@ -31,9 +31,9 @@ type intake struct {
 
 // taken is what came of a batch, or of the clock.
 type taken struct {
-	closed  []closed      // episodes, in the order in which they closed
-	letters []letter      // dead letters of records that cannot be used
-	joined  []record.Item // items that have joined an episode, where wings read them
+	closed  []closed       // episodes, in the order in which they closed
+	letters []letter       // dead letters of records that cannot be used
+	joined  []*record.Item // items that have joined an episode, where wings read them
 }
 
 // closed is an episode to be answered, or to be learned from again without results.
@@ -109,7 +109,7 @@ func (i *intake) record(r *consumer.Record, now time.Time) {
 		if at := it.Source.Position(); !i.replay.covers(at) {
 			i.position = at
 			if len(i.of.readers) > 0 {
-				i.out.joined = append(i.out.joined, *it)
+				i.out.joined = append(i.out.joined, it)
 			}
 			i.buffer.Add(*it, r.Time, now)
 			i.close()

@@ -115,7 +115,6 @@ func (l *ledger) Acked(err error, now time.Time) (*draft, error) {
 		if traced := l.of.stage.options.Traced; traced != nil {
 			traced(j.trace(now))
 		}
-		j.release()
 	}
 	return sent, nil
 }

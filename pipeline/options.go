@@ -124,7 +124,7 @@ type Observer interface {
 // Answered is an episode with its answers.
 type Answered struct {
 	Episode *consumer.Episode
-	Results []record.Result // valid during the call only, as their vectors are; what else they refer to lives on
+	Results []record.Result
 	Reviews []record.Review // items whose labels would teach most; vectors and attributes are shared
 	Report  stream.Report
 	Solved  *solver.Result // the solve itself, valid during the call only

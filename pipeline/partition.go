@@ -77,7 +77,6 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 				if len(b.Records) > 0 {
 					ticks = sooner(ticks, time.Now().Add(tickEvery))
 				}
-				b.Release()
 				break
 			}
 			r.batches = nil // at the end of a range closed episodes must still be answered

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
-	"github.com/slkstream/slkstream/internal/reuse"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -42,8 +41,6 @@ type Stage struct {
 	asked   // what others than a partition's owner ask of its streams
 	*recall.Recent
 	store *store.Store
-
-	encodings reuse.List[encoding]
 }
 
 // watched is what the stage knows of its own work, to say what is wrong.

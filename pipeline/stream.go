@@ -53,8 +53,7 @@ type job struct {
 	// The outcome.
 	keys     []string // of its items' positions; see record.ItemKey
 	records  []record.Out
-	encoding *encoding // of the records; nil: they have none, or their commit is acknowledged
-	bytes    int64     // of records
+	bytes    int64 // of records
 	labels   []int64
 	snapshot *state.Snapshot
 	report   stream.Report

@@ -22,9 +22,9 @@ type item struct {
 func (i *item) settled() bool { return i.Result.Settled == nil || *i.Result.Settled }
 
 // itemOf copies what the page keeps of an item, as the stage goes on with its own: vectors and attributes
-// share the memory of a whole batch of records, and a result's vector is valid only now.
+// share the memory of a whole batch of records.
 func itemOf(of *record.Item, result record.Result) item {
-	result.Vector, result.Attributes = slices.Clone(result.Vector), slices.Clone(result.Attributes)
+	result.Attributes = slices.Clone(result.Attributes)
 	return item{Result: result, Example: of.Name(), Vector: slices.Clone(of.Vector), Taught: of.Label != ""}
 }
 

@@ -58,7 +58,7 @@ func (r *shown) settle(result *record.Result) *item {
 	}
 	first, attributes := wasView{of.Result.Label, of.Result.Unknown}, of.Result.Attributes
 	of.Result = *result
-	of.Result.Vector, of.Result.Attributes = slices.Clone(result.Vector), attributes // a copy already
+	of.Result.Attributes = attributes // a copy already
 	if first != (wasView{result.Label, result.Unknown}) {
 		of.was = &first
 	}
