@@ -57,6 +57,18 @@ func TestAsk(t *testing.T) {
 				t.Errorf("%s %s: %v", c.stream, c.model, err)
 			}
 		}
+		// The stream goes on, and what is asked is answered by what it knows by then.
+		vector := f.vector(0)
+		before, err := s.Ask("cam-0", "", [][]float32{vector})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, client, f.records(in, 2, n))
+		write(t, client, markers(in, 2))
+		waitUntil(t, "answers do not follow the stream", func() bool {
+			after, err := s.Ask("cam-0", "", [][]float32{vector})
+			return err == nil && after[0].Confidence != before[0].Confidence
+		})
 		stop()
 		if _, err := s.Ask("cam-0", "", [][]float32{f.vector(0)}); !errors.Is(err, now.ErrNoStream) {
 			t.Errorf("of a stream that was handed over: %v", err)

@@ -199,7 +199,7 @@ func (j *job) episodeBytes() int64 {
 	return j.episode.Bytes
 }
 
-// learn lets the memory, and first answers, learn from an answered job; nil: there is none. After a panic the
+// learn lets the memory, and the wings that look into it, learn from an answered job; nil: there is none. After a panic the
 // answers stand.
 func (s *liveStream) learn(j *job) {
 	if j == nil {

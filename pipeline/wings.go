@@ -17,6 +17,8 @@ func (s *Stage) beside(ctx context.Context, of *ownership, earlier *wing.Earlier
 	o := &s.options
 	if o.Now != "" {
 		w.add(s.first.Beside(of.TopicPartition, of.log))
+	} else {
+		w.add(s.first.Following(of.log))
 	}
 	if o.Recent != nil {
 		r, err := recall.New(ctx, s.recalled(), of.TopicPartition, earlier, of.log)

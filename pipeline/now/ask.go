@@ -3,7 +3,9 @@ package now
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 
+	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -54,3 +56,22 @@ func (p *Process) acquaint(first *known, like *stream.Item) error {
 	}
 	return p.learn(first, like, nil, nil)
 }
+
+// following has what answers the vectors that are asked follow the streams of a partition.
+type following struct {
+	wing.Nothing
+	process *Process
+	log     *slog.Logger
+}
+
+// Following returns the wing of a partition whose items get no first answers.
+func (p *Process) Following(log *slog.Logger) wing.Wing { return &following{process: p, log: log} }
+
+// Settle implements wing.Learner: nothing is on its way that results would wait for.
+func (f *following) Settle(*wing.Stream, record.Position) <-chan struct{} { return nil }
+
+// Learned implements wing.Learner.
+func (f *following) Learned(s *wing.Stream, e *wing.Answered) { f.process.learned(s, e, f.log) }
+
+// Free implements wing.Learner.
+func (f *following) Free(*wing.Stream) {}

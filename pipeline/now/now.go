@@ -42,15 +42,13 @@ var Counts = []string{
 
 // Partition gives the items of one partition their first answers.
 type Partition struct {
-	wing.Nothing
-	process *Process
-	of      topic.TopicPartition
-	log     *slog.Logger
-	from    int64 // offsets below were there when the partition was claimed
-	sender  topic.Sender
-	wake    chan struct{}
-	done    chan struct{}
-	cancel  func() // ends it before its context does
+	following
+	of     topic.TopicPartition
+	from   int64 // offsets below were there when the partition was claimed
+	sender topic.Sender
+	wake   chan struct{}
+	done   chan struct{}
+	cancel func() // ends it before its context does
 
 	// The request that is being made: answers, the record of each, and what the records are made of.
 	given        []Answer
@@ -75,7 +73,7 @@ type waiting struct {
 // Beside returns the first answers of a partition.
 func (p *Process) Beside(of topic.TopicPartition, log *slog.Logger) *Partition {
 	return &Partition{
-		process: p, of: of, log: log, wake: make(chan struct{}, 1),
+		following: following{process: p, log: log}, of: of, wake: make(chan struct{}, 1),
 		sender: topic.Sender{
 			Client: p.settings.Client, Origin: of.Partition, Patient: func(error, time.Duration) bool { return false },
 		},
@@ -149,9 +147,6 @@ func (f *Partition) Settle(s *wing.Stream, last record.Position) <-chan struct{}
 	}
 	return nil
 }
-
-// Learned implements wing.Learner.
-func (f *Partition) Learned(s *wing.Stream, e *wing.Answered) { f.process.learned(s, e, f.log) }
 
 // Free implements wing.Learner: items may wait for the stream.
 func (f *Partition) Free(s *wing.Stream) {
