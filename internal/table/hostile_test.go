@@ -3,6 +3,7 @@
 package table
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
@@ -46,6 +47,9 @@ func TestSizesThatAFileClaims(t *testing.T) {
 	for _, size := range []uint32{1<<31 - 1, 1<<32 - 1, 1 << 30, 100, 12, 4} {
 		check("x.parquet", append(binary.LittleEndian.AppendUint32([]byte("PAR1"), size), "PAR1"...))
 	}
+	nested := bytes.Repeat([]byte{0x19}, 12<<20) // a list in a list in a list: each level was one of the stack too
+	length := binary.LittleEndian.AppendUint32(nil, uint32(len(nested)))
+	check("x.parquet", slices.Concat([]byte("PAR1"), nested, length, []byte("PAR1")))
 	all := files(t, examples()[:20])
 	for at := range 300 { // the heads of pages
 		for _, claim := range claims[2:5] {

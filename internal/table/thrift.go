@@ -101,11 +101,7 @@ func (t *thrift) skip(bytes int) {
 
 // structure walks over the fields of a struct to its end.
 func (t *thrift) structure(depth int) {
-	const deepest = 64
 	id := int64(0)
-	if depth > deepest {
-		t.fail("more than %d levels", deepest)
-	}
 	for t.err == nil {
 		head := t.byte()
 		if head == 0 {
@@ -127,6 +123,11 @@ func (t *thrift) structure(depth int) {
 }
 
 func (t *thrift) value(of byte, depth int) {
+	const deepest = 64 // structs, lists and maps within each other
+	if depth > deepest {
+		t.fail("more than %d levels", deepest)
+		return
+	}
 	switch of {
 	case thriftTrue, thriftFalse, thriftByte:
 		t.skip(1)
