@@ -30,7 +30,7 @@ type trials struct {
 // fold is what a trial hides: the labels of the held rows. given is what the others have.
 type fold struct{ held, given []int32 }
 
-// folds returns disjoint sets of labelled rows to hold out, or one that holds out none if there are too few. Of each
+// folds returns disjoint sets of labelled rows to hold out, or one that holds out none if there are too few or none is to be. Of each
 // class with two or more labelled rows a fold takes a quarter, at least one, spread over the class.
 func (t *trials) folds() []fold {
 	rows := make([][]int32, t.problem.K)
@@ -134,7 +134,9 @@ func (t *trials) choose(ctx context.Context) (way, *outcome, error) {
 			if err != nil {
 				return way{}, nil, err
 			}
-			beside = max(beside, r[0].Coherence*r[0].Coherence)
+			if n == 0 { // all trials of a file try the same ways
+				beside = r[0].Coherence * r[0].Coherence
+			}
 		}
 		if len(f.held) == 0 || many && beside < .5 && t.large() {
 			continue
