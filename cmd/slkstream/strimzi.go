@@ -105,6 +105,9 @@ func strimzi(out io.Writer, c *config.Config) error {
 	if c.Delivery.Mode == "exactly-once" {
 		grant("transactionalId", "slkstream/"+t.Group+"/", "prefix", "Write", "Describe")
 	}
+	if t.Labels != "" { // the page writes several labels as one transaction
+		grant("transactionalId", "slkstream/labels/", "prefix", "Write", "Describe")
+	}
 	name := cmp.Or(c.Kafka.SASLUser, resourceName(t.Group))
 	if name != resourceName(name) {
 		return usagef("sasl-user is %s, which no KafkaUser can be called: it takes small letters, digits, dots and -", name)
@@ -118,11 +121,11 @@ func strimzi(out io.Writer, c *config.Config) error {
 // isCompacted says whether the topic of a setting must be compacted.
 func isCompacted(setting string) bool { return setting == "labels" || setting == "state" }
 
-// rightsTo lists the operations that a stage needs on the topic of a setting.
+// rightsTo lists the operations that a stage needs on the topic of a setting, those of its page too.
 func rightsTo(setting string, c *config.Config) []string {
 	corrects := c.Topics.Corrections != "" && (setting == "out" || setting == "corrections")
 	switch {
-	case setting == "in", setting == "labels" && c.Listen.Address == "":
+	case setting == "in":
 		return []string{"Read", "Describe"}
 	case setting == "labels", corrects:
 		return []string{"Read", "Write", "Describe"}

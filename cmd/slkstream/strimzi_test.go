@@ -128,7 +128,8 @@ func TestStrimzi(t *testing.T) {
 		}
 	}
 	if len(topics) != 8 || !slices.Contains(rights["topic fixed literal"], "Read") || rights["group yard literal"] == nil ||
-		rights["transactionalId slkstream/yard/ prefix"] == nil {
+		rights["transactionalId slkstream/yard/ prefix"] == nil || rights["transactionalId slkstream/labels/ prefix"] == nil ||
+		!slices.Contains(rights["topic labels literal"], "Write") {
 		t.Errorf("topics %v, rights %v", topics, rights)
 	}
 	password := filepath.Join(t.TempDir(), "password")
