@@ -22,6 +22,9 @@ const (
 	Dimension Reason = "dimension" // the next item's vector has another dimension
 )
 
+// Reasons are all of them.
+var Reasons = []Reason{Size, Age, Idle, Marker, Memory, Drain, Dimension}
+
 // ByItem says whether the item at the episode's At took part in closing it. Idle and Drain close before
 // that item is read.
 func (r Reason) ByItem() bool { return r != Idle && r != Drain }

@@ -202,7 +202,7 @@ func newMetrics() *Metrics {
 	for _, outcome := range now.Counts {
 		m.now.Of(outcome)
 	}
-	for _, reason := range []consumer.Reason{consumer.Size, consumer.Age, consumer.Idle, consumer.Marker, consumer.Memory, consumer.Drain} {
+	for _, reason := range consumer.Reasons {
 		m.episodes.Of(string(reason))
 	}
 	return m
