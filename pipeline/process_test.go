@@ -42,7 +42,11 @@ func TestMain(m *testing.M) {
 		os.Exit(runChild(text))
 	}
 	flag.Parse()
-	_ = flag.Set("test.parallel", "4") // parallel tests wait for timeouts, and hardly for cores
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		_ = flag.Set("test.parallel", "4") // parallel tests wait for timeouts, and hardly for cores
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -88,7 +88,8 @@ func settingsBetweenRuns(
 	h.send(20)
 	before, since := h.answered(), time.Now()
 	code, messages := h.run(other, func() bool {
-		return h.answered() > before && random.IntN(4) == 0 || time.Since(since) > 3*time.Second
+		return h.answered() > before && rand.IntN(4) == 0 || // not of the seed: how often it looks depends on the machine
+			time.Since(since) > 3*time.Second
 	})
 	named := func(s config.Setting) bool { return strings.Contains(messages, s.Name) }
 	if code != exitDone && !slices.ContainsFunc(changed, named) {
