@@ -27,4 +27,7 @@ for log in killed embedded real; do
 	echo "$log"
 	grep -E '^(---|    ---|ok|PASS|FAIL|panic)|_test.go' "$dir/$log.log" | cut -c1-400 | tail -n 40 || true
 done
+for log in killed embedded real; do # last, where it is seen
+	grep -E -B 5 -A 15 '^ *--- FAIL|^panic' "$dir/$log.log" | cut -c1-400 | head -n 40 || true
+done
 exit "$status"
