@@ -117,7 +117,6 @@ func TestConnectionsCutWhileProducing(t *testing.T) {
 
 // A slow output slows down reading: pending bytes stay within their bound, and all records are answered.
 func TestOutputIsSlow(t *testing.T) {
-	t.Parallel()
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)
 	f := newFeed(42)
