@@ -13,24 +13,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // The broker, when it starts, cuts a segment before the first batch that it cannot read, with all that comes after it.
 // Therefore damaged batches are set aside before: their bytes go to a file of their own, and in their place is an
 // empty batch with their offsets and length, so that the batches after it stay, and no offset is used again. A batch
 // that is cut short, at the end, is cut off: it was never acknowledged.
-
-// Offsets of fields in a batch; see topic.AppendBatch.
-const (
-	batchLength     = 8
-	batchEpoch      = 12
-	batchMagic      = 16
-	batchChecksum   = 17
-	batchChecked    = 21 // from here on the checksum covers
-	batchAttributes = 21
-	batchLastDelta  = 23
-	batchHead       = 61
-)
 
 const indexEntry = 15 // bytes for each batch in the index beside a segment
 
@@ -85,7 +75,7 @@ func repair(path, aside string, log *slog.Logger) error {
 		}
 		log.Error("embedded broker: a damaged batch is set aside: its records are lost, those after it are not",
 			"partition", partition, "offset", first, "last", last, "bytes", d.to-d.from, "file", kept)
-		empty(segment[d.from:d.to], first, last)
+		topic.StoredBatch(segment[d.from:d.to]).Empty(first, last)
 	}
 	index := reindexed(segment, all, entries)
 	if !bytes.Equal(index, entries) {
@@ -114,18 +104,18 @@ func overwrite(path string, contents []byte) error {
 func batches(segment []byte, base int64) (whole, damaged []span, at int) {
 	next := base
 	for at < len(segment) {
-		if size := batchAt(segment[at:]); size > 0 && firstOffset(segment[at:]) >= next &&
+		if size := batchAt(segment, at).Size(); size > 0 && batchAt(segment, at).First() >= next &&
 			!misplaced(segment, span{at, at + size}, next) {
 			whole = append(whole, span{at, at + size})
-			next = lastOffset(segment[at:]) + 1
+			next = batchAt(segment, at).Last() + 1
 			at += size
 			continue
 		}
 		end := at + 1
-		for end < len(segment) && (batchAt(segment[end:]) == 0 || firstOffset(segment[end:]) < next) {
+		for end < len(segment) && (batchAt(segment, end).Size() == 0 || batchAt(segment, end).First() < next) {
 			end++
 		}
-		if end == len(segment) && claimed(segment[at:]) != end-at || end-at < batchHead {
+		if end == len(segment) && batchAt(segment, at).Claimed() != end-at || end-at < topic.BatchHead {
 			break
 		}
 		damaged = append(damaged, span{at, end})
@@ -134,37 +124,15 @@ func batches(segment []byte, base int64) (whole, damaged []span, at int) {
 	return whole, damaged, at
 }
 
+func batchAt(segment []byte, at int) topic.StoredBatch { return segment[at:] }
+
 // misplaced says whether a batch's first offset, which no checksum covers, is beyond that of the batch after it.
 func misplaced(segment []byte, b span, next int64) bool {
-	after := segment[b.to:]
-	return batchAt(after) > 0 && firstOffset(after) >= next && firstOffset(after) <= lastOffset(segment[b.from:])
-}
-
-// claimed is the size that the batch at the beginning of b claims; 0: b is shorter than a batch.
-func claimed(b []byte) int {
-	if len(b) < batchHead {
-		return 0
-	}
-	return batchLength + 4 + int(binary.BigEndian.Uint32(b[batchLength:]))
-}
-
-// batchAt returns the size of the whole batch at the beginning of b; 0: there is none.
-func batchAt(b []byte) int {
-	size := claimed(b)
-	if size < batchHead || size > len(b) || b[batchMagic] != 2 ||
-		binary.BigEndian.Uint32(b[batchChecksum:]) != crc32.Checksum(b[batchChecked:size], castagnoli) {
-		return 0
-	}
-	return size
+	after := batchAt(segment, b.to)
+	return after.Size() > 0 && after.First() >= next && after.First() <= batchAt(segment, b.from).Last()
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func firstOffset(b []byte) int64 { return int64(binary.BigEndian.Uint64(b)) }
-
-func lastOffset(b []byte) int64 {
-	return firstOffset(b) + int64(int32(binary.BigEndian.Uint32(b[batchLastDelta:])))
-}
 
 // lost returns the offsets of a damaged range: those between the batches around it, or, at the end, as many as it
 // claims if that can be.
@@ -173,31 +141,18 @@ func lost(segment []byte, base int64, whole []span, d span) (first, last int64) 
 	first, last = base, -1
 	for _, b := range whole {
 		if b.from < d.from {
-			first = lastOffset(segment[b.from:]) + 1
+			first = batchAt(segment, b.from).Last() + 1
 		} else if last < 0 {
-			last = firstOffset(segment[b.from:]) - 1
+			last = batchAt(segment, b.from).First() - 1
 		}
 	}
 	if last < 0 {
 		last = first
-		if delta := int32(binary.BigEndian.Uint32(segment[d.from+batchLastDelta:])); delta > 0 && delta < most {
+		if delta := batchAt(segment, d.from).Delta(); delta > 0 && delta < most {
 			last += int64(delta)
 		}
 	}
 	return first, max(first, last)
-}
-
-// empty makes b a batch without records that has these offsets.
-func empty(b []byte, first, last int64) {
-	clear(b)
-	binary.BigEndian.PutUint64(b, uint64(first))
-	binary.BigEndian.PutUint32(b[batchLength:], uint32(len(b)-batchLength-4))
-	b[batchMagic] = 2
-	binary.BigEndian.PutUint32(b[batchLastDelta:], uint32(last-first))
-	for i := 43; i < 57; i++ { // no producer, epoch or sequence
-		b[i] = 0xff
-	}
-	binary.BigEndian.PutUint32(b[batchChecksum:], crc32.Checksum(b[batchChecked:], castagnoli))
 }
 
 // reindexed returns the index of a segment: the entries that there are, if they are as many as the batches and whole,
@@ -210,16 +165,15 @@ func reindexed(segment []byte, all []span, entries []byte) []byte {
 	if good {
 		return entries
 	}
-	const version, transactional, control = 1, 0x10, 0x20
+	const version = 1
 	var index []byte
-	epoch := uint32(0)
+	epoch := int32(0)
 	for _, b := range all {
-		if of := binary.BigEndian.Uint32(segment[b.from+batchEpoch:]); int32(of) > int32(epoch) {
-			epoch = of
-		}
+		batch := batchAt(segment, b.from)
+		epoch = max(epoch, batch.Leader())
 		e := [indexEntry]byte{0: version}
-		binary.LittleEndian.PutUint32(e[2:], epoch)
-		if segment[b.from+batchAttributes+1]&(transactional|control) == transactional {
+		binary.LittleEndian.PutUint32(e[2:], uint32(epoch))
+		if batch.InTransaction() {
 			e[14] = 1
 		}
 		e[1] = byte(crc32.Checksum(e[2:], castagnoli))

@@ -20,6 +20,7 @@ import (
 // counts the bytes after it.
 const (
 	atLength     = 8
+	atLeader     = 12
 	atMagic      = 16
 	atChecksum   = 17
 	atAttributes = 21
@@ -30,7 +31,7 @@ const (
 	atEpoch      = 51
 	atSequence   = 53
 	atCount      = 57
-	batchHead    = 61
+	BatchHead    = 61 // bytes of a batch before its records
 
 	attributeCompression   = 0x07
 	attributeLogAppendTime = 0x08
@@ -68,9 +69,9 @@ func compressed(batch []byte, how Compression) []byte {
 	}
 	var packed bytes.Buffer
 	packed.Grow(len(batch) / 2)
-	packed.Write(batch[:batchHead])
+	packed.Write(batch[:BatchHead])
 	w := codec.Codec().NewWriter(&packed)
-	_, err := w.Write(batch[batchHead:])
+	_, err := w.Write(batch[BatchHead:])
 	if err = errors.Join(err, w.Close()); err != nil || packed.Len() >= len(batch) {
 		return batch // the error is the codec's, as a buffer has none: send uncompressed
 	}
@@ -84,7 +85,7 @@ func compressed(batch []byte, how Compression) []byte {
 // AppendBatch appends a batch of records, at least one, to buffer. A record without a time gets now.
 func AppendBatch(buffer []byte, records []record.Out, stamp Stamp, now time.Time) []byte {
 	at := len(buffer)
-	buffer = append(buffer, make([]byte, batchHead)...)
+	buffer = append(buffer, make([]byte, BatchHead)...)
 	first := milliseconds(records[0].Time, now)
 	highest := first
 	for i := range records {
@@ -109,7 +110,7 @@ func AppendBatch(buffer []byte, records []record.Out, stamp Stamp, now time.Time
 		attributes = attributeTransactional
 	}
 	binary.BigEndian.PutUint32(b[atLength:], uint32(len(b)-atLength-4))
-	binary.BigEndian.PutUint32(b[12:], math.MaxUint32) // leader epoch: the broker sets it
+	binary.BigEndian.PutUint32(b[atLeader:], math.MaxUint32) // leader epoch: the broker sets it
 	b[atMagic] = 2
 	binary.BigEndian.PutUint16(b[atAttributes:], attributes)
 	binary.BigEndian.PutUint32(b[atLastDelta:], uint32(len(records)-1))

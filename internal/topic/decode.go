@@ -47,13 +47,13 @@ func (d *decoder) decode(data []byte, gone []aborted, position int64, records []
 ) ([]record.Raw, int64, error) {
 	slices.SortFunc(gone, func(a, b aborted) int { return cmp.Compare(a.FirstOffset, b.FirstOffset) })
 	void := map[int64]bool{} // producers inside an aborted transaction
-	for d.kept = 0; len(data) >= batchHead && d.kept <= mostKept; {
+	for d.kept = 0; len(data) >= BatchHead && d.kept <= mostKept; {
 		size := int(int32(binary.BigEndian.Uint32(data[atLength:]))) + atLength + 4
 		if magic := data[atMagic]; magic != 2 {
 			return records, position, fmt.Errorf("%w: %s/%d at %d: format version %d, only 2 is read", ErrCorrupt,
 				d.topic, d.partition, position, magic)
 		}
-		if size < batchHead {
+		if size < BatchHead {
 			return records, position, fmt.Errorf("%w: %s/%d at %d: length %d", ErrCorrupt, d.topic, d.partition,
 				position, size)
 		}
@@ -75,12 +75,12 @@ func (d *decoder) decode(data []byte, gone []aborted, position int64, records []
 		}
 		switch {
 		case h.attributes&attributeControl != 0:
-			if abortMarker(b[batchHead:]) {
+			if abortMarker(b[BatchHead:]) {
 				delete(void, h.producer)
 			}
 		case h.attributes&attributeTransactional != 0 && void[h.producer]:
 		default:
-			if records, position = d.batch(h, b[batchHead:], position, records); d.open != nil {
+			if records, position = d.batch(h, b[BatchHead:], position, records); d.open != nil {
 				return records, position, nil
 			}
 		}

@@ -47,7 +47,7 @@ func TestPositionsMoveOverGaps(t *testing.T) {
 
 func TestACorruptBatchIsRefused(t *testing.T) {
 	d := &decoder{topic: "t"}
-	for at := atMagic; at < batchHead+20; at++ {
+	for at := atMagic; at < BatchHead+20; at++ {
 		batch := someBatch(3, Anonymous)
 		batch[at] ^= 1
 		if _, _, err := d.decode(batch, nil, 0, nil); !errors.Is(err, ErrCorrupt) {
@@ -62,9 +62,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(at(someBatch(2, Stamp{7, 1, 0, true}), 5), int64(6))
 	f.Add(append(someBatch(1, Anonymous), at(someBatch(1, Anonymous), 1)...), int64(0))
 	f.Fuzz(func(t *testing.T, data []byte, position int64) {
-		for b := data; len(b) >= batchHead; { // set the right checksums, to reach the decoder behind them
+		for b := data; len(b) >= BatchHead; { // set the right checksums, to reach the decoder behind them
 			size := int(int32(binary.BigEndian.Uint32(b[atLength:]))) + atLength + 4
-			if size < batchHead || size > len(b) {
+			if size < BatchHead || size > len(b) {
 				break
 			}
 			binary.BigEndian.PutUint32(b[atChecksum:], crc32.Checksum(b[atAttributes:size], castagnoli))

@@ -97,12 +97,12 @@ func (r *fetching) Required(versions map[protocol.ApiKey]int16) bool {
 // ProducerAt returns the id of the producer that wrote the batch at an offset, whether its transaction has
 // ended or not; -1 if the producer has no id.
 func (c *Client) ProducerAt(ctx context.Context, at TopicPartition, offset int64) (int64, error) {
-	a, err := c.fetch(ctx, at, offset, batchHead, 500*time.Millisecond, false, nil, "", -1)
+	a, err := c.fetch(ctx, at, offset, BatchHead, 500*time.Millisecond, false, nil, "", -1)
 	if err != nil {
 		return -1, err
 	}
 	b := a.RecordBatches
-	if len(b) < batchHead || b[atMagic] != 2 {
+	if len(b) < BatchHead || b[atMagic] != 2 {
 		return -1, fmt.Errorf("read %s/%d at %d: no batch", at.Topic, at.Partition, offset)
 	}
 	return int64(binary.BigEndian.Uint64(b[atProducer:])), nil

@@ -205,7 +205,7 @@ func (s *Sender) encode(tp TopicPartition, records []record.Out) *EncodedBatch {
 // tooLarge says whether a large record with a fallback exceeds the known limit of its topic. Sending it
 // anyway would cost the brokers as much as accepting it.
 func (s *Sender) tooLarge(ctx context.Context, b *EncodedBatch, records []record.Out) bool {
-	size := len(b.Data) - 4 - batchHead
+	size := len(b.Data) - 4 - BatchHead
 	if len(records) != 1 || records[0].Fallback == nil || size <= BatchLimit {
 		return false
 	}

@@ -51,7 +51,7 @@ func Encode(tp TopicPartition, records []record.Out, stamp Stamp, how Compressio
 }
 
 func encode(tp TopicPartition, records []record.Out, stamp Stamp, how Compression, now time.Time) *EncodedBatch {
-	size := 4 + batchHead
+	size := 4 + BatchHead
 	for i := range records {
 		size += sizeAtMost(&records[i])
 	}
@@ -121,7 +121,7 @@ func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32)
 	}
 	spread := make(Queue, len(parts))
 	for tp, part := range parts {
-		most := c.batchLimit(tp.Topic) - batchHead
+		most := c.batchLimit(tp.Topic) - BatchHead
 		from, size := 0, 0
 		for i := range part {
 			more := sizeAtMost(&part[i])
@@ -170,7 +170,7 @@ func (c *Client) messageLimit(ctx context.Context, name string, age time.Duratio
 	asked := time.Now()
 	if d, err := c.Describe(ctx, name); err == nil {
 		if bytes, err := strconv.Atoi(d.Settings["max.message.bytes"]); err == nil {
-			known.bytes = max(min(bytes, requestLimit)-batchHead, 1)
+			known.bytes = max(min(bytes, requestLimit)-BatchHead, 1)
 		}
 	}
 	c.mutex.Lock()
@@ -207,7 +207,7 @@ func (c *Client) batchLimit(name string) int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if known := c.limits[name]; known.bytes > 0 && time.Since(known.asked) < fresh {
-		return min(BatchLimit, known.bytes+batchHead)
+		return min(BatchLimit, known.bytes+BatchHead)
 	}
 	return BatchLimit
 }
