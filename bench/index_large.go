@@ -3,14 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand"
 	"runtime"
 	"runtime/metrics"
-	"syscall"
 	"time"
 
 	"github.com/coder/hnsw"
+
+	"github.com/slkstream/slkstream/internal/telemetry"
 )
 
 // growthSection measures the neighbours of a million rows, and the recall of an HNSW library.
@@ -171,10 +171,4 @@ func memoryRow(name string, build, queries, recall float64) []string {
 }
 
 // processSeconds returns the CPU time that this process has used.
-func processSeconds() float64 {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return math.NaN()
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
-}
+func processSeconds() float64 { return telemetry.Spent().Seconds() }

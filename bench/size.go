@@ -69,19 +69,11 @@ func benchSize(ctx context.Context, b *bench) error {
 		slog.Info("size", "of", fmt.Sprintf("%+v", p), "said", fmt.Sprintf("%+v", said), "measured", fmt.Sprintf("%+v", measured))
 		worst = max(worst, math.Abs(said.Live/measured.live-1), math.Abs(said.Microseconds/measured.microseconds-1))
 		rows = append(rows, []string{
-			fmt.Sprintf(
-				"%d cameras, %d numbers, %d classes, %d examples, %g items/s",
-				p.cameras,
-				p.dimension,
-				p.classes,
-				p.examples,
-				p.rate,
-			),
+			fmt.Sprintf("%d cameras, %d numbers, %d classes, %d examples, %g items/s",
+				p.cameras, p.dimension, p.classes, p.examples, p.rate),
 			fmt.Sprintf("%.1f", said.Live/1e6), fmt.Sprintf("%.1f", measured.live/1e6), off(said.Live, measured.live),
-			fmt.Sprintf(
-				"%.1f",
-				said.Microseconds,
-			), fmt.Sprintf("%.1f", measured.microseconds), off(said.Microseconds, measured.microseconds),
+			fmt.Sprintf("%.1f", said.Microseconds), fmt.Sprintf("%.1f", measured.microseconds),
+			off(said.Microseconds, measured.microseconds),
 		})
 	}
 	b.Text(
@@ -135,27 +127,8 @@ func (p planned) measure(ctx context.Context, program, folder string) (said size
 	}
 	address := free.Addr().String()
 	free.Close()
-	run := exec.CommandContext(
-		ctx,
-		program,
-		"run",
-		"--brokers",
-		k.client.Brokers()[0],
-		"--in",
-		k.in,
-		"--out",
-		"out",
-		"--group",
-		"size",
-		"--format",
-		"f32",
-		"--support",
-		support,
-		"--listen",
-		address,
-		"--recent",
-		sizeRecent,
-	)
+	run := exec.CommandContext(ctx, program, "run", "--brokers", k.client.Brokers()[0], "--in", k.in, "--out", "out",
+		"--group", "size", "--format", "f32", "--support", support, "--listen", address, "--recent", sizeRecent)
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 	log, err := os.Create(filepath.Join(folder, "run.log"))
 	if err != nil {
@@ -250,12 +223,7 @@ func scraped(ctx context.Context, address string) (acknowledged, live float64, e
 		switch {
 		case strings.HasPrefix(name, "slkstream_records_total{") && (strings.Contains(name, `"known"`) || strings.Contains(name, `"unknown"`)):
 			acknowledged += n
-		case os.Getenv("DUMP") != "" && strings.HasPrefix(name, "slkstream_memory_bytes"):
-			fmt.Fprintf(os.Stderr, "%s=%.2f ", strings.TrimPrefix(name, "slkstream_memory_bytes"), n/1e6)
 		case name == "slkstream_memory_used_bytes":
-			if os.Getenv("DUMP") != "" {
-				fmt.Fprintf(os.Stderr, "live=%.2f\n", n/1e6)
-			}
 			live = n
 		}
 	}

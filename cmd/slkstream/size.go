@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/telemetry"
+	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -158,22 +159,20 @@ func learn(ctx context.Context, d, classes, examples, episode int) (learnedSize,
 				Vector: draw(means[random.IntN(classes)], 1.5), Position: stream.Position{Offset: int64(episode*n + i), Object: -1},
 			}
 		}
-		begin := spent()
+		begin := telemetry.Spent()
 		answers, _, err := s.Answer(ctx, engine, items, labels)
 		if err != nil {
 			return out, err
 		}
 		s.Learn()
-		took = append(took, (spent()-begin).Seconds()/float64(episode))
+		took = append(took, (telemetry.Spent()-begin).Seconds()/float64(episode))
 		out.result = len(record.AppendResult(nil, &record.Result{
 			ID: "embeddings/1/1000000", Stream: "camera-1", Episode: 100, Label: answers[0].Label, Confidence: answers[0].Confidence,
 			UnknownScore: answers[0].UnknownScore, Time: time.Now(), Source: record.ResultSource{Topic: "embeddings", Offset: 1e6},
 			Alternatives: make([]record.Alternative, len(answers[0].Alternatives)),
 		}))
 	}
-	settled := took[len(took)/2:]
-	slices.Sort(settled) // what disturbs the machine makes some longer
-	out.microseconds = 1e6 * settled[len(settled)/2]
+	out.microseconds = 1e6 * vector.Median(took[len(took)/2:]) // what disturbs the machine makes some longer
 	out.rest, out.metric = s.Bytes()
 	return out, nil
 }

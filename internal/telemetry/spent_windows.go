@@ -1,12 +1,12 @@
-package main
+package telemetry
 
 import (
 	"syscall"
 	"time"
 )
 
-// spent returns the processor time of this process so far.
-func spent() time.Duration {
+// Spent returns the processor time of this process so far; 0: it is not known.
+func Spent() time.Duration {
 	var begun, ended, system, user syscall.Filetime
 	process, err := syscall.GetCurrentProcess()
 	if err == nil {

@@ -1,14 +1,14 @@
 //go:build unix
 
-package main
+package telemetry
 
 import (
 	"syscall"
 	"time"
 )
 
-// spent returns the processor time of this process so far.
-func spent() time.Duration {
+// Spent returns the processor time of this process so far; 0: it is not known.
+func Spent() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return 0
