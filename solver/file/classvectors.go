@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/logistic"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
 )
@@ -60,9 +61,8 @@ func (v *said) read(i int, row []float32) {
 const mostLeftOut = 2000
 
 // weighVectors gives the class vectors' evidence the weight which makes the labels of the labelled rows most likely, each
-// row left out of the mean of its class, with a normal prior of mean 1 and variance 1. A row without another one of its
-// class is judged by the vectors alone. By the prior it weighs less than a labelled row, 1/ws, which neighbours and class
-// repeat.
+// row left out of the mean of its class, with a normal prior of mean and deviation 1/ws. A row without another one of its
+// class is judged by the vectors alone. By the prior it weighs less than a labelled row, which neighbours and class repeat.
 func (l *loaded) weighVectors(settings solver.Settings) {
 	k, d := l.k, l.points.D
 	class := l.class[:l.all-l.said.made]
@@ -74,8 +74,7 @@ func (l *loaded) weighVectors(settings solver.Settings) {
 			labelled = append(labelled, int32(p))
 		}
 	}
-	var rows [][]float32 // scores without the evidence
-	var own []int32
+	said := &logistic.Choices{Weights: 1}
 	mean := make([]float32, d)
 	for at := 0; at < len(labelled); at += max(1, len(labelled)/mostLeftOut) {
 		p, scores := int(labelled[at]), make([]float32, k)
@@ -94,26 +93,14 @@ func (l *loaded) weighVectors(settings solver.Settings) {
 				scores[c] = float32(settings.Tau * (2*by*float64(kernel.Dot(mean, row)/n) - psi))
 			}
 		}
-		rows, own = append(rows, scores), append(own, int32(p))
+		said.Right = append(said.Right, len(said.Offsets)+int(class[p]))
+		said.Values = append(said.Values, l.said.values[p*k:p*k+k]...)
+		said.Offsets = append(said.Offsets, scores...)
+		said.Ends = append(said.Ends, len(said.Offsets))
 	}
-	weight, both := 1., make([]float32, k)
-	for range 30 { // Newton's method; the likelihood is concave
-		slope, curve := 1-weight, 1.
-		for i, p := range own {
-			said := l.said.values[int(p)*k : int(p)*k+k]
-			copy(both, rows[i])
-			kernel.Axpy(float32(weight/settings.WS), said, both)
-			total, first, second := float64(logSumExp(both)), 0., 0.
-			for c, v := range said {
-				share, v := math.Exp(float64(both[c])-total), float64(v)/settings.WS
-				first, second = first+share*v, second+share*v*v
-			}
-			slope += float64(said[class[p]])/settings.WS - first
-			curve += second - first*first
-		}
-		weight = max(0, weight+max(-1, min(1, slope/curve)))
-	}
-	kernel.Scale(float32(weight/settings.WS), l.said.values)
+	ws := []float64{1 / settings.WS}
+	weight := max(0, said.Fit(ws, logistic.Normal(ws, ws))[0])
+	kernel.Scale(float32(weight), l.said.values)
 }
 
 // represent returns the problem with a labelled row beside the file for each class that has none: its vector,
