@@ -145,17 +145,28 @@ type Sources struct {
 	Proportions []float32 // beta log pi
 }
 
-// Sources fills out with what the sources say of row p, unlabelled in the solve, where other rows have these labels
-// in addition to those of the solve. Their own S is as it was solved without. A Placed has no sources.
-func (r *Result) Sources(p int, labels []int32, out *Sources) {
-	e, l := r.episode, &r.episode.likeness
+// Given is a solve whose rows have further labels, with their S as it was solved without.
+type Given struct {
+	result *Result
+	labels []int32
+}
+
+// Given gives rows these labels in addition to those of the solve, -1 for none, until the next call. A Placed has no
+// sources.
+func (r *Result) Given(labels []int32) Given {
+	r.episode.listLabelled(labels, r.episode.classes.number)
+	return Given{r, labels}
+}
+
+// Sources fills out with what the sources say of row p, unlabelled in the solve, by what the others are given.
+func (g Given) Sources(p int, out *Sources) {
+	r, e, l := g.result, g.result.episode, &g.result.episode.likeness
 	for _, values := range []*[]float32{&out.Prototypes, &out.Nearest, &out.Graph, &out.Proportions} {
 		*values = vector.Zeroed(*values, r.k)
 	}
 	for c := range r.k {
 		out.Prototypes[c], out.Nearest[c] = float32(math.Inf(-1)), LeastLikeness
 	}
-	e.listLabelled(labels, e.classes.number)
 	l.row = vector.Resize(l.row, e.classes.k)
 	e.likenessOf(l.row, p)
 	dots := e.prototypes.space.dots(e.pool.workers[0], p, 1, nil)
@@ -182,8 +193,8 @@ func (r *Result) Sources(p int, labels []int32, out *Sources) {
 		switch {
 		case int(q) >= e.rows.n:
 			out.Graph[e.classes.active[e.rows.label[q]]] += by
-		case labels[q] >= 0:
-			out.Graph[labels[q]] += by
+		case g.labels[q] >= 0:
+			out.Graph[g.labels[q]] += by
 		default:
 			for c, v := range e.s.all(int(q)) {
 				out.Graph[e.classes.active[c]] += by * v

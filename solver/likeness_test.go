@@ -91,7 +91,7 @@ func TestSourcesAreOfTheSolve(t *testing.T) {
 				if p.Labels[i] >= 0 {
 					continue
 				}
-				r.Sources(i, p.Labels, &said)
+				r.Given(p.Labels).Sources(i, &said)
 				var s []float64
 				var sum float64
 				for c := range p.K {
@@ -126,9 +126,9 @@ func TestSourcesTakeLabelsBack(t *testing.T) {
 	}
 	none := []int32{-1, -1, -1}
 	var without, own, other Sources
-	r.Sources(0, none, &without)
-	r.Sources(0, []int32{1, -1, -1}, &own)
-	r.Sources(0, []int32{-1, 1, -1}, &other)
+	r.Given(none).Sources(0, &without)
+	r.Given([]int32{1, -1, -1}).Sources(0, &own)
+	r.Given([]int32{-1, 1, -1}).Sources(0, &other)
 	for c := range 2 {
 		if own.Nearest[c] != without.Nearest[c] || own.Graph[c] != without.Graph[c] {
 			t.Errorf("class %d: by its own label %v, without %v", c, own, without)

@@ -209,11 +209,11 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	if called != nil {
 		names = called.names
 	}
-	var said solver.Sources
+	given, said := r.Given(p.labels), solver.Sources{}
 	for i := range answers {
 		c, row, z := r.Labels[i], r.S[i*p.K:i*p.K+p.K], float32(1)
 		if items[i].Label == "" {
-			r.Sources(i, p.labels, &said)
+			given.Sources(i, &said)
 			z = limit.confidence(s.evidence.probability(&said, c), unknown[i])
 		}
 		class := c

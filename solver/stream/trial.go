@@ -101,13 +101,13 @@ func (t *trial) solveApart(ctx context.Context, of *episode) error {
 func (t *trial) learn(of *episode, solved *solver.Problem, r *solver.Result) {
 	p, s := of.problem, of.stream
 	scores, limit := unknownScores(solved, r, p.nobody()), s.unknownLimit(&s.novelty.scores)
-	said := &testimony{}
+	given, said := r.Given(t.known), &testimony{}
 	add := func(row int, id, label string, topic bool) {
 		c, ok := p.numbers[label]
 		if !ok {
 			return
 		}
-		r.Sources(row, t.known, &said.said)
+		given.Sources(row, &said.said)
 		if t.others[c] > 0 {
 			said.add(c)
 		}
