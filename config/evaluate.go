@@ -135,27 +135,25 @@ func (e *Evaluate) check(c *Config, fault report) {
 	if c.command == "eval stream" || e.VectorRows > 0 {
 		least = 0
 	}
-	for _, text := range e.Shots {
-		n, err := strconv.Atoi(text)
-		if e.ShotCounts = append(e.ShotCounts, n); err != nil || n < least || n > 1<<16 {
-			fault("shots", "holds %s: must be whole numbers from %d to %d", shown(text), least, 1<<16)
-		}
-	}
-	if len(e.Shots) == 0 {
-		fault("shots", "is empty: give at least one whole number")
-	}
-	for _, text := range e.Streams {
-		n, err := strconv.Atoi(text)
-		if e.StreamCounts = append(e.StreamCounts, n); err != nil || n < 2 || n > 1<<10 {
-			fault("streams", "holds %s: must be whole numbers from 2 to %d", shown(text), 1<<10)
-		}
-	}
-	if len(e.Streams) == 0 {
-		fault("streams", "is empty: give at least one whole number")
-	}
+	e.ShotCounts = wholes("shots", e.Shots, least, 1<<16, fault)
+	e.StreamCounts = wholes("streams", e.Streams, 2, 1<<10, fault)
 	if c.command == "tune" {
 		e.checkTune(c, fault)
 	}
+}
+
+// wholes returns a list of whole numbers from least to most, and reports what is none.
+func wholes(setting string, list []string, least, most int, fault report) (numbers []int) {
+	for _, text := range list {
+		n, err := strconv.Atoi(text)
+		if numbers = append(numbers, n); err != nil || n < least || n > most {
+			fault(setting, "holds %s: must be whole numbers from %d to %d", shown(text), least, most)
+		}
+	}
+	if len(list) == 0 {
+		fault(setting, "is empty: give at least one whole number")
+	}
+	return numbers
 }
 
 // checkTune reports settings that have no effect on what tune measures. It first sets For to tasks if For is
