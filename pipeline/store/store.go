@@ -1,4 +1,4 @@
-// Package store keeps the state of streams in the state topic. No other package of pipeline knows that topic.
+// Package store keeps the state of streams in the state topic. A stage reads and writes its records nowhere else.
 package store
 
 import (
