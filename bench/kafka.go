@@ -20,7 +20,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/budget"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // kafkaBench is a broker with an input topic, and the data for measuring a stage and a passthrough on it.
@@ -29,7 +29,7 @@ type kafkaBench struct {
 	log      *slog.Logger
 	in       string
 	n        int // measured records; the input holds streamAhead more
-	support  []stream.Example
+	support  []taught.Example
 	vectors  [][]byte
 	runs     int
 	out      int     // bytes per result
@@ -85,7 +85,7 @@ func startKafkaOf(dimension, classes, examples int) (*kafkaBench, func(), error)
 		return v
 	}
 	for i := range examples * classes {
-		k.support = append(k.support, stream.Example{
+		k.support = append(k.support, taught.Example{
 			ID:    fmt.Sprint(i),
 			Label: fmt.Sprintf("class-%d", i%classes), Vector: draw(i % classes),
 		})

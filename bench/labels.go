@@ -9,6 +9,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // labelsSection times an episode with labelled examples of the labels topic: its cost must grow with their
@@ -59,8 +60,8 @@ var labelsSection = section{
 }
 
 // labelledEpisode returns the median time in ms in which a stream answers n items with
-// count labelled examples. taught: there is one more before each episode.
-func labelledEpisode(ctx context.Context, count, n int, metric, taught bool) (float64, error) {
+// count labelled examples. teach: there is one more before each episode.
+func labelledEpisode(ctx context.Context, count, n int, metric, teach bool) (float64, error) {
 	const d = 512
 	classes := min(count, 100)
 	random := rand.New(rand.NewPCG(7, uint64(count)))
@@ -72,9 +73,9 @@ func labelledEpisode(ctx context.Context, count, n int, metric, taught bool) (fl
 		}
 		return row
 	}
-	labels := &stream.Labels{}
+	labels := &taught.Labels{}
 	for i := range count {
-		labels.Everyone = append(labels.Everyone, stream.Example{
+		labels.Everyone = append(labels.Everyone, taught.Example{
 			ID: fmt.Sprintf("%06d", i), Label: fmt.Sprintf("class %02d", i%classes), Vector: draw(i % classes),
 		})
 	}
@@ -90,8 +91,8 @@ func labelledEpisode(ctx context.Context, count, n int, metric, taught bool) (fl
 			items[i] = stream.Item{Vector: draw(random.IntN(classes))}
 		}
 		start := time.Now()
-		if taught {
-			labels = labels.With(stream.Changes{Examples: []stream.Change{{Example: stream.Example{
+		if teach {
+			labels = labels.With(taught.Changes{Examples: []taught.Change{{Example: taught.Example{
 				ID: fmt.Sprint("lesson ", s.Episode()), Label: "class 00", Vector: draw(0),
 			}}}})
 		}

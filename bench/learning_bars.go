@@ -10,6 +10,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // learningBars are the bars of a stream, at one and at five labelled rows per class.
@@ -107,7 +108,7 @@ func (l *learning) barsOf(ctx context.Context, set *evaluate.Set, table *barTabl
 		}
 		return mean(results, figure)
 	}
-	taught := func(p *evaluate.StreamProtocol) { p.Teach = .03 }
+	teach := func(p *evaluate.StreamProtocol) { p.Teach = .03 }
 	by := func(how string) func(*evaluate.StreamProtocol) {
 		return func(p *evaluate.StreamProtocol) { p.Teach, p.TeachBy = .03, how }
 	}
@@ -122,13 +123,13 @@ func (l *learning) barsOf(ctx context.Context, set *evaluate.Set, table *barTabl
 		add("accuracy", "%.3f", warm, asked.warm[i], true, has)
 		add("over cold", "%+.3f", warm-cold, asked.overCold[i], true, has)
 		add("over nearest", "%+.3f", warm-of("nearest", shots, accuracyOf, nil), asked.overNearest[i], true, has)
-		random := of("default", shots, accuracyOf, taught)
+		random := of("default", shots, accuracyOf, teach)
 		add("3 % taught", "%.3f", random, asked.taught[i], true, has)
 		for _, rival := range evaluate.Learners {
-			add("3 % taught, over "+rival, "%+.3f", random-of(rival, shots, accuracyOf, taught), .01, true, true)
+			add("3 % taught, over "+rival, "%+.3f", random-of(rival, shots, accuracyOf, teach), .01, true, true)
 		}
 		last := func(r *evaluate.StreamResult) *float64 { return r.LastTenth }
-		for _, teach := range []func(*evaluate.StreamProtocol){nil, taught} {
+		for _, teach := range []func(*evaluate.StreamProtocol){nil, teach} {
 			what := "last tenth"
 			if teach != nil {
 				what = "3 % taught, last tenth"
@@ -137,7 +138,7 @@ func (l *learning) barsOf(ctx context.Context, set *evaluate.Set, table *barTabl
 			add(what, "%.3f", timed, 0, true, false)
 			add(what+" over untimed", "%+.3f", timed-of("untimed", shots, last, teach), .02, true, has && shots == 5)
 		}
-		add("3 % taught, ECE", "%.3f", of("default", shots, ece, taught), .10, false, true)
+		add("3 % taught, ECE", "%.3f", of("default", shots, ece, teach), .10, false, true)
 		review := of("default", shots, accuracyOf, by("review"))
 		add("3 % by review, over random labels that come with their item", "%+.3f", review-random, 0, true, true)
 		add("3 % by review, over random labels that come as late", "%+.3f", review-of("default", shots, accuracyOf,
@@ -226,12 +227,12 @@ func (l *learning) cost(ctx context.Context) error {
 			}
 			return out
 		}
-		camera, labels := stream.New("cost", settings), &stream.Labels{}
+		camera, labels := stream.New("cost", settings), &taught.Labels{}
 		var centres [][]float32
 		for c := range classes {
 			centres = append(centres, row(nil))
 			for range 5 {
-				labels.Everyone = append(labels.Everyone, stream.Example{
+				labels.Everyone = append(labels.Everyone, taught.Example{
 					ID:    fmt.Sprint(len(labels.Everyone)),
 					Label: fmt.Sprint(c), Vector: row(centres[c]),
 				})

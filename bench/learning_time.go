@@ -7,6 +7,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/evaluate"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // timeCost measures what the order, frames and tracks of items add to the CPU time of an episode, once the
@@ -105,7 +106,7 @@ func unrelated(episodes [][]stream.Item) [][]stream.Item {
 // settledCost returns the CPU time, in seconds, of an episode of a stream that has answered some before, with
 // the order of its items and without. The two streams take turns, because the speed of a busy machine varies.
 func settledCost(ctx context.Context, settings stream.Settings, episodes [][]stream.Item,
-	labels *stream.Labels, before int,
+	labels *taught.Labels, before int,
 ) (timed, untimed float64, err error) {
 	plain := settings
 	plain.Time, plain.FrameWeight = false, 0

@@ -19,7 +19,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // nowSection measures answers given before the episode closes: on the topic of --now, and
@@ -131,7 +131,7 @@ func (k *kafkaBench) ask(ctx context.Context, b *bench) ([]float64, error) {
 		from := i % askedClasses * streamDimension
 		row := append([]float32(nil), centres[from:from+streamDimension]...)
 		row[i%streamDimension] += 1 // all distinct
-		o.Support = append(o.Support, stream.Example{
+		o.Support = append(o.Support, taught.Example{
 			ID: fmt.Sprint(i), Label: fmt.Sprint("class-", i%askedClasses), Vector: row,
 		})
 	}

@@ -109,7 +109,7 @@ func (f *finished) put(j *job) {
 	f.jobs <- append(before, j) // has room: only put fills it, and one at a time
 }
 
-// taught says whether items of the episode teach.
-func taught(items []record.Item) bool {
+// teaches says whether items of the episode teach.
+func teaches(items []record.Item) bool {
 	return slices.ContainsFunc(items, func(it record.Item) bool { return it.Label != "" })
 }

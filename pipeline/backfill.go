@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/slkstream/slkstream/pipeline/backfill"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Backfill answers the job's range together with the job's other processes. It returns when the whole range
@@ -32,7 +32,7 @@ func (s *Stage) backfill(job backfill.Job) *backfill.Backfill {
 		LabelsTopic: o.Labels, Committed: o.Committed, Compare: o.Compare, Results: o.Out, Corrections: o.Corrections, Form: o.Form,
 		Answers: map[string]any{
 			"in": o.In, "limits": o.Limits, "decode": o.Decode, "memory": o.Memory,
-			"support": stream.Digest(o.Support), "labels": o.Labels, "fromState": o.FromState,
+			"support": taught.Digest(o.Support), "labels": o.Labels, "fromState": o.FromState,
 		},
 	}, job)
 }

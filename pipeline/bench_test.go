@@ -13,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // The whole stage on the embedded broker, from record to acknowledged result.
@@ -52,9 +53,9 @@ func BenchmarkRestore(b *testing.B) {
 		v[class] += 30
 		return v
 	}
-	labels := &stream.Labels{}
+	labels := &taught.Labels{}
 	for c := range classes {
-		labels.Everyone = append(labels.Everyone, stream.Example{ID: fmt.Sprint(c), Label: fmt.Sprint(c), Vector: draw(c)})
+		labels.Everyone = append(labels.Everyone, taught.Example{ID: fmt.Sprint(c), Label: fmt.Sprint(c), Vector: draw(c)})
 	}
 	engine := new(stream.Engine)
 	learned := stream.New("stream", o.Memory)

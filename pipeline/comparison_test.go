@@ -15,7 +15,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/backfill"
 	"github.com/slkstream/slkstream/producer"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Answering a range again with the current labels corrects only results and earlier corrections that differ,
@@ -37,7 +37,7 @@ func correctARange(t *testing.T, exactly bool) {
 	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
 	o.Limits = consumer.Limits{Size: 30, Age: 10 * time.Second, Idle: time.Second, Memory: 64 << 20}
 	last := o.Support[len(o.Support)-1].Label
-	var hidden []stream.Example
+	var hidden []taught.Example
 	known := o.Support[:0:0]
 	for _, e := range o.Support {
 		if e.Label == last {

@@ -12,7 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/producer"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // A new label corrects the items that were answered otherwise, under the keys of their results, and its
@@ -33,7 +33,7 @@ func TestCorrections(t *testing.T) {
 			// A stage that does not know class 3 takes its items for class 2.
 			o.Support = o.Support[:0:0]
 			for c := range 3 {
-				o.Support = append(o.Support, stream.Example{
+				o.Support = append(o.Support, taught.Example{
 					ID: fmt.Sprint("s", c), Label: fmt.Sprintf("class-%d", c), Vector: f.vector(c),
 				})
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // The labels topic is deleted, made again with fewer partitions and refilled past its old offsets within a
@@ -100,7 +100,7 @@ func TestLabelsTopicMadeAgain(t *testing.T) {
 	}
 }
 
-func inForce(labels *stream.Labels) (ids []string) {
+func inForce(labels *taught.Labels) (ids []string) {
 	for _, e := range labels.All() {
 		ids = append(ids, e.ID+"="+e.Label)
 	}

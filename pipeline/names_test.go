@@ -20,7 +20,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/admin"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // In any order of answers, names given, changed, merged and taken back, labels, rejections, forgotten names
@@ -85,13 +85,13 @@ func TestForgottenInEveryOrder(t *testing.T) {
 				case "answered":
 					h.answer()
 				case "named":
-					h.name(stream.Name{Name: "class-1", Into: "anna"})
+					h.name(taught.Name{Name: "class-1", Into: "anna"})
 				case "renamed":
-					h.name(stream.Name{Name: "anna", Into: "ann"})
+					h.name(taught.Name{Name: "anna", Into: "ann"})
 				case "merged":
-					h.name(stream.Name{Name: "class-2", Into: "anna", Stream: "cam"})
+					h.name(taught.Name{Name: "class-2", Into: "anna", Stream: "cam"})
 				case "taken back":
-					h.takeBack(stream.Name{Name: "class-1"})
+					h.takeBack(taught.Name{Name: "class-1"})
 				case "forgotten":
 					h.forget(c.forget)
 				case "taught":
@@ -105,9 +105,9 @@ func TestForgottenInEveryOrder(t *testing.T) {
 				case "label in the feed":
 					h.labelled = true
 				case "named ben":
-					h.name(stream.Name{Name: "class-1", Into: "ben"})
+					h.name(taught.Name{Name: "class-1", Into: "ben"})
 				case "label named":
-					h.name(stream.Name{Name: "ben", Into: "benedict"})
+					h.name(taught.Name{Name: "ben", Into: "benedict"})
 				case "answer forgotten":
 					h.forget(h.items[h.asked[0]].said)
 				case "stopped":
@@ -137,7 +137,7 @@ type history struct {
 
 	items    map[string]*ruled        // by result
 	asked    []string                 // ids of items that may be taught
-	names    []stream.Name            // in force
+	names    []taught.Name            // in force
 	gone     map[record.CalledSo]bool // names and classes that were forgotten and are not back
 	given    int                      // names given
 	taught   map[string]string        // labels by the id of the item that is taught
@@ -313,8 +313,8 @@ func (h *history) answer() {
 	h.asked = append(h.asked[:len(h.asked)-2], ids[5], ids[11])
 }
 
-func (h *history) inForce() *stream.Names {
-	names, _ := stream.NewNames(h.names)
+func (h *history) inForce() *taught.Names {
+	names, _ := taught.NewNames(h.names)
 	return names
 }
 
@@ -357,24 +357,24 @@ func (h *history) newName() string {
 
 // nameSome gives a class a name, of its own or another's.
 func (h *history) nameSome() {
-	n := stream.Name{Name: h.class(), Into: h.class(), Stream: []string{"", "", "cam"}[h.random.IntN(3)]}
+	n := taught.Name{Name: h.class(), Into: h.class(), Stream: []string{"", "", "cam"}[h.random.IntN(3)]}
 	if h.random.IntN(3) > 0 {
 		n.Into = h.newName()
 	}
 	if n.Name == "" || n.Into == "" || n.Name == n.Into {
 		return
 	}
-	_, faults := stream.NewNames(append(slices.Clone(h.names), n))
+	_, faults := taught.NewNames(append(slices.Clone(h.names), n))
 	if !slices.ContainsFunc(faults, func(err error) bool { return err != nil }) {
 		h.name(n)
 	}
 }
 
-func same(a stream.Name) func(stream.Name) bool {
-	return func(b stream.Name) bool { return a.Name == b.Name && a.Stream == b.Stream }
+func same(a taught.Name) func(taught.Name) bool {
+	return func(b taught.Name) bool { return a.Name == b.Name && a.Stream == b.Stream }
 }
 
-func (h *history) name(n stream.Name) {
+func (h *history) name(n taught.Name) {
 	h.does("%q is called %q in %q", n.Name, n.Into, n.Stream)
 	h.names = append(slices.DeleteFunc(h.names, same(n)), n)
 	h.back(n.Into)
@@ -387,7 +387,7 @@ func (h *history) takeBackSome() {
 	}
 }
 
-func (h *history) takeBack(n stream.Name) {
+func (h *history) takeBack(n taught.Name) {
 	h.does("no longer: %q in %q", n.Name, n.Stream)
 	h.names = slices.DeleteFunc(h.names, same(n))
 	h.write(record.Forget(h.o.Labels, record.NameKey(n.Name, n.Stream)))
@@ -447,7 +447,7 @@ func (h *history) forget(name string) {
 			}
 		}
 	}
-	h.names = slices.DeleteFunc(h.names, func(n stream.Name) bool { return called(n.Stream, n.Name) })
+	h.names = slices.DeleteFunc(h.names, func(n taught.Name) bool { return called(n.Stream, n.Name) })
 	for id, label := range h.taught {
 		if is(h.items[id].stream, label) {
 			delete(h.taught, id)

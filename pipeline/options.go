@@ -14,6 +14,7 @@ import (
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Options configure a stage, in the groups of the settings page. A zero value means the default where one is
@@ -57,7 +58,7 @@ type Records struct {
 // Answers say how streams answer, what they keep, and who sees it.
 type Answers struct {
 	Memory     stream.Settings
-	Support    []stream.Example // in force from the start, for every stream
+	Support    []taught.Example // in force from the start, for every stream
 	NowWithin  time.Duration    // from reading an item; its first answer is left out if later; default 2 s
 	StateTTL   time.Duration    // event time without an item after which a stream is evicted; 0: never
 	MaxStreams int              // of a partition; beyond, those of least worth are evicted; default 20,000
@@ -128,7 +129,7 @@ type Answered struct {
 	Reviews []record.Review // items whose labels would teach most; vectors and attributes are shared
 	Report  stream.Report
 	Solved  *solver.Result // the solve itself, valid during the call only
-	Labels  *stream.Labels // in force when it was answered
+	Labels  *taught.Labels // in force when it was answered
 	Unknown int
 	Took    time.Duration
 }

@@ -199,7 +199,7 @@ func (p *partition) collect(jobs []*job) {
 func (p *partition) note(j *job, now time.Time) {
 	s, e := j.stream, j.episode
 	s.episodes = max(s.episodes, j.report.Episode)
-	s.taught = s.taught || taught(e.Items)
+	s.taught = s.taught || teaches(e.Items)
 	const several = 3 // records of one dimension are taken as the feed's own
 	labels := p.stage.labels
 	if j.rejected == nil && len(e.Items) >= several && labels.Dimension(e.Key.Model) == 0 {

@@ -21,6 +21,7 @@ import (
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 const (
@@ -42,11 +43,11 @@ func (f *feed) vector(class int) []float32 {
 	return v
 }
 
-func (f *feed) support() []stream.Example {
-	var list []stream.Example
+func (f *feed) support() []taught.Example {
+	var list []taught.Example
 	for c := range classes {
 		for i := range 2 {
-			list = append(list, stream.Example{ID: fmt.Sprintf("s%d-%d", c, i), Label: fmt.Sprintf("class-%d", c), Vector: f.vector(c)})
+			list = append(list, taught.Example{ID: fmt.Sprintf("s%d-%d", c, i), Label: fmt.Sprintf("class-%d", c), Vector: f.vector(c)})
 		}
 	}
 	return list

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/config"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // answering are the sections of settings that answers depend on.
@@ -20,7 +20,7 @@ var ofProcess = []string{
 
 // agreed returns the settings in which the processes of a group must agree, by name: those that differ from their
 // defaults. Files are compared by what they hold.
-func agreed(c *config.Config, support []stream.Example) (map[string]string, error) {
+func agreed(c *config.Config, support []taught.Example) (map[string]string, error) {
 	byDefault := map[string]string{}
 	for _, s := range config.Default(c.Command()).Settings() {
 		byDefault[s.Name] = s.Value()
@@ -31,7 +31,7 @@ func agreed(c *config.Config, support []stream.Example) (map[string]string, erro
 			agreed[s.Name] = s.Value()
 		}
 	}
-	if held := stream.Digest(support); held != "" {
+	if held := taught.Digest(support); held != "" {
 		agreed["support"] = held
 	}
 	if c.Solver.File != "" {

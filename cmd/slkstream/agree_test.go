@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/slkstream/slkstream/config"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // The settings in which processes agree are those that answers depend on: what a process may have to itself does not
@@ -26,7 +26,7 @@ func TestAgreed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	support := []stream.Example{{Label: "anna", Vector: []float32{1, 2}}}
+	support := []taught.Example{{Label: "anna", Vector: []float32{1, 2}}}
 	c.Solver.File = files[0]
 	got, err := agreed(c, support)
 	if err != nil {

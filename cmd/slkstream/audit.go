@@ -6,6 +6,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 var auditCommand = command{
@@ -36,7 +37,7 @@ func audit(ctx context.Context, c *call) error {
 	if name == "" && len(support) == 0 {
 		return usagef("audit needs labelled examples: --labels TOPIC, --support FILE or both")
 	}
-	inForce := &stream.Labels{Everyone: support}
+	inForce := &taught.Labels{Everyone: support}
 	if name != "" {
 		client, err := c.kafka(ctx)
 		if err != nil {

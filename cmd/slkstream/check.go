@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/admin"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 var checkCommand = command{
@@ -69,7 +70,7 @@ type checker struct {
 	inputs     []string // the existing ones
 	partitions int      // of the input with the most
 	exists     map[string]bool
-	support    []stream.Example
+	support    []taught.Example
 	taught     map[string]int // numbers of the vector of each example in the labels topic, by id
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // labels tests that every record of the labels topic can be read.
@@ -89,9 +89,9 @@ func (k *checker) latest(ctx context.Context, in string, count int64) (s latest,
 }
 
 // misfit returns an error if no example of the support has the dimension of a record.
-func (s *latest) misfit(in string, files []string, support []stream.Example) error {
+func (s *latest) misfit(in string, files []string, support []taught.Example) error {
 	if len(s.dimensions) == 0 || len(support) == 0 ||
-		slices.ContainsFunc(support, func(e stream.Example) bool { return s.dimensions[len(e.Vector)] }) {
+		slices.ContainsFunc(support, func(e taught.Example) bool { return s.dimensions[len(e.Vector)] }) {
 		return nil
 	}
 	return fmt.Errorf(
@@ -179,7 +179,7 @@ func (k *checker) read(ctx context.Context, name string, latest int64, use func(
 // cannot fit the feed stop the start, unless the state topic holds what a stage has learned. A labels topic
 // that is not compacted is logged. What brokers do not let it read is skipped: the check command reports
 // everything.
-func checkStart(ctx context.Context, c *call, client *topic.Client, support []stream.Example) error {
+func checkStart(ctx context.Context, c *call, client *topic.Client, support []taught.Example) error {
 	if name := c.Config.Topics.Labels; name != "" {
 		d, err := client.Describe(ctx, name)
 		policy, told := d.Settings["cleanup.policy"]

@@ -11,6 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // score observes the stage, scores its episodes, prints a line for each and shows them on the page.
@@ -30,7 +31,7 @@ type scored struct {
 	before, after   float64 // of the objective
 	took            time.Duration
 	judged          []demo.Judged
-	labels          *stream.Labels
+	labels          *taught.Labels
 }
 
 func newScore(page *web.Page, c *call) *score {

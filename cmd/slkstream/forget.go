@@ -7,7 +7,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/admin"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 var forgetCommand = command{
@@ -45,7 +45,7 @@ func forget(ctx context.Context, c *call, client *topic.Client) error {
 // forgetName removes a name from all topics that the settings name, and takes the support's examples of it out of
 // force.
 func forgetName(
-	ctx context.Context, c *call, client *topic.Client, support []stream.Example, n record.Name,
+	ctx context.Context, c *call, client *topic.Client, support []taught.Example, n record.Name,
 ) ([]record.Receipt, error) {
 	t := &c.Config.Topics
 	var names []string

@@ -19,7 +19,7 @@ import (
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/pipeline/labels"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // openSocket listens at the configured address. If the default address is in use, as by another stage, it
@@ -140,7 +140,7 @@ func healthEndpoints(mux *http.ServeMux, metrics *pipeline.Metrics) {
 // newPage makes the live page of a stage. What is taught on it goes through the labels topic, like any other
 // teaching.
 func newPage(
-	c *call, client *topic.Client, title string, kept *recent.Store, support []stream.Example, demo ...web.Scene,
+	c *call, client *topic.Client, title string, kept *recent.Store, support []taught.Example, demo ...web.Scene,
 ) *web.Page {
 	l := &c.Config.Listen
 	o := web.Options{

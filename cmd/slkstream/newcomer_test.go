@@ -5,6 +5,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // In the twenty seconds of the demo after a thing came that nobody has labelled, the stage is right at least
@@ -19,7 +20,7 @@ func playNewcomer(t *testing.T, seed uint64) {
 	t.Helper()
 	const size, episodes = 40, demo.NewcomerAfter/40 + 20
 	settings := stream.Defaults()
-	belt, labels := demo.NewBelt(seed), &stream.Labels{}
+	belt, labels := demo.NewBelt(seed), &taught.Labels{}
 	forgetful := settings
 	forgetful.Warm, forgetful.ReviewRate = false, 0
 	memory := &player{stream: stream.New("belt", settings), engine: new(stream.Engine)}
@@ -29,7 +30,7 @@ func playNewcomer(t *testing.T, seed uint64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		labels.Everyone = append(labels.Everyone, stream.Example{ID: p.ID, Label: p.Thing, Vector: e.Vector})
+		labels.Everyone = append(labels.Everyone, taught.Example{ID: p.ID, Label: p.Thing, Vector: e.Vector})
 	}
 	after := 0
 	for n := range episodes {
@@ -65,7 +66,7 @@ type player struct {
 	right  []bool
 }
 
-func (p *player) answer(t *testing.T, items []stream.Item, truths []string, labels *stream.Labels) {
+func (p *player) answer(t *testing.T, items []stream.Item, truths []string, labels *taught.Labels) {
 	t.Helper()
 	answers, _, err := p.stream.Answer(t.Context(), p.engine, items, labels)
 	if err != nil {

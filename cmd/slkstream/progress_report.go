@@ -9,7 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/pipeline"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // progressReport collects the figures that are shown on a terminal or logged. It samples an episode every
@@ -17,7 +17,7 @@ import (
 type progressReport struct {
 	call    *call
 	metrics *pipeline.Metrics
-	support []stream.Example // at the start of the stage
+	support []taught.Example // at the start of the stage
 	more    func() []figure  // figures before these; nil: none
 
 	mu        sync.Mutex
@@ -62,7 +62,7 @@ func (o *progressReport) Answered(a *pipeline.Answered) {
 // checkSupport logs once that no labelled example has the feed's dimension.
 func (o *progressReport) checkSupport(dimension int) {
 	if o.unfit || len(o.support) == 0 || slices.ContainsFunc(o.support,
-		func(e stream.Example) bool { return len(e.Vector) == dimension }) {
+		func(e taught.Example) bool { return len(e.Vector) == dimension }) {
 		return
 	}
 	o.unfit = true

@@ -12,6 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 var sizeCommand = command{
@@ -140,11 +141,11 @@ func learn(ctx context.Context, d, classes, examples, episode int) (learnedSize,
 		}
 		return v
 	}
-	labels, means := &stream.Labels{}, make([][]float32, classes)
+	labels, means := &taught.Labels{}, make([][]float32, classes)
 	for class := range means {
 		means[class] = draw(nil, 1)
 		for i := range min(examples, max(1, mostExamples/classes)) {
-			labels.Everyone = append(labels.Everyone, stream.Example{
+			labels.Everyone = append(labels.Everyone, taught.Example{
 				ID: fmt.Sprint(class, "/", i), Label: fmt.Sprint("class-", class), Vector: draw(means[class], 1.5),
 			})
 		}

@@ -11,13 +11,13 @@ import (
 	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/table"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // readSupport reads the labelled examples that the settings name. An example without an id is identified
 // by its position.
-func readSupport(c *config.Config) ([]stream.Example, error) {
-	var examples []stream.Example
+func readSupport(c *config.Config) ([]taught.Example, error) {
+	var examples []taught.Example
 	labels, err := readColumn("support-labels", c.Stage.SupportLabels, array.ReadLabels)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func readSupport(c *config.Config) ([]stream.Example, error) {
 			case label == "":
 				return fmt.Errorf("%s: %s has no label: --support-fields label=NAME says where it is", path, row.Where())
 			}
-			examples = append(examples, stream.Example{
+			examples = append(examples, taught.Example{
 				ID: cmp.Or(row.ID, fmt.Sprintf("%s:%d", path, at)), Label: label,
 				Vector: slices.Clone(row.Vector), Model: cmp.Or(row.Model, c.Stage.Model),
 			})

@@ -303,8 +303,8 @@ func centuryOff(ctx context.Context, b *bed) error {
 	return nil
 }
 
-// taught sends one record to the labels topic.
-func taught(makes func(*bed) record.Out) breaking {
+// written sends one record to the labels topic.
+func written(makes func(*bed) record.Out) breaking {
 	return func(ctx context.Context, b *bed) error {
 		out := makes(b)
 		out.Topic = labelsTopic

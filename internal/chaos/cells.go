@@ -334,12 +334,12 @@ func cells() []cell {
 		{
 			resource: "one labeller", way: "other version", how: "rubbish", does: deadLetter, letter: true,
 			othersGoOn: true,
-			begin:      taught(rubbishLabel),
+			begin:      written(rubbishLabel),
 		},
 		{
 			resource: "one labeller", way: "huge", how: "a name of 600 KB", does: deadLetter, letter: true,
 			othersGoOn: true,
-			begin:      taught(longLabel),
+			begin:      written(longLabel),
 		},
 		{
 			resource: "brokers", way: "away", how: "connections are refused at a restart", does: waitsFirst,

@@ -24,6 +24,7 @@ import (
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 	testkafka "github.com/slkstream/slkstream/test/kafka"
 )
 
@@ -237,7 +238,7 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 		Member:  pipeline.Member{Session: t.session, Rebalance: t.session, Watch: 200 * time.Millisecond},
 	}
 	for _, e := range b.feed.support() {
-		o.Support = append(o.Support, stream.Example{ID: e.ID, Label: e.Label, Vector: e.Vector})
+		o.Support = append(o.Support, taught.Example{ID: e.ID, Label: e.Label, Vector: e.Vector})
 	}
 	if err != nil {
 		return nil, nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // stage is a stage that runs in this process.
@@ -75,7 +76,7 @@ func (w *world) launch(group, out, name string) *stage {
 		o.Limits.Idle = 50 * time.Millisecond
 	}
 	for _, e := range w.support {
-		o.Support = append(o.Support, stream.Example{ID: e.ID, Label: e.Label, Vector: e.Vector})
+		o.Support = append(o.Support, taught.Example{ID: e.ID, Label: e.Label, Vector: e.Vector})
 	}
 	if w.plan.once {
 		o.Delivery = &producer.ExactlyOnce{Client: client, Log: log}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // recent is the number of latest items over which the running accuracy is taken.
@@ -102,7 +103,7 @@ type Judged struct {
 }
 
 // Take scores an episode of a camera that was answered by these labels.
-func (j *Judge) Take(camera string, episode []Judged, labels *stream.Labels) Board {
+func (j *Judge) Take(camera string, episode []Judged, labels *taught.Labels) Board {
 	j.hearName(labels)
 	own := j.cameras[camera]
 	if own == nil {
@@ -138,7 +139,7 @@ func (j *Judge) Take(camera string, episode []Judged, labels *stream.Labels) Boa
 const keptNewcomers = 5000
 
 // hearName finds out what people call the newcomer.
-func (j *Judge) hearName(labels *stream.Labels) {
+func (j *Judge) hearName(labels *taught.Labels) {
 	j.called = ""
 	for _, e := range labels.All() {
 		if slices.Contains(j.newcomers, e.ID) {
@@ -148,7 +149,7 @@ func (j *Judge) hearName(labels *stream.Labels) {
 }
 
 // nearest returns the label of the labelled example whose direction is most like a vector's.
-func nearest(vector []float32, camera string, labels *stream.Labels) (label string) {
+func nearest(vector []float32, camera string, labels *taught.Labels) (label string) {
 	best := float32(math.Inf(-1))
 	for in, e := range labels.All() {
 		if in != "" && in != camera || len(e.Vector) != len(vector) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/sample"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Twenty plays of the demo by the solver alone. In no window of 500 things is the stage more than two points
@@ -53,7 +54,7 @@ func play(t *testing.T, seed uint64, each func(Board)) Board {
 	for _, c := range cameras {
 		stages = append(stages, stream.New(c.Name, settings))
 	}
-	labels := taught(t, cameras[0].Belt)
+	labels := firstLabels(t, cameras[0].Belt)
 	named := false
 	var board Board
 	for range episodes {
@@ -78,24 +79,24 @@ func play(t *testing.T, seed uint64, each func(Board)) Board {
 			each(board)
 			if click >= 0 && !named {
 				named = true
-				e := stream.Example{ID: items[click].ID, Label: "found it", Vector: items[click].Vector}
-				labels = &stream.Labels{Everyone: append(slices.Clone(labels.Everyone), e)}
+				e := taught.Example{ID: items[click].ID, Label: "found it", Vector: items[click].Vector}
+				labels = &taught.Labels{Everyone: append(slices.Clone(labels.Everyone), e)}
 			}
 		}
 	}
 	return board
 }
 
-// taught are the labels of the things before the first click.
-func taught(t *testing.T, belt *Belt) *stream.Labels {
+// firstLabels are the labels of the things before the first click.
+func firstLabels(t *testing.T, belt *Belt) *taught.Labels {
 	t.Helper()
-	labels := &stream.Labels{}
+	labels := &taught.Labels{}
 	for _, p := range belt.Teachers() {
 		e, err := p.Example()
 		if err != nil {
 			t.Fatal(err)
 		}
-		labels.Everyone = append(labels.Everyone, stream.Example{ID: p.ID, Label: p.Thing, Vector: e.Vector})
+		labels.Everyone = append(labels.Everyone, taught.Example{ID: p.ID, Label: p.Thing, Vector: e.Vector})
 	}
 	return labels
 }
@@ -111,7 +112,7 @@ func judged(p Picture) Judged {
 func TestJudge(t *testing.T) {
 	judge := NewJudge()
 	row := []float32{1, 2, 3}
-	labels := &stream.Labels{Everyone: []stream.Example{
+	labels := &taught.Labels{Everyone: []taught.Example{
 		{ID: "a", Label: "a", Vector: row},
 		{ID: "b", Label: "b", Vector: []float32{3, 2, 1}},
 	}}
@@ -131,7 +132,7 @@ func TestJudge(t *testing.T) {
 	if s := board.All[1]; s.All != 2 || s.Right != 2 {
 		t.Errorf("the nearest example: %+v", s)
 	}
-	labels = &stream.Labels{Everyone: append(labels.Everyone, stream.Example{ID: "6", Label: "nine", Vector: []float32{0, 0, 1}})}
+	labels = &taught.Labels{Everyone: append(labels.Everyone, taught.Example{ID: "6", Label: "nine", Vector: []float32{0, 0, 1}})}
 	episode[5].Label = "nine"
 	board = judge.Take("right", episode, labels)
 	if s := board.Cameras["right"][0]; s.All != 3 || s.Right != 2 || board.All[0].All != 5 || board.Called != "nine" {
@@ -144,7 +145,7 @@ func TestNewThingsAreNotSure(t *testing.T) {
 	settings := stream.Defaults()
 	engine := new(stream.Engine)
 	stage, belt := stream.New("belt", settings), NewBelt(1)
-	labels := taught(t, belt)
+	labels := firstLabels(t, belt)
 	var sure, all [2]int // of known things, of new ones
 	for range 40 {
 		items, kinds := make([]stream.Item, 40), make([]int, 40)

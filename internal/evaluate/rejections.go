@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // RejectionResult compares a stream with the same stream after some of its wrong answers were rejected.
@@ -30,7 +31,7 @@ func (s *Stream) RunRejections(
 	for _, again := range []bool{false, true} {
 		engine := new(stream.Engine)
 		memory, labels := stream.New(trial.Name, s.Settings), trial.labels()
-		var list []stream.Rejection
+		var list []taught.Rejection
 		at := 0
 		for _, episode := range trial.Episodes {
 			items := s.Protocol.items(trial, episode)
@@ -60,7 +61,7 @@ func (s *Stream) RunRejections(
 						}
 					}
 					if rejected[at] && !right {
-						list = append(list, stream.Rejection{
+						list = append(list, taught.Rejection{
 							ID: items[i].ID, Stream: trial.Name, Not: []string{a.Label}, Track: items[i].Track,
 							Vector: items[i].Vector,
 						})
@@ -69,8 +70,8 @@ func (s *Stream) RunRejections(
 				at++
 			}
 			if len(list) > 0 {
-				rejections, _ := stream.NewRejections(list)
-				labels = labels.With(stream.Changes{Rejections: rejections})
+				rejections, _ := taught.NewRejections(list)
+				labels = labels.With(taught.Changes{Rejections: rejections})
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // StreamResult is the scores of one stream. Those that do not apply are nil and omitted.
@@ -149,14 +150,14 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 		if err != nil {
 			return nil, err
 		}
-		var reviewed []stream.Example
+		var reviewed []taught.Example
 		for i, a := range given {
 			item := &trial.Items[episode[i]]
 			if a.Review {
 				item.Taught = item.Taught || item.Class() || trial.NobodyTaught && item.Nobody()
 			}
 			if item.Taught && items[i].Label == "" {
-				reviewed = append(reviewed, stream.Example{
+				reviewed = append(reviewed, taught.Example{
 					ID: items[i].ID, Label: className(item.Truth),
 					Vector: items[i].Vector,
 				})
@@ -166,9 +167,9 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 			}
 		}
 		if len(reviewed) > 0 {
-			labels = &stream.Labels{
+			labels = &taught.Labels{
 				Everyone: labels.Everyone,
-				Stream: map[string][]stream.Example{trial.Name: append(slices.Clone(labels.Stream[trial.Name]),
+				Stream: map[string][]taught.Example{trial.Name: append(slices.Clone(labels.Stream[trial.Name]),
 					reviewed...)},
 			}
 		}
@@ -195,7 +196,7 @@ func (s *Stream) remember(ctx context.Context, trial *Trial, out *StreamResult) 
 
 // Episodes draws the stream of a seed as the stage would get it: its episodes in order, and the labels given
 // before the start.
-func (p *StreamProtocol) Episodes(set *Set, seed uint64) ([][]stream.Item, *stream.Labels, error) {
+func (p *StreamProtocol) Episodes(set *Set, seed uint64) ([][]stream.Item, *taught.Labels, error) {
 	trial, err := p.Draw(set, seed)
 	if err != nil {
 		return nil, nil, err
@@ -225,10 +226,10 @@ func (p *StreamProtocol) items(trial *Trial, episode []int) []stream.Item {
 }
 
 // labels returns the supports of the stream.
-func (t *Trial) labels() *stream.Labels {
-	labels := &stream.Labels{}
+func (t *Trial) labels() *taught.Labels {
+	labels := &taught.Labels{}
 	for i, row := range t.Supports {
-		labels.Everyone = append(labels.Everyone, stream.Example{
+		labels.Everyone = append(labels.Everyone, taught.Example{
 			ID: fmt.Sprintf("support-%d", i), Label: className(t.SupportLabels[i]), Vector: row,
 		})
 	}

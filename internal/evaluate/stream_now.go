@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // firstAnswers collects the answers that items get when they come, before their episode is answered.
@@ -13,7 +14,7 @@ type firstAnswers struct {
 }
 
 // come answers the items of an episode one by one, from the stream's knowledge before it.
-func (f *firstAnswers) come(items []stream.Item, labels *stream.Labels) error {
+func (f *firstAnswers) come(items []stream.Item, labels *taught.Labels) error {
 	if f.knows == nil {
 		if err := f.follow(items, nil, labels); err != nil {
 			return err
@@ -30,7 +31,7 @@ func (f *firstAnswers) come(items []stream.Item, labels *stream.Labels) error {
 }
 
 // follow updates the knowledge after an episode was answered.
-func (f *firstAnswers) follow(items []stream.Item, answers []stream.Answer, labels *stream.Labels) (err error) {
+func (f *firstAnswers) follow(items []stream.Item, answers []stream.Answer, labels *taught.Labels) (err error) {
 	if f.knows, err = f.memory.Knowledge(&items[0], labels, f.knows); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // apiReject records that an item that was asked about or shown is not of a class. Items very near
@@ -123,8 +123,8 @@ func (p *Page) apiName(r *http.Request, body *named) (any, error) {
 				x.Name, x.Stream, key)
 		}
 	}
-	_, before := stream.NewNames(renaming(names))
-	_, faults := stream.NewNames(renaming(append(names, n)))
+	_, before := taught.NewNames(renaming(names))
+	_, faults := taught.NewNames(renaming(append(names, n)))
 	for i, fault := range faults { // of the new name, or of another that it puts out of force
 		if fault != nil && (i == len(before) || before[i] == nil) {
 			return nil, wrong("%v", fault)
@@ -162,10 +162,10 @@ func (p *Page) apiUnname(r *http.Request, body *named) (any, error) {
 }
 
 // renaming returns the names that rename something.
-func renaming(names []record.Name) (list []stream.Name) {
+func renaming(names []record.Name) (list []taught.Name) {
 	for _, n := range names {
 		if n.Into != "" {
-			list = append(list, stream.Name{Name: n.Name, Into: n.Into, Stream: n.Stream})
+			list = append(list, taught.Name{Name: n.Name, Into: n.Into, Stream: n.Stream})
 		}
 	}
 	return list

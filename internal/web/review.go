@@ -27,8 +27,8 @@ type question struct {
 	skipped map[string]bool // people who skipped it
 }
 
-// taught is a label that was given in this session.
-type taught struct {
+// lesson is a label that was given in this session.
+type lesson struct {
 	ID    string    `json:"id"`
 	Label string    `json:"label"`
 	Guess string    `json:"guess,omitempty"` // the stage's answer; empty if it is not known
@@ -43,7 +43,7 @@ type questions struct {
 	now     func() time.Time
 	waiting []*question // oldest first
 	bytes   int
-	taught  []*taught             // latest last
+	taught  []*lesson             // latest last
 	gone    []*question           // answered by people, the latest last: undone, they wait again
 	counts  map[string]int64      // answered items by label, without clusters
 	doubts  map[[2]string]float64 // expected wrong answers between each pair of labels
@@ -157,7 +157,7 @@ func (q *questions) labelled(id, label, guess string) {
 	if w := q.takeOut(id); w != nil {
 		guess = w.review.Guess.Label
 	}
-	q.taught = append(q.taught, &taught{ID: id, Label: label, Guess: guess, Time: q.now()})
+	q.taught = append(q.taught, &lesson{ID: id, Label: label, Guess: guess, Time: q.now()})
 	if len(q.taught) > keptTaught {
 		q.taught = q.taught[1:]
 	}
@@ -176,7 +176,7 @@ func (q *questions) takeOut(id string) *question {
 func (q *questions) forgotten(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.taught = slices.DeleteFunc(q.taught, func(t *taught) bool { return t.ID == id })
+	q.taught = slices.DeleteFunc(q.taught, func(t *lesson) bool { return t.ID == id })
 	at := slices.IndexFunc(q.gone, func(w *question) bool { return w.review.ID == id })
 	if at >= 0 && q.of(id) == nil {
 		q.waiting = append(q.waiting, q.gone[at])
@@ -192,7 +192,7 @@ func (q *questions) forget(labels map[string]bool) {
 	defer q.mu.Unlock()
 	q.remove(func(w *question) bool { return labels[w.review.Guess.Label] || labels[w.review.Guess.Class] })
 	q.gone = nil
-	q.taught = slices.DeleteFunc(q.taught, func(t *taught) bool { return labels[t.Label] })
+	q.taught = slices.DeleteFunc(q.taught, func(t *lesson) bool { return labels[t.Label] })
 	for _, w := range q.waiting {
 		w.review.Guess.Alternatives = without(w.review.Guess.Alternatives, labels)
 	}
@@ -265,10 +265,10 @@ func (q *questions) used() (counts map[string]int64, said []string) {
 }
 
 // session returns how many items wait, and what was taught, the latest first.
-func (q *questions) session() (waiting int, said []taught) {
+func (q *questions) session() (waiting int, said []lesson) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	said = []taught{}
+	said = []lesson{}
 	for _, t := range slices.Backward(q.taught) {
 		said = append(said, *t)
 	}

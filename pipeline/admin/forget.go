@@ -13,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // ForgetName removes a name and all labels with it from the labels topic, by which examples of the support are out of
@@ -20,7 +21,7 @@ import (
 // still hold it: the files of the support, and topics of those named in all. The error wraps record.ErrNoName if the
 // name is not in use.
 func ForgetName(
-	ctx context.Context, client *topic.Client, labelsTopic, stateTopic string, all []string, support []stream.Example,
+	ctx context.Context, client *topic.Client, labelsTopic, stateTopic string, all []string, support []taught.Example,
 	n record.Name, log *slog.Logger,
 ) (receipt []record.Receipt, err error) {
 	entries, err := labels.ReadEntries(ctx, client, labelsTopic, record.Options{}, log)
@@ -156,7 +157,7 @@ func (f *forgetting) called() (names []string) {
 
 // supporting counts the examples of the support that are forgotten: those in force, which the labels topic neither
 // replaces nor has forgotten before.
-func (f *forgetting) supporting(entries []labels.Entry, support []stream.Example) (n int) {
+func (f *forgetting) supporting(entries []labels.Entry, support []taught.Example) (n int) {
 	taught, before := map[string]bool{}, map[string]bool{}
 	for i := range entries {
 		e := &entries[i]

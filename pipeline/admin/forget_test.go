@@ -12,7 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/labels"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Forgetting a name takes back all labels with it and leaves the rest. Afterwards none of them is in force,
@@ -147,7 +147,7 @@ func TestForgetWhatOnlyTheSupportHas(t *testing.T) {
 	if err := client.Write(t.Context(), replaced); err != nil {
 		t.Fatal(err)
 	}
-	support := []stream.Example{
+	support := []taught.Example{
 		{ID: "s1", Label: "anna", Vector: v},
 		{ID: "s2", Label: "anna", Vector: v},
 		{ID: "s3", Label: "anna", Vector: v},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/ordered"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Classes returns the labels of the examples in force, of the labels topic and of the support, sorted.
@@ -68,7 +68,7 @@ func (l *Topic) Examples() iter.Seq[record.Example] {
 
 // supporting returns the examples of the support in force, which are those whose IDs the topic
 // does not mention.
-func (l *Topic) supporting(v *Version) (list []*stream.Example) {
+func (l *Topic) supporting(v *Version) (list []*taught.Example) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for i := range l.options.Support {

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // The examples in force are listed with their authors and pictures: those of the support that the topic does
 // not replace, then those of the topic that are neither replaced, taken back nor beyond the bound.
 func TestExamplesInForce(t *testing.T) {
-	support := []stream.Example{{ID: "s0", Label: "cat"}, {ID: "s1", Label: "cat"}}
+	support := []taught.Example{{ID: "s0", Label: "cat"}, {ID: "s1", Label: "cat"}}
 	l := New(Options{Support: support, Log: slog.New(slog.DiscardHandler)})
 	list := func() (out []string) {
 		for e := range l.Examples() {

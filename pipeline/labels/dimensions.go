@@ -8,7 +8,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/ordered"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // agreed holds the dimension on which the feed's records agree, by model. Examples of another dimension
@@ -57,7 +57,7 @@ func (l *Topic) misfit(r *Record) (letter record.Out, bad bool) {
 type LabelledDimension struct{ Dimension, Examples int }
 
 // LabelledDimensions returns for each model the dimension of most examples; of equals, the smallest.
-func LabelledDimensions(examples iter.Seq2[string, *stream.Example]) map[string]LabelledDimension {
+func LabelledDimensions(examples iter.Seq2[string, *taught.Example]) map[string]LabelledDimension {
 	type space struct {
 		model     string
 		dimension int

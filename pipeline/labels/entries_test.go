@@ -9,7 +9,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // What no stage can use is listed with the reason, and still holds, so that it is exported and forgotten.
@@ -58,12 +58,12 @@ func TestEntriesThatAreNotUsed(t *testing.T) {
 }
 
 func TestLabelledDimensions(t *testing.T) {
-	examples := func(yield func(string, *stream.Example) bool) {
+	examples := func(yield func(string, *taught.Example) bool) {
 		for _, d := range []int{8, 3, 8, 3, 8} {
-			yield("", &stream.Example{Model: "m", Vector: make([]float32, d)})
+			yield("", &taught.Example{Model: "m", Vector: make([]float32, d)})
 		}
-		yield("", &stream.Example{Model: "n", Vector: make([]float32, 9)})
-		yield("", &stream.Example{Model: "n", Vector: make([]float32, 4)})
+		yield("", &taught.Example{Model: "n", Vector: make([]float32, 9)})
+		yield("", &taught.Example{Model: "n", Vector: make([]float32, 4)})
 	}
 	most := LabelledDimensions(examples)
 	if most["m"] != (LabelledDimension{8, 3}) || most["n"] != (LabelledDimension{4, 1}) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/ordered"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Record is a record of the labels topic. Its Key is the id of an example or a rejection. Of the item of an
@@ -18,7 +18,7 @@ type Record struct {
 	Partition int
 	Offset    int64
 	Written   time.Time       // the record's timestamp
-	example   *stream.Example // of Teach
+	example   *taught.Example // of Teach
 	told      bool            // reported as one that cannot be in force
 	knew      Position        // the records that its author's program had before it; nil: not said
 }
@@ -104,7 +104,7 @@ func (r *Record) atOffset(offset int64) int { return cmp.Compare(r.Offset, offse
 // ones while there is room. Versions of the labels can be made from them for any offsets they reach.
 type history struct {
 	decoder *record.Decoder // of the topic's records; nil: none are read
-	support map[string]*stream.Example
+	support map[string]*taught.Example
 	most    int // most examples of the topic in force, the latest; 0: no bound
 	next    Position
 	keys    map[string]keyRecords
@@ -132,18 +132,18 @@ const (
 	mostAttributes    = 16 << 20
 )
 
-func newHistory(partitions int, support []stream.Example, most int) *history {
+func newHistory(partitions int, support []taught.Example, most int) *history {
 	l := &history{
-		support: map[string]*stream.Example{}, most: most, room: mostReplaced, keys: map[string]keyRecords{},
+		support: map[string]*taught.Example{}, most: most, room: mostReplaced, keys: map[string]keyRecords{},
 		next: make(Position, partitions), log: make([][]*Record, partitions), since: make([]int64, partitions),
 	}
-	var changes []stream.Change
+	var changes []taught.Change
 	for i := range support {
 		l.support[support[i].ID] = &support[i]
-		changes = append(changes, stream.Change{Example: support[i]})
+		changes = append(changes, taught.Change{Example: support[i]})
 	}
 	l.root = &Version{
-		Labels: new(stream.Labels).With(stream.Changes{Examples: changes}),
+		Labels: new(taught.Labels).With(taught.Changes{Examples: changes}),
 		Next:   make(Position, partitions), standing: ordered.New((*Record).precedes),
 		said: ordered.New((*Record).before), naming: newNaming(nil),
 	}
@@ -159,7 +159,7 @@ func (l *history) add(partition int, offset int64, at time.Time, what record.Lab
 		return r
 	case what.Teach != nil:
 		i := what.Teach
-		r.Key, r.example = i.ItemID, &stream.Example{ID: i.ItemID, Label: i.Label, Vector: i.Vector, Model: i.Model}
+		r.Key, r.example = i.ItemID, &taught.Example{ID: i.ItemID, Label: i.Label, Vector: i.Vector, Model: i.Model}
 		r.Teach = &record.Item{ItemID: i.ItemID, Stream: i.Stream, Label: i.Label, Vector: i.Vector, Model: i.Model}
 		if n := len(i.Attributes); n <= longestAttributes && l.attributes+n <= mostAttributes {
 			r.Teach.Attributes = slices.Clone(i.Attributes)
@@ -341,20 +341,20 @@ func (l *history) version(from *Version, next Position) *Version {
 	for _, key := range between(v.standing, from.oldest, v.oldest) {
 		keys[key] = true
 	}
-	var changes []stream.Change
+	var changes []taught.Change
 	for key := range keys {
 		before, now := l.inForce(from, key), l.inForce(v, key)
 		if before.Example == now.Example {
 			continue
 		}
 		if before.Example != nil && (now.Example == nil || now.Stream != before.Stream) {
-			changes = append(changes, stream.Change{Stream: before.Stream, Example: *before.Example, Out: true})
+			changes = append(changes, taught.Change{Stream: before.Stream, Example: *before.Example, Out: true})
 		}
 		if now.Example != nil {
-			changes = append(changes, stream.Change{Stream: now.Stream, Example: *now.Example})
+			changes = append(changes, taught.Change{Stream: now.Stream, Example: *now.Example})
 		}
 	}
-	v.Labels = from.Labels.With(stream.Changes{
+	v.Labels = from.Labels.With(taught.Changes{
 		Examples: changes, Forgotten: forgotten, Names: v.naming.names, Rejections: v.naming.rejections,
 	})
 	return v
@@ -385,7 +385,7 @@ func between(standing ordered.List[*Record], a, b *Record) (keys []string) {
 // Scoped is an example and the stream that it applies to; "": all.
 type Scoped struct {
 	Stream  string
-	Example *stream.Example
+	Example *taught.Example
 }
 
 // inForce returns the example of a key that is in force in a version. Records of the topic

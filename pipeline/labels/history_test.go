@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 func heldBy(v *Version) (ids []string) {
@@ -89,7 +89,7 @@ func TestExamplesAreBounded(t *testing.T) {
 // the topic again, and whatever has been replaced and trimmed since.
 func TestVersionsDependOnTheirOffsetsAlone(t *testing.T) {
 	const partitions, most = 3, 20
-	support := []stream.Example{
+	support := []taught.Example{
 		{ID: "k1", Label: "support", Vector: []float32{1}}, {ID: "s", Label: "s", Vector: []float32{1}},
 	}
 	for seed := range uint64(60) {

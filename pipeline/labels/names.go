@@ -6,18 +6,18 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // naming holds the names and rejections that follow from the records of the labels topic.
 type naming struct {
-	names      *stream.Names
-	rejections *stream.Rejections
+	names      *taught.Names
+	rejections *taught.Rejections
 	// forgotten maps a name to the record that forgets it, and wasCalled a class to the records that forget a
 	// name it had. Earlier records about either are not in force.
 	forgotten map[string]*Record
 	wasCalled map[record.CalledSo][]*Record
-	given     *stream.Names               // all names, including those forgotten since
+	given     *taught.Names               // all names, including those forgotten since
 	givenBy   map[record.CalledSo]*Record // the record of each of them
 	faults    map[*Record]error           // why a name is not in force
 	leftOut   int                         // rejections beyond the bound
@@ -30,7 +30,7 @@ func newNaming(records []*Record) *naming {
 		forgotten: map[string]*Record{}, wasCalled: map[record.CalledSo][]*Record{}, faults: map[*Record]error{},
 		givenBy: map[record.CalledSo]*Record{},
 	}
-	var named, inForce []stream.Name
+	var named, inForce []taught.Name
 	var from []*Record
 	for _, r := range records {
 		switch {
@@ -41,11 +41,11 @@ func newNaming(records []*Record) *naming {
 				n.wasCalled[class] = append(n.wasCalled[class], r)
 			}
 		default:
-			named = append(named, stream.Name{Stream: r.Name.Stream, Name: r.Name.Name, Into: r.Name.Into})
+			named = append(named, taught.Name{Stream: r.Name.Stream, Name: r.Name.Name, Into: r.Name.Into})
 			from = append(from, r)
 		}
 	}
-	given, faults := stream.NewNames(named)
+	given, faults := taught.NewNames(named)
 	n.given, n.names = given, given
 	for i, r := range from {
 		if faults[i] == nil {
@@ -60,9 +60,9 @@ func newNaming(records []*Record) *naming {
 		}
 	}
 	if len(inForce) < len(named) {
-		n.names, _ = stream.NewNames(inForce)
+		n.names, _ = taught.NewNames(inForce)
 	}
-	var rejections []stream.Rejection
+	var rejections []taught.Rejection
 	for _, r := range records {
 		if r.Not == nil {
 			continue
@@ -70,12 +70,12 @@ func newNaming(records []*Record) *naming {
 		not := slices.DeleteFunc(slices.Clone(r.Not.Not),
 			func(class string) bool { return n.cut(r.Stream(), class, r) })
 		if len(not) > 0 {
-			rejections = append(rejections, stream.Rejection{
+			rejections = append(rejections, taught.Rejection{
 				ID: r.Key, Stream: r.Not.Stream, Model: r.Not.Model, Track: r.Not.Track, Not: not, Vector: r.Not.Vector,
 			})
 		}
 	}
-	n.rejections, n.leftOut = stream.NewRejections(rejections)
+	n.rejections, n.leftOut = taught.NewRejections(rejections)
 	for name, f := range n.forgotten {
 		n.resets = append(n.resets, f.resetting(record.Reset{Class: name}))
 	}

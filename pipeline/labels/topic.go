@@ -20,6 +20,7 @@ import (
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Options say which topic is followed and how.
@@ -28,7 +29,7 @@ type Options struct {
 	Topic   string // "": none
 	Dead    string // the topic of dead letters
 	Decode  record.Options
-	Support []stream.Example
+	Support []taught.Example
 	Most    int                        // most examples of the topic in force, the latest; 0: no bound
 	Shown   func(inForce, leftOut int) // called with each current version; nil: not called
 	Watch   time.Duration              // how often to check for new partitions and a recreated topic; default 5 s
@@ -55,7 +56,7 @@ type Topic struct {
 
 // Version is an immutable version of the labels: the topic's contents at given offsets.
 type Version struct {
-	Labels   *stream.Labels
+	Labels   *taught.Labels
 	Next     Position              // the position after the last records that the version covers
 	resets   []*Record             // orders to forget; see Reset
 	standing ordered.List[*Record] // examples neither replaced nor deleted, in the order of precedes
@@ -410,8 +411,8 @@ func (l *Topic) Fix(v *Version) {
 // Read reads a labels topic to its present end and returns the labels that a stage with this support
 // would use if it started now. Records that cannot be used are logged and skipped.
 func Read(
-	ctx context.Context, client *topic.Client, name string, decode record.Options, support []stream.Example, log *slog.Logger,
-) (*stream.Labels, error) {
+	ctx context.Context, client *topic.Client, name string, decode record.Options, support []taught.Example, log *slog.Logger,
+) (*taught.Labels, error) {
 	l := New(Options{Client: client, Topic: name, Decode: decode, Support: support, Log: log})
 	v, err := l.readTo(ctx, nil)
 	if err != nil {

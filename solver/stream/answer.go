@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Answer labels one episode and learns from it: it gathers the labelled examples, solves, answers, and
@@ -16,7 +17,7 @@ import (
 // again; its answers to them are the same and may be discarded.
 //
 // The slow part of learning, such as the metric, is left to Learn, which needs no engine.
-func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *Labels) (
+func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *taught.Labels) (
 	answers []Answer, report Report, err error,
 ) {
 	if s.state == nil {
@@ -44,7 +45,7 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *La
 		next.restart(fmt.Sprintf("the model changed from %q to %q", s.model, model))
 	}
 	next.model, next.dimension = items[0].Model, d
-	if answers, report, err = next.answerAll(ctx, e, items, labels.of(s.Name)); err != nil {
+	if answers, report, err = next.answerAll(ctx, e, items, labels.For(s.Name)); err != nil {
 		s.forgetCaches() // they may know what the first part of the episode taught
 		return nil, Report{}, err
 	}
@@ -62,7 +63,7 @@ var errLarge = errors.New("too many items and classes")
 // answerAll answers items as one episode, or each half of them in turn, which often has fewer classes, too.
 // After an error the stream is of no use.
 func (s *Stream) answerAll(
-	ctx context.Context, e *Engine, items []Item, labels *followedLabels,
+	ctx context.Context, e *Engine, items []Item, labels *taught.ForStream,
 ) (answers []Answer, report Report, err error) {
 	answers, report, err = s.answerOne(ctx, e, items, labels)
 	if !errors.Is(err, errLarge) {
@@ -86,7 +87,7 @@ func (s *Stream) answerAll(
 // answerOne answers items as one episode, and learns from it. After an error other than errLarge the stream
 // is of no use.
 func (s *Stream) answerOne(
-	ctx context.Context, e *Engine, items []Item, labels *followedLabels,
+	ctx context.Context, e *Engine, items []Item, labels *taught.ForStream,
 ) ([]Answer, Report, error) {
 	of := &episode{
 		stream: s, engine: e, number: s.episode + 1, items: items, problem: &e.problem, cold: !s.settings.Warm,
@@ -124,7 +125,7 @@ func (s *Stream) Learn() {
 }
 
 // answer answers an episode with the labelled classes, or with clusters. It learns nothing yet.
-func (s *Stream) answer(ctx context.Context, of *episode, labels *followedLabels) error {
+func (s *Stream) answer(ctx context.Context, of *episode, labels *taught.ForStream) error {
 	p, items := of.problem, of.items
 	skipped, err := p.gather(s, items, labels)
 	if err != nil {
@@ -199,15 +200,15 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	unknown := unknownScores(&p.Problem, r, p.nobody())
 	of.scores = s.novelty.scores.with(items, unknown)
 	limit := s.unknownLimit(of.scores)
-	sure := s.calibration.sureLimits(p.called, s.settings.MaxWrong)
+	sure := s.calibration.sureLimits(p.taught, s.settings.MaxWrong)
 	if sure != nil {
 		report.Sure = sure.curve
 	}
 	answers := make([]Answer, len(items))
 	others := make([]Alternative, 0, len(items)*min(mostAlternatives, p.K-1)) // of all items
-	names, called := p.names, p.called.calledClasses(p.names)
+	names, called := p.names, p.taught.Rename(p.names)
 	if called != nil {
-		names = called.names
+		names = called.Names
 	}
 	given, said := r.Given(p.labels), solver.Sources{}
 	for i := range answers {
@@ -218,7 +219,7 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 		}
 		class := c
 		if called != nil {
-			c, class, row, z = called.answer(c, row, z)
+			c, class, row, z = called.Answer(c, row, z)
 		}
 		answers[i] = Answer{
 			Label: names[c], Class: p.names[class], Confidence: float64(z), Calibrated: calibrated,

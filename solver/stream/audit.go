@@ -3,7 +3,10 @@ package stream
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Doubt is a labelled example to which the other examples give another label.
@@ -21,19 +24,23 @@ const auditFolds = 10
 // Audit answers every labelled example with the others in force and returns those that get another label, by
 // stream, then class, the most confident first. An example that is alone in its class cannot be judged: alone
 // counts those. Examples of different models are never compared. The labels are not changed.
-func Audit(ctx context.Context, engine *Engine, settings Settings, labels *Labels) (doubts []Doubt, alone int, err error) {
-	audit := func(name string, examples, also []Example) error {
+func Audit(ctx context.Context, engine *Engine, settings Settings, labels *taught.Labels) (doubts []Doubt, alone int, err error) {
+	audit := func(name string, examples, also []taught.Example) error {
 		found, single, err := auditList(ctx, engine, settings, name, examples, also)
 		doubts, alone = append(doubts, found...), alone+single
 		return err
 	}
-	labels = labels.prepare()
-	everyone := labels.everyone.list()
-	if err := audit("", everyone, nil); err != nil {
-		return nil, 0, err
+	examples := map[string][]taught.Example{} // of each stream
+	for name, e := range labels.All() {
+		examples[name] = append(examples[name], *e)
 	}
-	for own := range labels.streams.All() {
-		if err := audit(own.stream, own.list(), everyone); err != nil {
+	everyone := examples[""]
+	for _, name := range slices.Sorted(maps.Keys(examples)) {
+		also := everyone
+		if name == "" {
+			also = nil
+		}
+		if err := audit(name, examples[name], also); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -48,20 +55,13 @@ func Audit(ctx context.Context, engine *Engine, settings Settings, labels *Label
 	return doubts, alone, nil
 }
 
-func (s *exampleSet) list() (list []Example) {
-	for e := range s.all() {
-		list = append(list, e.Example)
-	}
-	return list
-}
-
 // auditList audits the examples of one stream. also are the examples for every stream: in force, not audited.
 func auditList(
 	ctx context.Context,
 	engine *Engine,
 	settings Settings,
 	name string,
-	examples, also []Example,
+	examples, also []taught.Example,
 ) (doubts []Doubt, alone int, err error) {
 	type class struct {
 		model     string
@@ -73,7 +73,7 @@ func auditList(
 		dimension int
 		fold      int
 	}
-	of, rank, folds := map[class]int{}, map[class]int{}, map[part][]Example{}
+	of, rank, folds := map[class]int{}, map[class]int{}, map[part][]taught.Example{}
 	for _, e := range slices.Concat(examples, also) {
 		of[class{e.Model, len(e.Vector), e.Label}]++
 	}
@@ -105,7 +105,7 @@ func auditPart(
 	engine *Engine,
 	settings Settings,
 	name string,
-	left, all []Example,
+	left, all []taught.Example,
 	model string,
 ) ([]Doubt, error) {
 	out := make(map[string]bool, len(left))
@@ -114,7 +114,7 @@ func auditPart(
 		out[e.ID] = true
 		items[i] = Item{Vector: e.Vector, Model: model, Position: Position{Offset: int64(i), Object: -1}}
 	}
-	labels := &Labels{}
+	labels := &taught.Labels{}
 	for _, e := range all {
 		if !out[e.ID] {
 			labels.Everyone = append(labels.Everyone, e)

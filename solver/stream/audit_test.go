@@ -4,21 +4,23 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // TestAuditFindsWrongLabels: an example that carries the label of another class is found, in the list for
 // every stream and in a stream's own, and no other is.
 func TestAuditFindsWrongLabels(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	example := func(id string, class, label int) Example {
+	example := func(id string, class, label int) taught.Example {
 		v := make([]float32, 16)
 		for i := range v {
 			v[i] = float32(random.NormFloat64()) * .1
 		}
 		v[class] += 1
-		return Example{ID: id, Label: fmt.Sprint("class ", label), Vector: v}
+		return taught.Example{ID: id, Label: fmt.Sprint("class ", label), Vector: v}
 	}
-	labels := &Labels{Stream: map[string][]Example{}}
+	labels := &taught.Labels{Stream: map[string][]taught.Example{}}
 	for i := range 30 {
 		labels.Everyone = append(labels.Everyone, example(fmt.Sprint("everyone-", i), i%3, i%3))
 		labels.Stream["door"] = append(labels.Stream["door"], example(fmt.Sprint("door-", i), i%3, i%3))

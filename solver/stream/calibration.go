@@ -3,6 +3,8 @@ package stream
 import (
 	"maps"
 	"slices"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // heldOutKept bounds the held-out answers kept, the newest.
@@ -30,14 +32,14 @@ type heldOut struct {
 }
 
 // follow applies the labels topic's corrections and drops answers to items that it withdraws.
-func (c *calibration) follow(labels *followedLabels) {
+func (c *calibration) follow(labels *taught.ForStream) {
 	if len(c.answers) == 0 {
 		return
 	}
 	answers := make([]heldOut, 0, len(c.answers))
 	for _, a := range c.answers {
-		label, known := labels.label(a.id)
-		if labels.forgotten(a.id) || a.topic && !known {
+		label, known := labels.Label(a.id)
+		if labels.Forgotten(a.id) || a.topic && !known {
 			continue
 		}
 		if known {
@@ -77,8 +79,8 @@ func (c *calibration) observe(e *episode) {
 		return
 	}
 	c.tested = map[uint64]bool{}
-	for _, x := range e.problem.sets[0].examples {
-		c.tested[x.sum] = true
+	for _, x := range e.problem.sets[0].Examples {
+		c.tested[x.Sum] = true
 	}
 }
 
@@ -143,13 +145,13 @@ func (a *heldOut) fields(f *fields) {
 	flag(f, fieldTopic, &a.topic)
 }
 
-func (c *calibration) contribute(e *episode) { c.follow(e.problem.called) }
+func (c *calibration) contribute(e *episode) { c.follow(e.problem.taught) }
 
 // untested lists the stream's own examples on the labels topic that are new since the last episode and take
 // part in this one, in the order of their ids, at most testedAtOnce.
-func (c *calibration) untested(p *problem) (out []*labelled) {
-	for e := range p.own.all() {
-		if _, seen := p.sets[0].row(e); seen && !c.tested[e.sum] && len(out) < testedAtOnce {
+func (c *calibration) untested(p *problem) (out []*taught.Entry) {
+	for e := range p.taught.Own.All() {
+		if _, seen := p.sets[0].Row(e); seen && !c.tested[e.Sum] && len(out) < testedAtOnce {
 			out = append(out, e)
 		}
 	}
@@ -160,7 +162,7 @@ func (c *calibration) untested(p *problem) (out []*labelled) {
 // own that this episode tests. topic is the topic's sum at the last episode.
 func (c *calibration) added(p *problem, topic uint64) bool {
 	for _, e := range c.untested(p) {
-		topic += e.sum
+		topic += e.Sum
 	}
 	return topic == p.sum
 }

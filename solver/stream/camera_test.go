@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // camera draws a stream of classes around fixed centres, a few of them at a time, as a camera would.
@@ -37,11 +39,11 @@ func (f *camera) vector(class int) []float32 {
 
 func label(class int) string { return fmt.Sprintf("class-%02d", class) }
 
-func (f *camera) labels(shots int) *Labels {
-	l := &Labels{Stream: map[string][]Example{}}
+func (f *camera) labels(shots int) *taught.Labels {
+	l := &taught.Labels{Stream: map[string][]taught.Example{}}
 	for c := range f.centres {
 		for i := range shots {
-			l.Everyone = append(l.Everyone, Example{ID: fmt.Sprintf("s%d-%d", c, i), Label: label(c), Vector: f.vector(c)})
+			l.Everyone = append(l.Everyone, taught.Example{ID: fmt.Sprintf("s%d-%d", c, i), Label: label(c), Vector: f.vector(c)})
 		}
 	}
 	return l
@@ -78,7 +80,7 @@ func engine(t testing.TB, s Settings) *Engine {
 }
 
 // answer fails the test on an error and on any rise of R.
-func answer(t testing.TB, s *Stream, e *Engine, items []Item, labels *Labels) ([]Answer, Report) {
+func answer(t testing.TB, s *Stream, e *Engine, items []Item, labels *taught.Labels) ([]Answer, Report) {
 	t.Helper()
 	answers, report, err := s.Answer(context.Background(), e, items, labels)
 	if err != nil {

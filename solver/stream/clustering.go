@@ -41,7 +41,7 @@ func (s *Stream) answerClusters(done *episode) {
 		if label := done.items[i].Label; label != "" {
 			answers[i] = Answer{Class: label, Confidence: 1}
 		}
-		answers[i].Label = e.problem.called.called(answers[i].Class)
+		answers[i].Label = e.problem.taught.Called(answers[i].Class)
 	}
 	done.answers = answers
 }
@@ -49,7 +49,7 @@ func (s *Stream) answerClusters(done *episode) {
 // answer answers the unknown items of a labelled episode with their clusters, if the stream discovers
 // classes. The best label becomes the first alternative.
 func (s *clusters) answer(e *episode) {
-	called, answers, report := e.problem.called, e.answers, e.report
+	names, answers, report := e.problem.taught, e.answers, e.report
 	if !e.stream.settings.Discover || report.Unknown == 0 || e.stream.shape.breaks > 0 {
 		return
 	}
@@ -65,7 +65,7 @@ func (s *clusters) answer(e *episode) {
 		a := &answers[unknown[i]]
 		known := Alternative{Label: a.Label, Confidence: min(a.Confidence, m.confidence)}
 		a.Class = m.of.label()
-		if a.Label = called.called(a.Class); a.Label != a.Class { // the cluster has been named
+		if a.Label = names.Called(a.Class); a.Label != a.Class { // the cluster has been named
 			a.Unknown = false
 			report.Unknown--
 		}

@@ -175,7 +175,7 @@ func (s *clusters) strangers(e *episode) {
 	for _, c := range s.list {
 		label := c.label()
 		switch {
-		case c.seen != e.number, c.name != "", e.problem.called.called(label) != label, c.items < strangerItems:
+		case c.seen != e.number, c.name != "", e.problem.taught.Called(label) != label, c.items < strangerItems:
 		case c.itemsBefore < strangerItems:
 			e.report.Events = append(e.report.Events, Event{Kind: "new-unknown", Class: label})
 		case e.number-c.seenBefore > strangerAway:

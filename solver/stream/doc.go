@@ -17,5 +17,6 @@
 // encoded and restored in between. The exception is processors with other vector units, which round differently. A stream
 // that moves between those notes it in its next Report.
 //
-// The learned state has parts, each in a file of its own with its state, its rule and its encoding; see part.
+// The learned state has parts, each in a file of its own with its state, its rule and its encoding; see part. What
+// users say of items is in the package taught.
 package stream

@@ -43,7 +43,7 @@ func (e *Engine) set(s *Stream) (err error) {
 // stream's answers can be trusted.
 func (e *episode) solve(ctx context.Context) (*solver.Result, error) {
 	s, p := e.stream, e.problem
-	p.rejected = p.against(s, e.rows)
+	p.against = p.contradict(s, e.rows)
 	weights := s.evidence.weights()
 	p.Weights = &weights
 	t := s.trial(e)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // TestEngineForgetsOtherStreams: episodes of other streams that an engine has solved before do not
@@ -39,9 +40,9 @@ func TestEngineForgetsOtherStreams(t *testing.T) {
 	}
 	answers := func(others uint64) (all []Answer) {
 		own, other := rand.New(rand.NewPCG(1, 1)), rand.New(rand.NewPCG(2, others))
-		labels := &Labels{}
+		labels := &taught.Labels{}
 		for i := range 8 {
-			labels.Everyone = append(labels.Everyone, Example{ID: fmt.Sprint(i), Label: fmt.Sprint(i % 4), Vector: draw(own, i%4)})
+			labels.Everyone = append(labels.Everyone, taught.Example{ID: fmt.Sprint(i), Label: fmt.Sprint(i % 4), Vector: draw(own, i%4)})
 		}
 		engine := new(Engine)
 		a, b := New("a", settings), New("b", settings)

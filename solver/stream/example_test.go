@@ -6,12 +6,13 @@ import (
 	"log"
 
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Example answers two episodes of a stream with two classes, with one example each.
 func Example() {
 	camera := stream.New("camera-7")
-	labels := &stream.Labels{Everyone: []stream.Example{
+	labels := &taught.Labels{Everyone: []taught.Example{
 		{ID: "a", Label: "milk", Vector: []float32{1, .1, 0}},
 		{ID: "b", Label: "bread", Vector: []float32{0, .2, 1}},
 	}}

@@ -1,15 +1,19 @@
 package stream
 
-import "testing"
+import (
+	"testing"
 
-// TestExamplesOfAnEpisode: a set of up to labelledMost examples is prepared once for all episodes and
+	"github.com/slkstream/slkstream/solver/stream/taught"
+)
+
+// TestExamplesOfAnEpisode: a set of up to taught.WholeMost examples is prepared once for all episodes and
 // streams. Of a larger one an episode gets a bounded number, the nearest of its items among them.
 func TestExamplesOfAnEpisode(t *testing.T) {
 	for _, c := range []struct {
 		classes, each int
 		whole         bool
 	}{
-		{3, labelledMost / 3, true},
+		{3, taught.WholeMost / 3, true},
 		{600, 6, true},
 		{3, 12_000, false},
 		{40, 850, false},
@@ -19,7 +23,7 @@ func TestExamplesOfAnEpisode(t *testing.T) {
 		set.Solver.Check = false
 		f := newCamera(1, c.classes, 4, .5)
 		labels, e := f.labels(c.each), new(Engine)
-		var before *preparedSet
+		var before *taught.Prepared
 		for i := range 4 {
 			s := New("cam", set)
 			items, _ := f.episode(8, 0)
@@ -28,16 +32,21 @@ func TestExamplesOfAnEpisode(t *testing.T) {
 			if i > 0 && (now == before) != c.whole || (e.problem.Prepared != nil) != c.whole {
 				t.Errorf("%d classes of %d examples, episode %d: same set: %t", c.classes, c.each, i, now == before)
 			}
-			most := nearMost + len(items)*candidatesEach
+			most := taught.NearMost + len(items)*taught.NearEach
 			if c.whole {
-				most = labelledMost
+				most = taught.WholeMost
 			}
 			if now.Len() > most {
 				t.Errorf("%d classes of %d examples: an episode gets %d", c.classes, c.each, now.Len())
 			}
 			for _, item := range items {
-				nearest := e.problem.everyone.nearest([][]float32{item.Vector}, 1)[0][0].node
-				if _, has := now.row(nearest); !has {
+				nearest, best := (*taught.Entry)(nil), -2.
+				for x := range e.problem.taught.Everyone.All() {
+					if v := cosineOf(x.Vector, item.Vector); v > best {
+						nearest, best = x, v
+					}
+				}
+				if _, has := now.Row(nearest); !has {
 					t.Errorf("the nearest example of an item is not in its episode")
 				}
 			}

@@ -6,10 +6,12 @@ import (
 	"reflect"
 	"runtime"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // bytesOf returns the bytes that a stream with these settings allocates for one episode.
-func bytesOf(t *testing.T, set Settings, items []Item, labels *Labels) uint64 {
+func bytesOf(t *testing.T, set Settings, items []Item, labels *taught.Labels) uint64 {
 	t.Helper()
 	s := New("s", set)
 	var before, after runtime.MemStats
@@ -53,19 +55,19 @@ func TestManyTracksEnd(t *testing.T) {
 // The examples are not listed anew for each class that is rejected.
 func TestManyClassesAreRejected(t *testing.T) {
 	const classes = 2000
-	var examples []Example
-	var not []Rejection
+	var examples []taught.Example
+	var not []taught.Rejection
 	for i, x := range scattered(2*classes, 8) {
 		if i%2 == 0 {
-			examples = append(examples, Example{ID: x.ID, Label: x.ID, Vector: x.Vector})
+			examples = append(examples, taught.Example{ID: x.ID, Label: x.ID, Vector: x.Vector})
 			continue
 		}
-		not = append(not, Rejection{ID: x.ID, Not: []string{examples[i/2].Label}, Vector: x.Vector})
+		not = append(not, taught.Rejection{ID: x.ID, Not: []string{examples[i/2].Label}, Vector: x.Vector})
 	}
-	labels := &Labels{Everyone: examples}
-	rejections, _ := NewRejections(not)
+	labels := &taught.Labels{Everyone: examples}
+	rejections, _ := taught.NewRejections(not)
 	without := bytesOf(t, Defaults(), scattered(20, 8), labels)
-	labels = labels.With(Changes{Rejections: rejections})
+	labels = labels.With(taught.Changes{Rejections: rejections})
 	if with := bytesOf(t, Defaults(), scattered(20, 8), labels); with > without+8<<20 {
 		t.Errorf("%d rejected classes take %d bytes, %d without", classes, with, without)
 	}
@@ -74,19 +76,19 @@ func TestManyClassesAreRejected(t *testing.T) {
 // Rejections of many classes each are not listed with each of them, nor compared with items once for each.
 func TestManyClassesAreRejectedTogether(t *testing.T) {
 	const classes, rejections = 100, 500
-	labels := &Labels{}
+	labels := &taught.Labels{}
 	var all []string
 	for _, x := range scattered(classes, 8) {
-		labels.Everyone = append(labels.Everyone, Example{ID: x.ID, Label: x.ID, Vector: x.Vector})
+		labels.Everyone = append(labels.Everyone, taught.Example{ID: x.ID, Label: x.ID, Vector: x.Vector})
 		all = append(all, x.ID)
 	}
 	bytes := func(not []string) uint64 {
-		var list []Rejection
+		var list []taught.Rejection
 		for _, x := range scattered(classes+rejections, 8)[classes:] {
-			list = append(list, Rejection{ID: x.ID, Not: not, Vector: x.Vector})
+			list = append(list, taught.Rejection{ID: x.ID, Not: not, Vector: x.Vector})
 		}
-		r, _ := NewRejections(list)
-		return bytesOf(t, Defaults(), scattered(20, 8), labels.With(Changes{Rejections: r}))
+		r, _ := taught.NewRejections(list)
+		return bytesOf(t, Defaults(), scattered(20, 8), labels.With(taught.Changes{Rejections: r}))
 	}
 	if one, each := bytes(all[:1]), bytes(all); each > one+4<<20 {
 		t.Errorf("%d rejections of a class take %d bytes, of %d classes %d", rejections, one, classes, each)
@@ -130,4 +132,37 @@ func TestLongEpisodesOfManyClasses(t *testing.T) {
 	if !reflect.DeepEqual(whole.State(), parts.State()) {
 		t.Error("something else was learned")
 	}
+}
+
+// TestLabelsAreInMemoryOnce: streams that are answered with many versions of many labels, all versions still
+// held, take little memory beside the labels themselves.
+func TestLabelsAreInMemoryOnce(t *testing.T) {
+	const classes, each, d, versions = 40, 500, 256, 24
+	set := settings(t)
+	set.Solver.Check, set.Solver.MetricRank = false, 0
+	f, e := newCamera(1, classes, d, 1), new(Engine)
+	labels := f.labels(each).With(taught.Changes{})
+	held := []*taught.Labels{labels}
+	var streams []*Stream
+	before := liveBytes()
+	for i := range versions {
+		items, of := f.episode(4, 0)
+		lesson := taught.Example{ID: fmt.Sprint("lesson", i), Label: of[0], Vector: items[0].Vector}
+		labels = labels.With(taught.Changes{Examples: []taught.Change{{Example: lesson}}})
+		held, streams = append(held, labels), append(streams, New(fmt.Sprint("cam", i), set))
+		answer(t, streams[i], e, items, labels)
+		streams[i].Learn()
+	}
+	if more, once := liveBytes()-before, int64(classes*each*d*4); more > once {
+		t.Errorf("%d KiB more than the labels, which take %d KiB", more>>10, once>>10)
+	}
+	runtime.KeepAlive(held)
+	runtime.KeepAlive(streams)
+}
+
+func liveBytes() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Knowledge is the learned state of a stream after an episode, laid out to answer items one by one; see Now.
@@ -18,13 +19,13 @@ type Knowledge struct {
 	frames    float64   // Settings.FrameWeight
 	model     string
 	dimension int
-	labels    *followedLabels
+	labels    *taught.ForStream
 
 	names   []string
 	numbers map[string]int32
 	weight  float64 // of a labelled item in its prototype
 	nobody  int32   // the number of class Nobody; -1: there is none
-	not     rejecting
+	against taught.Against
 
 	// The space of u, and the labelled rows in it, in the order of force.
 	clusters  bool // classes are clusters: too little is labelled
@@ -50,7 +51,7 @@ type Knowledge struct {
 // Knowledge returns what the stream and labels, which may be nil, know about items of like's model and
 // dimension. before is the stream's knowledge after the episode before, or nil; unchanged parts are shared
 // with it. Pending learning aside, the stream is not changed. If modes are the method, means replace them.
-func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Knowledge, error) {
+func (s *Stream) Knowledge(like *Item, labels *taught.Labels, before *Knowledge) (*Knowledge, error) {
 	s.Learn()
 	if _, err := checkItems([]Item{*like}); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	}
 	from.model, from.dimension = like.Model, len(like.Vector)
 	var p problem
-	followed := labels.of(s.Name)
+	followed := labels.For(s.Name)
 	if _, err := p.gather(from, nil, followed); err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func (s *Stream) Knowledge(like *Item, labels *Labels, before *Knowledge) (*Know
 	k.rank()
 	p.fill(from, nil, 0)
 	k.names, k.numbers, k.nobody = p.names, p.numbers, p.nobody()
-	k.not = p.rejecting(from)
+	k.against = p.rejecting(from)
 	k.force, k.class = p.listed()
 	k.weight = s.settings.Solver.WS
 	k.expected = uniform(p.K)
@@ -190,7 +191,7 @@ func (k *Knowledge) take(before *Knowledge) {
 func (k *Knowledge) sameSpace(before *Knowledge) bool {
 	return before != nil && before.model == k.model && before.dimension == k.dimension && before.learned == k.learned &&
 		slices.EqualFunc(before.force, k.force, func(a, b knownExample) bool {
-			return same(&a.Example, &b.Example)
+			return a.Same(&b.Example)
 		})
 }
 

@@ -66,21 +66,21 @@ func (p *grouping) timed(i, j int, cosine float32) float32 {
 func (p *grouping) smooth(d int) {
 	n := len(p.items)
 	p.smoothed = slices.Clone(p.rows)
-	near := make([]link[int32], 0, smoothNearest)
+	near := make([]vector.Near[int32], 0, smoothNearest)
 	for i := range n {
 		near = near[:0]
 		var sum float32
 		for j, v := range p.alike[i*n : i*n+n] {
 			if j != i && v > 0 && !p.apart[i*n+j] {
-				near = nearest(near, link[int32]{int32(j), -p.timed(i, j, v)}, smoothNearest)
+				near = vector.Nearest(near, vector.Near[int32]{Node: int32(j), Distance: -p.timed(i, j, v)}, smoothNearest)
 			}
 		}
 		for _, l := range near {
-			sum += p.alike[i*n+int(l.node)]
+			sum += p.alike[i*n+int(l.Node)]
 		}
 		row := p.smoothed[i*d : i*d+d]
 		for _, l := range near {
-			j := int(l.node)
+			j := int(l.Node)
 			kernel.Axpy(p.alike[i*n+j]/sum, p.rows[j*d:j*d+d], row)
 		}
 		vector.Unit(row, row)

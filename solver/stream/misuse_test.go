@@ -4,19 +4,21 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // nil labels are none, in every call, and a stream that New did not make says so.
 func TestZeroValues(t *testing.T) {
-	var none *Labels
+	var none *taught.Labels
 	if none.Len() != 0 {
 		t.Error("nil labels have a length")
 	}
 	for range none.All() {
 		t.Error("nil labels hold an example")
 	}
-	milk := Example{ID: "a", Label: "milk", Vector: []float32{1, 2}}
-	one := none.With(Changes{Examples: []Change{{Example: milk}}})
+	milk := taught.Example{ID: "a", Label: "milk", Vector: []float32{1, 2}}
+	one := none.With(taught.Changes{Examples: []taught.Change{{Example: milk}}})
 	if one.Len() != 1 || none.Len() != 0 {
 		t.Errorf("%d examples after the first one, %d before", one.Len(), none.Len())
 	}

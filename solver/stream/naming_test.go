@@ -9,23 +9,25 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // named returns the labels with names in force.
-func named(t *testing.T, l *Labels, list ...Name) *Labels {
+func named(t *testing.T, l *taught.Labels, list ...taught.Name) *taught.Labels {
 	t.Helper()
-	names, faults := NewNames(list)
+	names, faults := taught.NewNames(list)
 	for _, fault := range faults {
 		if fault != nil {
 			t.Fatal(fault)
 		}
 	}
-	return l.With(Changes{Names: names})
+	return l.With(taught.Changes{Names: names})
 }
 
-func reject(l *Labels, list ...Rejection) *Labels {
-	rejections, _ := NewRejections(list)
-	return l.With(Changes{Rejections: rejections})
+func reject(l *taught.Labels, list ...taught.Rejection) *taught.Labels {
+	rejections, _ := taught.NewRejections(list)
+	return l.With(taught.Changes{Rejections: rejections})
 }
 
 // TestNamesChangeAnswersAndNothingElse: a merged class is answered with its new name, as the label and as an
@@ -34,8 +36,8 @@ func reject(l *Labels, list ...Rejection) *Labels {
 func TestNamesChangeAnswersAndNothingElse(t *testing.T) {
 	f := newCamera(21, 4, 16, .6)
 	labels := f.labels(2)
-	merged := named(t, labels, Name{"", label(0), "both"}, Name{"", label(1), "both"},
-		Name{"cam", label(2), "two"})
+	merged := named(t, labels, taught.Name{Name: label(0), Into: "both"}, taught.Name{Name: label(1), Into: "both"},
+		taught.Name{Stream: "cam", Name: label(2), Into: "two"})
 	plain, renamed := New("cam", settings(t)), New("cam", settings(t))
 	e := new(Engine)
 	called := map[string]string{label(0): "both", label(1): "both", label(2): "two", label(3): label(3)}
@@ -72,50 +74,19 @@ func TestNamesChangeAnswersAndNothingElse(t *testing.T) {
 	}
 }
 
-// TestTheClassIsTheLikeliestOfItsName: the class before names is one of those of the name that answers, even
-// if another class by itself is likelier, and of these the likeliest.
-func TestTheClassIsTheLikeliestOfItsName(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 8))
-	for range 1000 {
-		classes, row := make([]string, 5), make([]float32, 5)
-		var names []Name
-		for c := range classes {
-			classes[c], row[c] = label(c), float32(random.IntN(4))
-			if random.IntN(2) == 0 {
-				names = append(names, Name{"", label(c), fmt.Sprint("name ", random.IntN(2))})
-			}
-		}
-		in := named(t, &Labels{}, names...).of("cam")
-		n := in.calledClasses(classes)
-		if n == nil {
-			continue
-		}
-		class := int32(slices.Index(row, slices.Max(row)))
-		at, of, shares, _ := n.answer(class, row, .5)
-		if in.called(classes[of]) != n.names[at] || shares[at] != slices.Max(shares) {
-			t.Fatalf("%v of %v: class %d, which is not %s", names, row, of, n.names[at])
-		}
-		for c, v := range row {
-			if in.called(classes[c]) == n.names[at] && v > row[of] {
-				t.Fatalf("%v of %v: class %d, but %d is likelier", names, row, of, c)
-			}
-		}
-	}
-}
-
 // TestNamedClustersKeepTheirNames: a cluster keeps its given name over a restart, and loses it when the name
 // is removed. Two clusters of one name stay two, so that the name can be removed.
 func TestNamedClustersKeepTheirNames(t *testing.T) {
 	for _, c := range []struct {
-		names  []Name
+		names  []taught.Name
 		called [2]string
 	}{
 		{nil, [2]string{"cluster-1", "cluster-2"}},
-		{[]Name{{"", "cluster-1", "anna"}}, [2]string{"anna", "cluster-2"}},
-		{[]Name{{"", "cluster-2", "ben"}}, [2]string{"cluster-1", "ben"}},
-		{[]Name{{"", "cluster-1", "anna"}, {"", "cluster-2", "anna"}}, [2]string{"anna", "anna"}},
+		{[]taught.Name{{Name: "cluster-1", Into: "anna"}}, [2]string{"anna", "cluster-2"}},
+		{[]taught.Name{{Name: "cluster-2", Into: "ben"}}, [2]string{"cluster-1", "ben"}},
+		{[]taught.Name{{Name: "cluster-1", Into: "anna"}, {Name: "cluster-2", Into: "anna"}}, [2]string{"anna", "anna"}},
 	} {
-		labels, none := named(t, &Labels{}, c.names...).of("cam"), (*Labels)(nil).of("cam")
+		labels, none := named(t, &taught.Labels{}, c.names...).For("cam"), (*taught.Labels)(nil).For("cam")
 		s := New("cam", settings(t))
 		mean := []float32{1, 0}
 		s.dimension, s.clusters.list = 2, []*cluster{{id: 1, mean: mean, mass: 3}, {id: 2, mean: mean, mass: 1}}
@@ -125,7 +96,7 @@ func TestNamedClustersKeepTheirNames(t *testing.T) {
 		}
 		for i, of := range []string{"cluster-1", "cluster-2"} {
 			label := restored.clusters.list[i].label()
-			if called, undone := labels.called(label), none.called(label); called != c.called[i] || undone != of {
+			if called, undone := labels.Called(label), none.Called(label); called != c.called[i] || undone != of {
 				t.Errorf("%v: %s is called %s, and %s when the names are undone", c.names, of, called, undone)
 			}
 		}
@@ -139,13 +110,13 @@ func TestRejections(t *testing.T) {
 	f := newCamera(22, 4, 16, .6)
 	labels := f.labels(3)
 	e := new(Engine)
-	answer := func(l *Labels, items []Item) []Answer {
+	answer := func(l *taught.Labels, items []Item) []Answer {
 		answers, _ := answer(t, New("cam", settings(t)), e, items, l)
 		return answers
 	}
 	items, _ := f.episode(40, 0)
 	before := answer(labels, items)
-	x := Rejection{ID: items[0].ID, Stream: "cam", Not: []string{before[0].Label}, Vector: items[0].Vector}
+	x := taught.Rejection{ID: items[0].ID, Stream: "cam", Not: []string{before[0].Label}, Vector: items[0].Vector}
 	after := answer(reject(labels, x), items)
 	if after[0].Label == before[0].Label {
 		t.Errorf("still %s", after[0].Label)
@@ -162,19 +133,19 @@ func TestRejections(t *testing.T) {
 	if changed > len(items)/4 {
 		t.Errorf("%d others changed", changed)
 	}
-	for what, l := range map[string]*Labels{
+	for what, l := range map[string]*taught.Labels{
 		"taken back":           reject(reject(labels, x)),
-		"of another stream":    reject(labels, Rejection{Stream: "other", Not: x.Not, Vector: x.Vector}),
-		"of another model":     reject(labels, Rejection{Model: "m", Not: x.Not, Vector: x.Vector}),
-		"of an unknown class":  reject(labels, Rejection{Not: []string{"nobody knows"}, Vector: x.Vector}),
-		"of another dimension": reject(labels, Rejection{Not: x.Not, Vector: []float32{1}}),
+		"of another stream":    reject(labels, taught.Rejection{Stream: "other", Not: x.Not, Vector: x.Vector}),
+		"of another model":     reject(labels, taught.Rejection{Model: "m", Not: x.Not, Vector: x.Vector}),
+		"of an unknown class":  reject(labels, taught.Rejection{Not: []string{"nobody knows"}, Vector: x.Vector}),
+		"of another dimension": reject(labels, taught.Rejection{Not: x.Not, Vector: []float32{1}}),
 	} {
 		if got := answer(l, items); !reflect.DeepEqual(got, before) {
 			t.Errorf("%s: other answers", what)
 		}
 	}
 	// A merged class is rejected by the name that users see.
-	merged := named(t, labels, Name{"", before[0].Label, "seen"})
+	merged := named(t, labels, taught.Name{Name: before[0].Label, Into: "seen"})
 	x.Not = []string{"seen"}
 	if got := answer(reject(merged, x), items); got[0].Label == "seen" {
 		t.Error("the name that people see cannot be rejected")
@@ -191,25 +162,6 @@ func TestRejections(t *testing.T) {
 		if tracked[i].Track == "7" && a.Label == x.Not[0] {
 			t.Errorf("item %d of the track is still %s", i, a.Label)
 		}
-	}
-}
-
-// TestRejectionsAreBounded: rejections are bounded, in all and per class; the newest stay in force.
-func TestRejectionsAreBounded(t *testing.T) {
-	var list []Rejection
-	for i := range 2 * rejectionsMost {
-		list = append(list, Rejection{Not: []string{fmt.Sprint(i % 3)}, Vector: []float32{float32(i + 1), 1}})
-	}
-	r, leftOut := NewRejections(list)
-	got := 0
-	for _, list := range r.of[""] {
-		got += len(list)
-	}
-	if got != 3*rejectionsMostClass || leftOut != len(list)-got {
-		t.Errorf("%d in force, %d left out", got, leftOut)
-	}
-	if last := r.of[""][list[len(list)-1].Not[0]][0].Vector[0]; last != 2*rejectionsMost {
-		t.Errorf("the newest is %v", last)
 	}
 }
 
@@ -230,9 +182,9 @@ func TestHistoriesOfNames(t *testing.T) {
 		labels := base
 		s, control := New("cam", settings(t)), New("cam", settings(t))
 		examples := base
-		var names []Name
-		var rejections []Rejection
-		taught := map[string]bool{}
+		var names []taught.Name
+		var rejections []taught.Rejection
+		ids := map[string]bool{}
 		class := func() string { return label(random.IntN(classes)) }
 		check := func(step int, undone bool) {
 			items, _ := f.episode(12, 0)
@@ -243,27 +195,27 @@ func TestHistoriesOfNames(t *testing.T) {
 					t.Fatalf("seed %d, step %d: %+v", seed, step, e)
 				}
 			}
-			in := labels.of("cam")
+			in := labels.For("cam")
 			for i := range got {
-				if len(rejections) == 0 && got[i].Label != in.called(want[i].Label) {
-					merged := in.calledClasses(s.classes.names()) != nil
+				if len(rejections) == 0 && got[i].Label != in.Called(want[i].Label) {
+					merged := in.Rename(s.classes.names()) != nil
 					if !merged || undone {
-						t.Fatalf("seed %d, step %d: %s, not %s", seed, step, got[i].Label, in.called(want[i].Label))
+						t.Fatalf("seed %d, step %d: %s, not %s", seed, step, got[i].Label, in.Called(want[i].Label))
 					}
 				}
-				if called := in.called(got[i].Class); called != got[i].Label {
+				if called := in.Called(got[i].Class); called != got[i].Label {
 					t.Fatalf("seed %d, step %d: answered %s, but class %s is called %s", seed, step, got[i].Label,
 						got[i].Class, called)
 				}
-				if called := in.called(got[i].Label); called != got[i].Label {
+				if called := in.Called(got[i].Label); called != got[i].Label {
 					t.Fatalf("seed %d, step %d: answered %s, which is called %s", seed, step, got[i].Label, called)
 				}
 			}
 		}
 		set := func() {
-			inForce, _ := NewNames(names)
-			against, _ := NewRejections(rejections)
-			labels = examples.With(Changes{Names: inForce, Rejections: against})
+			inForce, _ := taught.NewNames(names)
+			against, _ := taught.NewRejections(rejections)
+			labels = examples.With(taught.Changes{Names: inForce, Rejections: against})
 		}
 		for step := range 6 + random.IntN(8) {
 			switch random.IntN(7) {
@@ -273,18 +225,18 @@ func TestHistoriesOfNames(t *testing.T) {
 					id = fmt.Sprint("new-", random.IntN(3))
 				}
 				c := random.IntN(classes)
-				taught[id] = true
-				examples = examples.With(Changes{Examples: []Change{{Stream: "cam", Example: Example{
+				ids[id] = true
+				examples = examples.With(taught.Changes{Examples: []taught.Change{{Stream: "cam", Example: taught.Example{
 					ID: id, Label: label(c), Vector: f.vector(c),
 				}}}})
 			case 1:
 				items, _ := f.episode(1, 0)
-				rejections = append(rejections, Rejection{
+				rejections = append(rejections, taught.Rejection{
 					ID: "r", Stream: "cam", Not: []string{class()}, Vector: items[0].Vector,
 				})
 			case 2, 3:
 				in, into := []string{"", "cam", "other"}, []string{class(), "new", "newer"}
-				n := Name{in[random.IntN(3)], class(), into[random.IntN(3)]}
+				n := taught.Name{Stream: in[random.IntN(3)], Name: class(), Into: into[random.IntN(3)]}
 				if n.Name != n.Into {
 					names = append(names, n)
 				}
@@ -310,12 +262,12 @@ func TestHistoriesOfNames(t *testing.T) {
 				control, _ = Restore(settings(t), s.State())
 			}
 		}
-		var undo []Change
-		for id := range taught {
-			undo = append(undo, Change{Stream: "cam", Example: Example{ID: id}, Out: true})
+		var undo []taught.Change
+		for id := range ids {
+			undo = append(undo, taught.Change{Stream: "cam", Example: taught.Example{ID: id}, Out: true})
 		}
-		slices.SortFunc(undo, func(a, b Change) int { return cmp.Compare(a.Example.ID, b.Example.ID) })
-		examples = examples.With(Changes{Examples: undo})
+		slices.SortFunc(undo, func(a, b taught.Change) int { return cmp.Compare(a.Example.ID, b.Example.ID) })
+		examples = examples.With(taught.Changes{Examples: undo})
 		names, rejections = nil, nil
 		set()
 		check(-1, true)
@@ -324,8 +276,8 @@ func TestHistoriesOfNames(t *testing.T) {
 
 // unusedNames does what names, rejections and sure answers add to an episode, where nobody uses them.
 func unusedNames(s *Stream, p *problem, items []Item) bool {
-	return p.against(s, items) != nil || p.called.calledClasses(p.names) != nil ||
-		s.calibration.sureLimits(p.called, s.settings.MaxWrong) != nil
+	return p.contradict(s, items) != nil || p.taught.Rename(p.names) != nil ||
+		s.calibration.sureLimits(p.taught, s.settings.MaxWrong) != nil
 }
 
 // TestUnusedNamesCostNothing: where nobody uses names, rejections or sure answers, they take no memory, nor
@@ -335,9 +287,9 @@ func TestUnusedNamesCostNothing(t *testing.T) {
 	f := newCamera(3, 10, 32, .5)
 	items, _ := f.episode(50, .1)
 	bare := f.labels(5)
-	names, _ := NewNames(nil)
-	none, _ := NewRejections(nil)
-	labels := bare.With(Changes{Names: names, Rejections: none})
+	names, _ := taught.NewNames(nil)
+	none, _ := taught.NewRejections(nil)
+	labels := bare.With(taught.Changes{Names: names, Rejections: none})
 	s, other, e := New("cam", set), New("cam", set), new(Engine)
 	answer(t, other, e, items, bare)
 	answer(t, s, e, items, labels)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // TestUnknownRateBeforeTeaching: before anything is taught, the share of known items called unknown is the
@@ -103,7 +104,7 @@ func TestManyStrangersAreFound(t *testing.T) {
 		set := settings(t)
 		f := newCamera(11, 12, 32, .35)
 		labels := f.labels(12)
-		labels.Everyone = slices.DeleteFunc(labels.Everyone, func(e Example) bool { return e.Label >= label(8) })
+		labels.Everyone = slices.DeleteFunc(labels.Everyone, func(e taught.Example) bool { return e.Label >= label(8) })
 		s, e := New("cam", set), new(Engine)
 		var found, strangers, called, known float64
 		for episode := range 20 {

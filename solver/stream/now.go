@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Now answers the items of one stream when they come, before their episode closes. An answer is the update of
@@ -27,7 +28,7 @@ type Now struct {
 
 	pairs   settledPairs
 	fit     settledFit
-	called  *calledClasses // the names in use; nil: the classes' own
+	called  *taught.Renamed // the names in use; nil: the classes' own
 	scratch nowScratch
 }
 
@@ -58,7 +59,7 @@ func (n *Now) Follow(k *Knowledge, items []Item, answers []Answer) {
 	if n.knows = k; old != nil && (old.model != k.model || old.dimension != k.dimension || old.clusters != k.clusters) {
 		n.rows, n.u, n.soft = n.rows[:0], n.u[:0], n.soft[:0]
 	}
-	n.called = k.labels.calledClasses(k.names)
+	n.called = k.labels.Rename(k.names)
 	n.settle(old, items, answers)
 	if len(n.u) < len(n.rows)*k.dimension || !k.sameMap(old) {
 		n.embed(0)
@@ -99,7 +100,7 @@ func (n *Now) settle(old *Knowledge, items []Item, answers []Answer) {
 	n.trim(0)
 	for i := range n.rows {
 		r := &n.rows[i]
-		if label, ok := k.labels.label(r.id); ok && r.id != "" {
+		if label, ok := k.labels.Label(r.id); ok && r.id != "" {
 			if c, ok := k.numbers[label]; ok {
 				r.given = true
 				certain(n.row(i), c)
@@ -139,7 +140,7 @@ func (k *Knowledge) number(called string) (int32, bool) {
 	if c, ok := k.numbers[called]; ok {
 		return c, true
 	}
-	c := slices.IndexFunc(k.names, func(name string) bool { return k.labels.called(name) == called })
+	c := slices.IndexFunc(k.names, func(name string) bool { return k.labels.Called(name) == called })
 	return int32(c), c >= 0
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // nowScratch is memory that is used again.
@@ -16,15 +17,15 @@ type nowScratch struct {
 	nearest                   []int32   // labelled row of each item of the tile
 	shrunk                    []float32 // of the metric
 	likely                    []float32 // softmax of what prototypes and nearest labelled rows say of an item
-	near                      []nowLink // of an item, with their squared distances
+	near                      []nowNear // of an item, with their squared distances
 	minima                    [kernel.Groups]float32
 	positions                 []int32 // of labelled rows, or of last rows
 	scores, likeness          []float32
-	rejections                rejectionScratch
+	rejections                taught.Scratch
 }
 
-// nowLink leads to a row, or to a labelled row: these come after all rows.
-type nowLink = link[int32]
+// nowNear is a row, or a labelled row: these come after all rows.
+type nowNear = vector.Near[int32]
 
 // Answer answers items that come next, in order, and keeps them among the rows: each knows the answers to
 // those before it. It returns nil where nothing is known to answer by, and for items of another model or dimension.
@@ -112,7 +113,7 @@ func (n *Now) item(at, tiled int, item *Item, keep bool) Answer {
 			certain(scores, c)
 		}
 		a = Answer{
-			Label: k.labels.called(item.Label), Class: item.Label, Confidence: 1, Calibrated: a.Calibrated,
+			Label: k.labels.Called(item.Label), Class: item.Label, Confidence: 1, Calibrated: a.Calibrated,
 		}
 	}
 	if keep {
@@ -156,11 +157,11 @@ func (n *Now) weigh(at int, window, labelled, scores []float32) {
 // reject adds what rejections say of an item.
 func (n *Now) reject(item *Item, scores []float32) {
 	k, x := n.knows, &n.scratch
-	if len(k.not.classes) == 0 {
+	if k.against.None() {
 		return
 	}
 	x.scores = vector.Zeroed(x.scores, len(k.names))
-	if k.not.speak(x.scores, len(k.names), []Item{*item}, &x.rejections) {
+	if k.against.Speak(x.scores, []taught.Row{rejectable(item)}, &x.rejections) {
 		kernel.Axpy(float32(k.solve.Lambda), x.scores, scores)
 	}
 }
@@ -215,17 +216,17 @@ func (n *Now) near(at int, window, labelled []float32) {
 		kernel.GroupMinima(&x.minima, k.twos, labelled)
 		kernel.GroupMinima(&x.minima, lags, window)
 		for _, v := range x.minima {
-			x.near = nearest(x.near, nowLink{weight: v}, rho+1)
+			x.near = vector.Nearest(x.near, nowNear{Distance: v}, rho+1)
 		}
-		limit, x.near = x.near[rho].weight, x.near[:0]
+		limit, x.near = x.near[rho].Distance, x.near[:0]
 	}
 	x.positions = vector.Resize(x.positions, max(len(labelled), len(window)))
 	for _, j := range x.positions[:kernel.Below(x.positions, k.twos, labelled, limit)] {
-		x.near = nearest(x.near, nowLink{int32(len(n.rows)) + j, 2 - 2*labelled[j]}, rho)
+		x.near = vector.Nearest(x.near, nowNear{Node: int32(len(n.rows)) + j, Distance: 2 - 2*labelled[j]}, rho)
 	}
 	for _, j := range x.positions[:kernel.Below(x.positions, lags, window, limit)] {
 		if row.id == "" || n.rows[first+int(j)].id != row.id {
-			x.near = nearest(x.near, nowLink{int32(first) + j, lags[j] - 2*window[j]}, rho)
+			x.near = vector.Nearest(x.near, nowNear{Node: int32(first) + j, Distance: lags[j] - 2*window[j]}, rho)
 		}
 	}
 }
@@ -236,15 +237,15 @@ func (n *Now) neighbours(at int, scores []float32) (unknown float64) {
 	degree, sum := 1., n.rows[at].far
 	for rank, l := range n.scratch.near {
 		weight := float32(k.solve.Lambda) * k.ranked[rank]
-		if over := int(l.node) - len(n.rows); over >= 0 {
+		if over := int(l.Node) - len(n.rows); over >= 0 {
 			scores[k.class[over]] += weight
 			continue
 		}
-		if r := &n.rows[l.node]; !r.given && r.far >= 0 {
+		if r := &n.rows[l.Node]; !r.given && r.far >= 0 {
 			degree++
 			sum += r.far
 		}
-		kernel.Axpy(weight, n.row(int(l.node)), scores)
+		kernel.Axpy(weight, n.row(int(l.Node)), scores)
 	}
 	if k.clusters { // what is new is near nothing, and its neighbours are of known clusters
 		return n.rows[at].far
@@ -272,16 +273,16 @@ func (n *Now) finish(at int, unknown float64, keep bool) Answer {
 	label := int32(slices.Index(soft, slices.Max(soft)))
 	z, degree := x.likely[label], float32(1)
 	for _, l := range x.near {
-		if int(l.node) < len(n.rows) && !n.rows[l.node].given {
+		if int(l.Node) < len(n.rows) && !n.rows[l.Node].given {
 			degree++
-			z += n.row(int(l.node))[label]
+			z += n.row(int(l.Node))[label]
 		}
 	}
 	z = k.limit.confidence(z/degree, unknown)
 	names, class := k.names, label
 	if n.called != nil {
-		names = n.called.names
-		label, class, soft, z = n.called.answer(label, soft, z)
+		names = n.called.Names
+		label, class, soft, z = n.called.Answer(label, soft, z)
 	}
 	a := Answer{
 		Label: names[label], Class: k.names[class], Confidence: n.fit.confidence(float64(z)),

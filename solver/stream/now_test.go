@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slkstream/slkstream/internal/logistic"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // attend answers the scenario's episodes, and every item before its episode; meddle is called before each
@@ -32,7 +33,7 @@ func (c scenario) attend(t *testing.T, meddle func(*Now)) (first [][]Answer, rig
 	follow(nil, nil)
 	for episode := range 14 {
 		if episode == 5 && c.shots > 0 { // a new class, and a label corrected
-			labels = &Labels{Everyone: labels.Everyone, Stream: map[string][]Example{"cam": {
+			labels = &taught.Labels{Everyone: labels.Everyone, Stream: map[string][]taught.Example{"cam": {
 				{ID: "own", Label: "another", Vector: f.vector(1)}, {ID: "s0-0", Label: label(0), Vector: f.vector(0)},
 			}}}
 		}
@@ -271,7 +272,7 @@ func TestFirstAnswersKnowRejections(t *testing.T) {
 	labels := f.labels(3)
 	items, _ := f.episode(40, 0)
 	s := New("cam", settings(t))
-	first := func(l *Labels, items ...Item) []Answer {
+	first := func(l *taught.Labels, items ...Item) []Answer {
 		t.Helper()
 		k, err := s.Knowledge(&items[0], l, nil)
 		if err != nil {
@@ -282,7 +283,7 @@ func TestFirstAnswersKnowRejections(t *testing.T) {
 		return now.Answer(items)
 	}
 	was := first(labels, items[0])[0].Label
-	x := Rejection{ID: items[0].ID, Not: []string{was}, Vector: items[0].Vector, Track: "7"}
+	x := taught.Rejection{ID: items[0].ID, Not: []string{was}, Vector: items[0].Vector, Track: "7"}
 	if a := first(reject(labels, x), items[0])[0]; a.Label == was || a.Confidence > 1 {
 		t.Errorf("still %+v", a)
 	}
@@ -298,7 +299,7 @@ func TestFirstAnswersKnowRejections(t *testing.T) {
 			t.Errorf("item %d of the track is still %s", i, was)
 		}
 	}
-	merged := named(t, labels, Name{"", was, "seen"})
+	merged := named(t, labels, taught.Name{Name: was, Into: "seen"})
 	if a := first(merged, items[0])[0]; a.Label != "seen" {
 		t.Errorf("named seen: %s", a.Label)
 	}
@@ -313,7 +314,7 @@ func TestFirstAnswersKnowRejections(t *testing.T) {
 func TestFirstAnswersOfNamedClasses(t *testing.T) {
 	f := newCamera(22, 4, 16, .6)
 	plain := f.labels(3)
-	labels := named(t, plain, Name{"", label(0), "seen"}, Name{"", label(1), "seen"})
+	labels := named(t, plain, taught.Name{Name: label(0), Into: "seen"}, taught.Name{Name: label(1), Into: "seen"})
 	items, _ := f.episode(40, 0)
 	s := New("cam", settings(t))
 	k, err := s.Knowledge(&items[0], labels, nil)

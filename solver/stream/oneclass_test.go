@@ -3,6 +3,8 @@ package stream
 import (
 	"fmt"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // TestOneClassEpisodes: a stream that has had one class only does not lose it, however few its dimensions,
@@ -30,7 +32,7 @@ func oneClass(t *testing.T, d int, warm bool) (wrong, all int) {
 		for episode := range 6 {
 			if episode == 1 || episode == 4 { // renamed: its examples are corrected
 				name = fmt.Sprintf("renamed-%d", episode)
-				labels = &Labels{Everyone: append([]Example(nil), labels.Everyone...)}
+				labels = &taught.Labels{Everyone: append([]taught.Example(nil), labels.Everyone...)}
 				for i := range labels.Everyone {
 					if c := &labels.Everyone[i]; c.ID[:3] == "s1-" {
 						c.Label = name

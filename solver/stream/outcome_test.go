@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 func noted(report Report, part string) bool {
@@ -86,7 +88,7 @@ func TestContradictingLabels(t *testing.T) {
 	f := newCamera(2, 4, 16, .3)
 	s, e := New("cam", set), new(Engine)
 	labels := f.labels(1)
-	labels.Everyone = append(labels.Everyone, Example{ID: "lie", Label: label(1), Vector: labels.Everyone[0].Vector})
+	labels.Everyone = append(labels.Everyone, taught.Example{ID: "lie", Label: label(1), Vector: labels.Everyone[0].Vector})
 	for range 4 {
 		items, truth := f.episode(20, 0)
 		answers, _ := answer(t, s, e, items, labels)
@@ -142,7 +144,7 @@ func TestClassesComeAndGo(t *testing.T) {
 	f := newCamera(5, 4, 16, .3)
 	s, e := New("cam", set), new(Engine)
 	three := f.labels(2)
-	three.Everyone = slices.DeleteFunc(three.Everyone, func(e Example) bool { return e.Label == label(3) })
+	three.Everyone = slices.DeleteFunc(three.Everyone, func(e taught.Example) bool { return e.Label == label(3) })
 	items, _ := f.episode(20, 0)
 	answer(t, s, e, items, three)
 	of := func(class int) []Item {
@@ -168,7 +170,7 @@ func TestClassesComeAndGo(t *testing.T) {
 	if right < 9 {
 		t.Errorf("%d of 10 of the new class after one example", right)
 	}
-	forgets := &Labels{Everyone: three.Everyone, Forgotten: []string{items[0].ID}}
+	forgets := &taught.Labels{Everyone: three.Everyone, Forgotten: []string{items[0].ID}}
 	answers, report = answer(t, s, e, of(3), forgets)
 	if !happened(report, "retired", label(3)) {
 		t.Errorf("events %+v", report.Events)
@@ -189,8 +191,8 @@ func TestRenameAndMerge(t *testing.T) {
 	labels := f.labels(2)
 	items, _ := f.episode(20, .2)
 	answer(t, s, e, items, labels)
-	relabel := func(from, to string) *Labels {
-		l := &Labels{}
+	relabel := func(from, to string) *taught.Labels {
+		l := &taught.Labels{}
 		for _, e := range labels.Everyone {
 			if e.Label == from {
 				e.Label = to
@@ -199,7 +201,7 @@ func TestRenameAndMerge(t *testing.T) {
 		}
 		for _, item := range items { // examples of the feed are corrected by their ids
 			if item.Label == from {
-				l.Everyone = append(l.Everyone, Example{ID: item.ID, Label: to, Vector: item.Vector})
+				l.Everyone = append(l.Everyone, taught.Example{ID: item.ID, Label: to, Vector: item.Vector})
 			}
 		}
 		return l
@@ -234,7 +236,7 @@ func TestModelChange(t *testing.T) {
 	for i := range fresh.Everyone {
 		fresh.Everyone[i].Model, fresh.Everyone[i].ID = "new", "n"+fresh.Everyone[i].ID
 	}
-	labels = &Labels{Everyone: append(labels.Everyone, fresh.Everyone...)}
+	labels = &taught.Labels{Everyone: append(labels.Everyone, fresh.Everyone...)}
 	say := func(f *camera, model string) ([]Item, []string) {
 		items, truth := f.episode(20, .1)
 		for i := range items {
@@ -322,7 +324,7 @@ func TestTenThousandClasses(t *testing.T) {
 			t.Errorf("a class out of sight is not retired")
 		}
 	}
-	if n := len(e.problem.names); n > 40*candidatesEach {
+	if n := len(e.problem.names); n > 40*taught.NearEach {
 		t.Errorf("%d classes in one episode", n)
 	}
 }
@@ -391,7 +393,7 @@ func TestTeachingKeepsWhatItConfirms(t *testing.T) {
 		items, truth := f.episode(30, 0)
 		switch name {
 		case "taken back":
-			labels = &Labels{Everyone: labels.Everyone[1:]}
+			labels = &taught.Labels{Everyone: labels.Everyone[1:]}
 		case "denied": // items 0 to 4 are like their class: this one is answered right without its label
 			items[0].Vector, items[0].Label = f.vector(0), label(1)
 		default:
@@ -438,7 +440,7 @@ func TestLabelsWithoutEnd(t *testing.T) {
 	}
 	items, _ := f.episode(50, 0)
 	_, report := answer(t, s, e, items, nil)
-	if n := len(e.problem.names); n > 50*candidatesEach {
+	if n := len(e.problem.names); n > 50*taught.NearEach {
 		t.Errorf("%d classes in one episode", n)
 	}
 	if len(s.classes.owner) != examplesKept || len(s.proportions.counts) > examplesKept || len(s.classes.kept) > examplesKept {
@@ -486,7 +488,7 @@ func TestSplitEndsThePrototype(t *testing.T) {
 		for j := range f.centres[3] { // the new kind is like the first class, and unlike the others
 			f.centres[3][j] = f.centres[0][j] + .6*f.centres[3][j]
 		}
-		labels := &Labels{}
+		labels := &taught.Labels{}
 		for _, e := range f.labels(fewLabels).Everyone {
 			if e.Label != label(3) {
 				labels.Everyone = append(labels.Everyone, e)
@@ -508,8 +510,8 @@ func TestSplitEndsThePrototype(t *testing.T) {
 		if from == "feed" {
 			items[7].Vector, items[7].Label = moved, "eve"
 		} else {
-			labels = labels.With(Changes{Examples: []Change{
-				{Stream: "cam", Example: Example{ID: "moved", Label: "eve", Vector: moved}},
+			labels = labels.With(taught.Changes{Examples: []taught.Change{
+				{Stream: "cam", Example: taught.Example{ID: "moved", Label: "eve", Vector: moved}},
 			}})
 		}
 		answer(t, s, e, items, labels)

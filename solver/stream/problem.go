@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // problem is one episode of one stream, prepared for the solver. Its slices are reused.
@@ -18,9 +19,9 @@ type problem struct {
 	sum     uint64    // of the labels topic's examples in force
 
 	force       *inForce
-	sets        [3]*preparedSet // the labels topic's, for this stream and for every stream; the feed's
-	fixed       bool            // sets do not depend on the items
-	without     []int32         // rows of sets[1] that the stream's own labels correct
+	sets        [3]*taught.Prepared // the labels topic's, for this stream and for every stream; the feed's
+	fixed       bool                // sets do not depend on the items
+	without     []int32             // rows of sets[1] that the stream's own labels correct
 	beside      []solver.Beside
 	classNames  []int32   // of all sets: each one's classes as numbers of the episode
 	examples    int       // in force outside the episode
@@ -30,11 +31,9 @@ type problem struct {
 	admitted []float32 // S of the items that are learned from
 	mean     []float32 // of a prototype that learns
 
-	everyone, own *exampleSet // the labels topic
-	called        *followedLabels
-
-	rejected   []float32 // evidence of rejections against classes, n x K; nil: none
-	rejections rejectionScratch
+	taught     *taught.ForStream // the labels topic
+	against    []float32         // evidence of rejections against classes, n x K; nil: none
+	rejections taught.Scratch
 
 	around surroundings
 	lag    []float32
@@ -44,38 +43,42 @@ type problem struct {
 // gather collects the examples in force for the stream: the labels topic's for this stream, those for every
 // stream, then those of the stream's own feed. Of one id the topic's label overrides the feed's, and the
 // stream's overrides everyone's. skipped counts the topic's examples of another model or dimension.
-func (p *problem) gather(s *Stream, items []Item, labels *followedLabels) (skipped int, err error) {
-	p.everyone, p.own, p.called, p.force = labels.everyone, labels.own, labels, s.force
+func (p *problem) gather(s *Stream, items []Item, labels *taught.ForStream) (skipped int, err error) {
+	p.taught, p.force = labels, s.force
 	p.force.follow(s, labels)
-	f := fit{s.model, s.dimension, s.settings.Solver.Power}
-	p.fixed, p.sum = true, p.own.sum+p.everyone.sum
+	p.each = p.each[:0]
+	for i := range items {
+		p.each = append(p.each, items[i].Vector)
+	}
+	f := taught.Fit{Model: s.model, Dimension: s.dimension, Power: s.settings.Solver.Power}
+	p.fixed, p.sum = true, labels.Own.Sum+labels.Everyone.Sum
 	for i, from := range []struct {
-		set   *exampleSet
+		set   *taught.Set
 		whole int
-	}{{p.own, labelledMost}, {p.everyone, labelledMost}, {p.force.taught, nearMost}} {
+	}{{labels.Own, taught.WholeMost}, {labels.Everyone, taught.WholeMost}, {p.force.fed, taught.NearMost}} {
 		fixed := false
-		if p.sets[i], fixed, err = from.set.prepared(f, items, from.whole); err != nil {
+		if p.sets[i], fixed, err = from.set.Prepared(f, p.each, from.whole); err != nil {
 			return 0, err
 		}
 		p.fixed = p.fixed && fixed
 		if fixed && i == 0 {
-			p.sum += p.sets[i].sum - p.own.sum // examples of other models may change
+			p.sum += p.sets[i].Sum - labels.Own.Sum // examples of other models may change
 		}
 	}
 	p.without = p.without[:0]
-	for e := range p.own.all() {
-		if row, there := p.sets[1].row(p.everyone.find(e.ID)); there {
+	for e := range labels.Own.All() {
+		if row, there := p.sets[1].Row(labels.Everyone.Find(e.ID)); there {
 			p.without = append(p.without, row)
 		}
 	}
 	slices.Sort(p.without)
-	return p.sets[0].unfit + p.sets[1].unfit, nil
+	return p.sets[0].Unfit + p.sets[1].Unfit, nil
 }
 
 // labelled reports whether a class has any labelled item in force, in this episode or not.
 func (p *problem) labelled(name string) bool {
 	_, here := p.numbers[name]
-	return here || p.force.classes[name] || p.everyone.has(name) || p.own.has(name)
+	return here || p.force.classes[name] || p.taught.Everyone.Has(name) || p.taught.Own.Has(name)
 }
 
 // number numbers the classes of the episode in the order of their labels, independent of the past.
@@ -117,7 +120,7 @@ func (p *problem) fill(s *Stream, rows []Item, earlier int) {
 	p.beside, p.classNames, p.examples = p.beside[:0], p.classNames[:0], -len(p.without)
 	for i, set := range p.sets {
 		from := len(p.classNames)
-		for _, name := range set.names {
+		for _, name := range set.Names {
 			number, known := p.numbers[name]
 			if !known { // all its examples are corrected
 				number = -1
@@ -149,4 +152,42 @@ func (p *problem) nobody() int32 {
 		return c
 	}
 	return -1
+}
+
+// rejecting returns the rejections that concern the stream and the episode's classes.
+func (p *problem) rejecting(s *Stream) taught.Against {
+	return p.taught.Against(s.model, s.dimension, p.names, p.byClass)
+}
+
+// contradict returns the evidence of rejections for an episode's items, n x K: below zero for a class that an
+// item is not of, 0 for all others. nil: none.
+func (p *problem) contradict(s *Stream, items []Item) []float32 {
+	against := p.rejecting(s)
+	if against.None() {
+		return nil
+	}
+	rows := make([]taught.Row, len(items))
+	for i := range items {
+		rows[i] = rejectable(&items[i])
+	}
+	out := make([]float32, len(items)*len(p.names))
+	if !against.Speak(out, rows, &p.rejections) {
+		return nil
+	}
+	return out
+}
+
+// rejectable is what rejections need of an item.
+func rejectable(item *Item) taught.Row {
+	return taught.Row{Vector: item.Vector, Track: item.Track, Given: item.Label != ""}
+}
+
+// byClass returns the labelled examples that the episode gets, by their class.
+func (p *problem) byClass() [][]*taught.Entry {
+	out := make([][]*taught.Entry, len(p.names))
+	list, classes := p.listed()
+	for i, c := range classes {
+		out[c] = append(out[c], list[i].Entry)
+	}
+	return out
 }

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // scenario lists events in the life of a stream: labels that come, are corrected and withdrawn, items that
@@ -50,7 +52,7 @@ func (c scenario) play(
 	f := newCamera(3, 7, 24, 1.2)
 	labels := f.labels(c.shots)
 	if c.discover { // two classes without labels
-		labels.Everyone = slices.DeleteFunc(labels.Everyone, func(e Example) bool { return e.Label >= label(5) })
+		labels.Everyone = slices.DeleteFunc(labels.Everyone, func(e taught.Example) bool { return e.Label >= label(5) })
 	}
 	s, e := New("cam", set), new(Engine)
 	for episode := range 23 {
@@ -68,17 +70,17 @@ func (c scenario) play(
 		if c.shots > 0 {
 			switch episode {
 			case 5: // a new example of this stream's own
-				labels = &Labels{
+				labels = &taught.Labels{
 					Everyone: labels.Everyone,
-					Stream:   map[string][]Example{"cam": {{ID: "own", Label: label(1), Vector: f.vector(1)}}},
+					Stream:   map[string][]taught.Example{"cam": {{ID: "own", Label: label(1), Vector: f.vector(1)}}},
 				}
 			case 9: // corrected
-				labels = &Labels{
+				labels = &taught.Labels{
 					Everyone: labels.Everyone,
-					Stream:   map[string][]Example{"cam": {{ID: "own", Label: label(2), Vector: f.vector(2)}}},
+					Stream:   map[string][]taught.Example{"cam": {{ID: "own", Label: label(2), Vector: f.vector(2)}}},
 				}
 			case 13: // withdrawn, and an item of the feed with it
-				labels = &Labels{Everyone: labels.Everyone, Forgotten: []string{"own", "i3", "i30", "i50"}}
+				labels = &taught.Labels{Everyone: labels.Everyone, Forgotten: []string{"own", "i3", "i30", "i50"}}
 			}
 		}
 		if episode == 17 {

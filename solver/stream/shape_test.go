@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // network simulates an embedder: the properties that all of its vectors share, and the place of each object.
@@ -115,12 +116,12 @@ func embedders(random *rand.Rand, d int) map[string]func([]float32) []float32 {
 	}
 }
 
-func (n *network) labels() []stream.Example {
-	var list []stream.Example
+func (n *network) labels() []taught.Example {
+	var list []taught.Example
 	for c := range n.things {
 		for i := range 3 {
 			label := fmt.Sprint("class-", c)
-			list = append(list, stream.Example{ID: fmt.Sprint(label, "-", i), Label: label, Vector: n.vector(c)})
+			list = append(list, taught.Example{ID: fmt.Sprint(label, "-", i), Label: label, Vector: n.vector(c)})
 		}
 	}
 	return list
@@ -148,7 +149,7 @@ func replaceEmbedder(t *testing.T, n *network, replaced func([]float32) []float3
 	settings := stream.Defaults()
 	engine := new(stream.Engine)
 	s := stream.New("cam", settings)
-	labels := &stream.Labels{Everyone: n.labels()}
+	labels := &taught.Labels{Everyone: n.labels()}
 	number := 0
 	answer := func(items []stream.Item) ([]stream.Answer, stream.Report) {
 		t.Helper()
@@ -218,7 +219,7 @@ func TestTaughtAfterItsEmbedderChanged(t *testing.T) {
 			settings := stream.Defaults()
 			engine := new(stream.Engine)
 			s, examples := stream.New("cam", settings), n.labels()
-			labels := &stream.Labels{Everyone: examples}
+			labels := &taught.Labels{Everyone: examples}
 			var report stream.Report
 			for number := range 20 {
 				items := n.episode(number, 40)
@@ -233,11 +234,11 @@ func TestTaughtAfterItsEmbedderChanged(t *testing.T) {
 				if number == 15 && by == "the labels topic" {
 					for c := range n.things {
 						label := fmt.Sprint("class-", c)
-						examples = append(examples, stream.Example{
+						examples = append(examples, taught.Example{
 							ID: fmt.Sprint("new-", c), Label: label, Vector: replaced(n.vector(c)),
 						})
 					}
-					labels = &stream.Labels{Everyone: examples}
+					labels = &taught.Labels{Everyone: examples}
 				}
 				var err error
 				if _, report, err = s.Answer(t.Context(), engine, items, labels); err != nil {
@@ -284,7 +285,7 @@ func TestSameEmbedderIsNotTold(t *testing.T) {
 			n := newNetwork(seed, 128, 5)
 			settings := stream.Defaults()
 			engine := new(stream.Engine)
-			s, labels := stream.New("cam", settings), &stream.Labels{Everyone: n.labels()}
+			s, labels := stream.New("cam", settings), &taught.Labels{Everyone: n.labels()}
 			for number := range 40 {
 				if number == 10 && name == "another site" {
 					n.move(5)
@@ -335,7 +336,7 @@ func TestOtherObjectsAreNoOtherEmbedder(t *testing.T) {
 					title := fmt.Sprintf("%s, %d numbers, %d classes, %d items", name, d, classes, size)
 					t.Run(title, func(t *testing.T) {
 						n := evenNetwork(uint64(d+classes), d, classes)
-						s, labels, class := stream.New("cam"), &stream.Labels{Everyone: n.labels()}, 0
+						s, labels, class := stream.New("cam"), &taught.Labels{Everyone: n.labels()}, 0
 						for episode := range 15 {
 							items := n.episode(episode, size)
 							for i := range items {
@@ -372,7 +373,7 @@ func evenNetwork(seed uint64, d, things int) *network {
 func TestAnotherEmbedderTeachesNoMetric(t *testing.T) {
 	n := newNetwork(1, 128, 5)
 	other := newNetwork(2, 128, 5)
-	s, labels := stream.New("cam"), &stream.Labels{Everyone: n.labels()}
+	s, labels := stream.New("cam"), &taught.Labels{Everyone: n.labels()}
 	metric := func() (pieces []stream.Piece) {
 		for _, p := range s.State() {
 			if p.Name == "scatter" || p.Name == "metric" {
@@ -404,9 +405,9 @@ func TestVectorsWithoutAShape(t *testing.T) {
 	n.scales = slices.Repeat([]float32{1}, d)
 	n.move(classes)
 	vector := func(class int) []float32 { return n.around(n.things[class], 1.3) }
-	labels := &stream.Labels{}
+	labels := &taught.Labels{}
 	for i := range 3 * classes {
-		labels.Everyone = append(labels.Everyone, stream.Example{
+		labels.Everyone = append(labels.Everyone, taught.Example{
 			ID: fmt.Sprint(i), Label: fmt.Sprint("class-", i%classes), Vector: vector(i % classes),
 		})
 	}

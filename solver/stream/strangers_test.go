@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // TestStrangersAreReported: several items that no label explains make one event when they come, one when they
@@ -14,7 +16,7 @@ func TestStrangersAreReported(t *testing.T) {
 	f := newCamera(5, 5, 32, .3)
 	labels := f.labels(3)
 	known, stranger := f.centres[:3], ""
-	labels.Everyone = slices.DeleteFunc(labels.Everyone, func(e Example) bool { return e.Label >= label(3) })
+	labels.Everyone = slices.DeleteFunc(labels.Everyone, func(e taught.Example) bool { return e.Label >= label(3) })
 	s, e := New("cam", set), new(Engine)
 	// episode answers 30 items of known classes, and as many of a class as are given among them. It returns the
 	// cluster of these, and what is reported of it.
@@ -72,7 +74,7 @@ func TestStrangersAreReported(t *testing.T) {
 	for range strangerAway {
 		episode(0, 0)
 	}
-	labels = named(t, labels, Name{Stream: "cam", Name: stranger, Into: "eve"})
+	labels = named(t, labels, taught.Name{Stream: "cam", Name: stranger, Into: "eve"})
 	if back := expect("named", 3, 4); back != "eve" {
 		t.Errorf("eve is called %s", back)
 	}

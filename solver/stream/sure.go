@@ -3,6 +3,8 @@ package stream
 import (
 	"math"
 	"slices"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // sureDoubt bounds the probability that a limit lets more wrong answers through than asked: one
@@ -25,11 +27,11 @@ const surePoints = 50 // of a curve
 
 // sureCurve returns the parts of the held-out answers from the surest alone to all. answers are the surest
 // first.
-func sureCurve(answers []heldOut, labels *followedLabels) []SurePoint {
+func sureCurve(answers []heldOut, labels *taught.ForStream) []SurePoint {
 	out := make([]SurePoint, 0, min(len(answers), surePoints))
 	wrong := 0
 	for i := range answers {
-		if !labels.alike(answers[i].predicted, answers[i].label) {
+		if !labels.Alike(answers[i].predicted, answers[i].label) {
 			wrong++
 		}
 		if n := i + 1; n*surePoints/len(answers) > i*surePoints/len(answers) {
@@ -41,7 +43,7 @@ func sureCurve(answers []heldOut, labels *followedLabels) []SurePoint {
 
 // sureLimits returns the limits at which no more than a share of the sure answers are wrong, according to
 // the held-out answers.
-func (c *calibration) sureLimits(labels *followedLabels, share float64) *sureLimits {
+func (c *calibration) sureLimits(labels *taught.ForStream, share float64) *sureLimits {
 	if share == 0 {
 		return nil
 	}
@@ -58,7 +60,7 @@ func (c *calibration) sureLimits(labels *followedLabels, share float64) *sureLim
 	enough := EnoughLabels(share)
 	count := map[string]int{}
 	for i := range answers {
-		count[labels.called(answers[i].predicted)]++
+		count[labels.Called(answers[i].predicted)]++
 	}
 	out := &sureLimits{
 		of: map[string]float64{}, pooled: sureFrom(answers, labels, share, enough),
@@ -67,7 +69,7 @@ func (c *calibration) sureLimits(labels *followedLabels, share float64) *sureLim
 	for class, n := range count {
 		if n >= enough {
 			own := slices.DeleteFunc(slices.Clone(answers), func(a heldOut) bool {
-				return labels.called(a.predicted) != class
+				return labels.Called(a.predicted) != class
 			})
 			out.of[class] = sureFrom(own, labels, share, enough)
 		}
@@ -83,11 +85,11 @@ func EnoughLabels(share float64) int { return int(math.Ceil(math.Log(sureDoubt) 
 // unlikely if more than the share were wrong; infinite if there is none. answers are the surest first. Each
 // longer part of them is tested only after the shorter ones have passed, so that the doubt does not add up.
 // Each is longer by a tenth, and ends where the next answer is less sure.
-func sureFrom(answers []heldOut, labels *followedLabels, share float64, enough int) float64 {
+func sureFrom(answers []heldOut, labels *taught.ForStream, share float64, enough int) float64 {
 	from, wrong, next := math.Inf(1), 0, enough
 	for i := range answers {
 		a := &answers[i]
-		if !labels.alike(a.predicted, a.label) {
+		if !labels.Alike(a.predicted, a.label) {
 			wrong++
 		}
 		n := i + 1

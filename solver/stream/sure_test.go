@@ -5,12 +5,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // TestSureLimits: without enough held-out answers nothing is sure, and a class that is often wrong is not
 // made sure by the labels of others.
 func TestSureLimits(t *testing.T) {
-	labels := &followedLabels{}
+	labels := &taught.ForStream{}
 	c := &calibration{}
 	add := func(n int, predicted, label string, z float32) {
 		for range n {
@@ -58,7 +60,7 @@ func TestSureInNineOfTenStreams(t *testing.T) {
 			}
 			c.answers = append(c.answers, a)
 		}
-		from := c.sureLimits(&followedLabels{}, share).limit("a")
+		from := c.sureLimits(&taught.ForStream{}, share).limit("a")
 		if math.IsInf(from, 1) {
 			continue
 		}

@@ -165,12 +165,12 @@ func (t *timeline) lag(out []float32, a *surroundings) []float32 {
 func (t *timeline) evidence(e *episode) []float32 {
 	p, rows, rho := e.problem, e.rows, e.stream.settings.Solver.Rho
 	if !e.timed() {
-		return p.rejected
+		return p.against
 	}
 	values, classes := t.spread(&p.around, rows, rho)
 	k, c := len(classes), t.coherence()
 	if (k == 0 || c == 0) && len(t.tracks) == 0 {
-		return p.rejected
+		return p.against
 	}
 	out := make([]float32, p.N*p.K)
 	for i := range rows {
@@ -181,7 +181,7 @@ func (t *timeline) evidence(e *episode) []float32 {
 			out[i*p.K+int(class)] += float32(rho)
 		}
 	}
-	kernel.Axpy(1, p.rejected, out[:len(p.rejected)])
+	kernel.Axpy(1, p.against, out[:len(p.against)])
 	return out
 }
 
@@ -200,9 +200,13 @@ func (t *timeline) spread(a *surroundings, rows []Item, rho int) (values []float
 			values[i*k+int(c)], classes[c] = 1, rows[i].Label
 		}
 	}
-	links := make([]link[int32], 0, n*rho)
+	type link struct {
+		node   int32
+		weight float32
+	}
+	links := make([]link, 0, n*rho)
 	ends := make([]int, n)
-	near := make([]link[int32], 0, rho)
+	near := make([]vector.Near[int32], 0, rho)
 	width := float32(max(a.middle, 1e-12))
 	for i := range n {
 		if rows[i].Label == "" {
@@ -210,11 +214,11 @@ func (t *timeline) spread(a *surroundings, rows []Item, rho int) (values []float
 			first, last := max(-a.earlier, a.time(i)-lagUnit), min(n-a.earlier-1, a.time(i)+lagUnit)
 			for at := first; at <= last; at++ {
 				if j := a.row(at); j != i {
-					near = nearest(near, link[int32]{int32(j), a.distances[i*n+j]}, rho)
+					near = vector.Nearest(near, vector.Near[int32]{Node: int32(j), Distance: a.distances[i*n+j]}, rho)
 				}
 			}
 			for _, x := range near {
-				links = append(links, link[int32]{x.node, float32(math.Exp(-float64(x.weight / width)))})
+				links = append(links, link{x.Node, float32(math.Exp(-float64(x.Distance / width)))})
 			}
 		}
 		ends[i] = len(links)
@@ -240,27 +244,6 @@ func (t *timeline) spread(a *surroundings, rows []Item, rho int) (values []float
 		}
 	}
 	return values, classes
-}
-
-// link is a neighbour, with its distance or its weight.
-type link[T any] struct {
-	node   T
-	weight float32
-}
-
-// nearest keeps the most nearest of the links that it is given, in order; of two at one distance the first.
-func nearest[T any](near []link[T], x link[T], most int) []link[T] {
-	if len(near) < most {
-		near = append(near, x)
-	} else if most == 0 || x.weight >= near[most-1].weight {
-		return near
-	}
-	at := len(near) - 1
-	for ; at > 0 && x.weight < near[at-1].weight; at-- {
-		near[at] = near[at-1]
-	}
-	near[at] = x
-	return near
 }
 
 func (t *timeline) detach() { t.tracks = maps.Clone(t.tracks) }

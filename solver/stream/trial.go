@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // trial is an episode in which the labels of its taught items are hidden, and new examples of the labels
@@ -12,11 +13,11 @@ import (
 // could be right. Each is answered as items are, which have labelled ones around them: by one more update of its own
 // row, in which the others have their labels back.
 type trial struct {
-	hidden []int       // taught items
-	fresh  []*labelled // new examples
-	labels []int32     // of the rows; none in the episode itself is labelled
-	known  []int32     // the labels that they have
-	others []float64   // labelled items of each class that are left
+	hidden []int           // taught items
+	fresh  []*taught.Entry // new examples
+	labels []int32         // of the rows; none in the episode itself is labelled
+	known  []int32         // the labels that they have
+	others []float64       // labelled items of each class that are left
 }
 
 // trial returns the episode's trial; nil: there is nothing to hide, or nothing else is labelled.
@@ -80,7 +81,7 @@ func (t *trial) solveApart(ctx context.Context, of *episode) error {
 	problem.Labels, problem.Beside = t.labels, slices.Clone(p.beside)
 	own := &problem.Beside[0]
 	for _, e := range t.fresh {
-		row, _ := p.sets[0].row(e)
+		row, _ := p.sets[0].Row(e)
 		rows, own.Without = append(rows, e.Vector), append(own.Without, row)
 	}
 	problem.List(rows)

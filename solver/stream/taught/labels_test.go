@@ -1,4 +1,4 @@
-package stream
+package taught
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // labelsOf returns labels with these examples, by their ids.
@@ -20,7 +22,7 @@ func labelsOf(examples map[string]Example) *Labels {
 	return l
 }
 
-func alike(a, b Example) bool {
+func alike(a, b *Entry) bool {
 	return a.ID == b.ID && a.Label == b.Label && slices.Equal(a.Vector, b.Vector)
 }
 
@@ -30,7 +32,7 @@ func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 	const d, start, rounds = 8, 200, 100
 	for seed := range uint64(4) {
 		random := rand.New(rand.NewPCG(seed, 5))
-		vector := func() []float32 {
+		embedding := func() []float32 {
 			v := make([]float32, d)
 			for i := range v {
 				v[i] = float32(random.NormFloat64())
@@ -39,13 +41,13 @@ func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 		}
 		examples := map[string]Example{}
 		teach := func(id string) {
-			examples[id] = Example{ID: id, Label: fmt.Sprint("class-", random.IntN(50)), Vector: vector()}
+			examples[id] = Example{ID: id, Label: fmt.Sprint("class-", random.IntN(50)), Vector: embedding()}
 		}
 		for i := range start {
 			teach(fmt.Sprint("e", i))
 		}
 		labels := labelsOf(examples)
-		queries := [][]float32{vector(), vector()}
+		queries := [][]float32{embedding(), embedding()}
 		var changed []string
 		for round := range rounds {
 			for range 1 + random.IntN(5) {
@@ -74,22 +76,22 @@ func TestLabelsThatFollowOthersFindTheSame(t *testing.T) {
 				continue // one that was never used
 			}
 			changed, labels = nil, next
-			got, want := labels.of("s").own, labelsOf(examples).of("s").own
-			if got.sum != want.sum || !slices.EqualFunc(got.list(), want.list(), alike) {
+			got, want := labels.For("s").Own, labelsOf(examples).For("s").Own
+			if got.Sum != want.Sum || !slices.EqualFunc(slices.Collect(got.All()), slices.Collect(want.All()), alike) {
 				t.Fatalf("seed %d, round %d: other examples", seed, round)
 			}
 			for class := range 50 {
 				label := fmt.Sprint("class-", class)
 				a, b := slices.Collect(got.of(label)), slices.Collect(want.of(label))
-				same := slices.EqualFunc(a, b, func(a, b *labelled) bool { return a.ID == b.ID })
-				if got.has(label) != (len(b) > 0) || !same {
+				same := slices.EqualFunc(a, b, func(a, b *Entry) bool { return a.ID == b.ID })
+				if got.Has(label) != (len(b) > 0) || !same {
 					t.Fatalf("seed %d, round %d: %d examples of %s, not %d", seed, round, len(a), label, len(b))
 				}
 			}
-			near, truly := got.nearest(queries, candidatesEach), want.nearest(queries, candidatesEach)
+			near, truly := got.nearest(queries, NearEach), want.nearest(queries, NearEach)
 			for i := range queries {
-				if !slices.EqualFunc(near[i], truly[i], func(a, b link[*labelled]) bool {
-					return a.node.ID == b.node.ID && a.weight == b.weight
+				if !slices.EqualFunc(near[i], truly[i], func(a, b vector.Near[*Entry]) bool {
+					return a.Node.ID == b.Node.ID && a.Distance == b.Distance
 				}) {
 					t.Fatalf("seed %d, round %d: %v near, truly %v", seed, round, near[i], truly[i])
 				}
@@ -124,7 +126,7 @@ func TestALabelCostsTheSameHoweverManyThereAre(t *testing.T) {
 				changes = append(changes, Change{Stream: "s", Example: example(random.IntN(n))})
 			}
 			labels = labels.With(Changes{Examples: changes})
-			hashed += labels.of("s").own.hashed
+			hashed += labels.For("s").Own.hashed
 		}
 		if changes := more + more/4; hashed != changes {
 			t.Errorf("%d labels beside %d: %d looked at", changes, n, hashed)
@@ -137,7 +139,7 @@ func TestALabelCostsTheSameHoweverManyThereAre(t *testing.T) {
 func TestNearestAreTheNearest(t *testing.T) {
 	const d, n = 24, 700
 	random := rand.New(rand.NewPCG(1, 8))
-	vector := func() []float32 {
+	embedding := func() []float32 {
 		v := make([]float32, d)
 		for i := range v {
 			v[i] = float32(random.NormFloat64())
@@ -148,7 +150,7 @@ func TestNearestAreTheNearest(t *testing.T) {
 		{ID: "none", Label: "x", Vector: make([]float32, d)}, {ID: "other", Label: "x", Vector: []float32{1, 2}},
 	}
 	for i := range n {
-		list = append(list, Example{ID: fmt.Sprintf("e%04d", i), Label: "x", Vector: vector()})
+		list = append(list, Example{ID: fmt.Sprintf("e%04d", i), Label: "x", Vector: embedding()})
 	}
 	cosine := func(a, b []float32) float64 {
 		var ab, aa, bb float64
@@ -157,54 +159,21 @@ func TestNearestAreTheNearest(t *testing.T) {
 		}
 		return ab / math.Sqrt(aa*bb)
 	}
-	queries := [][]float32{vector(), vector(), vector()}
-	for q, near := range (&Labels{Everyone: list}).of("").everyone.nearest(queries, candidatesEach) {
+	queries := [][]float32{embedding(), embedding(), embedding()}
+	for q, near := range (&Labels{Everyone: list}).For("").Everyone.nearest(queries, NearEach) {
 		truly := slices.Clone(list[2:])
 		slices.SortFunc(truly, func(a, b Example) int {
 			return cmp.Compare(cosine(b.Vector, queries[q]), cosine(a.Vector, queries[q]))
 		})
-		if len(near) != candidatesEach {
+		if len(near) != NearEach {
 			t.Fatalf("%d near", len(near))
 		}
 		for i, f := range near {
-			if f.node.ID != truly[i].ID {
-				t.Errorf("query %d: %s is %d., not %s", q, f.node.ID, i, truly[i].ID)
+			if f.Node.ID != truly[i].ID {
+				t.Errorf("query %d: %s is %d., not %s", q, f.Node.ID, i, truly[i].ID)
 			}
 		}
 	}
-}
-
-// TestLabelsAreInMemoryOnce: streams that are answered with many versions of many labels, all versions still
-// held, take little memory beside the labels themselves.
-func TestLabelsAreInMemoryOnce(t *testing.T) {
-	const classes, each, d, versions = 40, 500, 256, 24
-	set := settings(t)
-	set.Solver.Check, set.Solver.MetricRank = false, 0
-	f, e := newCamera(1, classes, d, 1), new(Engine)
-	labels := f.labels(each).With(Changes{})
-	held := []*Labels{labels}
-	var streams []*Stream
-	before := liveBytes()
-	for i := range versions {
-		items, of := f.episode(4, 0)
-		lesson := Example{ID: fmt.Sprint("lesson", i), Label: of[0], Vector: items[0].Vector}
-		labels = labels.With(Changes{Examples: []Change{{Example: lesson}}})
-		held, streams = append(held, labels), append(streams, New(fmt.Sprint("cam", i), set))
-		answer(t, streams[i], e, items, labels)
-		streams[i].Learn()
-	}
-	if more, once := liveBytes()-before, int64(classes*each*d*4); more > once {
-		t.Errorf("%d KiB more than the labels, which take %d KiB", more>>10, once>>10)
-	}
-	runtime.KeepAlive(held)
-	runtime.KeepAlive(streams)
-}
-
-func liveBytes() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 // TestAVersionOfTheLabelsIsSmall: a version of 100,000 labels takes memory for what it changed only: a few

@@ -1,4 +1,4 @@
-package stream
+package taught
 
 import (
 	"maps"
@@ -11,21 +11,21 @@ import (
 // nearest returns, for each of the queries, the n examples of the set that are nearest to it, exactly: a
 // process that replays an episode must find the same ones. It compares every example, in the memory in
 // which it was received: an index of 100,000 labels would hold them a second time, and change with every
-// lesson. Examples of another dimension or without a direction are near to nothing. The weight of a link is
-// the cosine below zero; of two examples alike the first id is nearer.
-func (s *exampleSet) nearest(queries [][]float32, n int) [][]link[*labelled] {
+// lesson. Examples of another dimension or without a direction are near to nothing. Their
+// distance is the cosine below zero; of two examples alike the first id is nearer.
+func (s *Set) nearest(queries [][]float32, n int) [][]vector.Near[*Entry] {
 	const block = 64
 	d := len(queries[0])
 	asked, rows := vector.New(len(queries), d), vector.New(block, d)
 	for i, query := range queries {
 		vector.Unit(asked.Row(i), query)
 	}
-	out := make([][]link[*labelled], len(queries))
-	offer := func(i int, e *labelled, product float32) {
-		out[i] = nearest(out[i], link[*labelled]{e, -product * e.inverse}, n)
+	out := make([][]vector.Near[*Entry], len(queries))
+	offer := func(i int, e *Entry, product float32) {
+		out[i] = vector.Nearest(out[i], vector.Near[*Entry]{Node: e, Distance: -product * e.inverse}, n)
 	}
 	products := make([]float32, len(queries)*block)
-	batch := make([]*labelled, 0, block)
+	batch := make([]*Entry, 0, block)
 	compare := func() {
 		kernel.Products(products, asked.Values, rows.Values, len(queries), len(batch), d)
 		for i := range out {
@@ -35,7 +35,7 @@ func (s *exampleSet) nearest(queries [][]float32, n int) [][]link[*labelled] {
 		}
 		batch = batch[:0]
 	}
-	for e := range s.all() {
+	for e := range s.All() {
 		switch {
 		case len(e.Vector) != d || e.inverse == 0:
 		case len(queries) == 1: // no need to copy the example beside others
@@ -52,23 +52,19 @@ func (s *exampleSet) nearest(queries [][]float32, n int) [][]link[*labelled] {
 }
 
 // near returns the examples of the set that an episode gets if it cannot get all: of the classes that are
-// nearest to its items, or without items of every class, at most about most. Classes that have more each
+// nearest to its rows, or without rows of every class, at most about most. Classes that have more each
 // give an equal share: those found near, and others by their ids, evenly.
-func (s *exampleSet) near(items []Item, most int) (list []*labelled) {
-	hits := map[*labelled]bool{}
+func (s *Set) near(queries [][]float32, most int) (list []*Entry) {
+	hits := map[*Entry]bool{}
 	classes := map[string]bool{}
-	if len(items) == 0 {
-		for e := range s.all() {
+	if len(queries) == 0 {
+		for e := range s.All() {
 			classes[e.Label] = true
 		}
 	} else {
-		queries := make([][]float32, len(items))
-		for i := range items {
-			queries[i] = items[i].Vector
-		}
-		for _, each := range s.nearest(queries, candidatesEach) {
+		for _, each := range s.nearest(queries, NearEach) {
 			for _, hit := range each {
-				hits[hit.node], classes[hit.node.Label] = true, true
+				hits[hit.Node], classes[hit.Node.Label] = true, true
 			}
 		}
 	}
@@ -85,6 +81,6 @@ func (s *exampleSet) near(items []Item, most int) (list []*labelled) {
 	return list
 }
 
-// candidatesEach is the number of nearest examples of each item whose classes take part in an episode that
+// NearEach is the number of nearest examples of each row whose classes take part in an episode that
 // cannot hold all.
-const candidatesEach = 16
+const NearEach = 16

@@ -1,4 +1,4 @@
-package stream
+package taught
 
 import (
 	"errors"
@@ -125,5 +125,38 @@ func TestNamesAreBounded(t *testing.T) {
 	_, faults := NewNames(many)
 	if faults[namesMost-1] != nil || faults[namesMost] == nil {
 		t.Error(faults[namesMost-1:])
+	}
+}
+
+// TestTheClassIsTheLikeliestOfItsName: the class before names is one of those of the name that answers, even
+// if another class by itself is likelier, and of these the likeliest.
+func TestTheClassIsTheLikeliestOfItsName(t *testing.T) {
+	label := func(c int) string { return fmt.Sprint("class ", c) }
+	random := rand.New(rand.NewPCG(1, 8))
+	for range 1000 {
+		classes, row := make([]string, 5), make([]float32, 5)
+		var names []Name
+		for c := range classes {
+			classes[c], row[c] = label(c), float32(random.IntN(4))
+			if random.IntN(2) == 0 {
+				names = append(names, Name{"", label(c), fmt.Sprint("name ", random.IntN(2))})
+			}
+		}
+		inForce, _ := NewNames(names)
+		in := (&Labels{}).With(Changes{Names: inForce}).For("cam")
+		n := in.Rename(classes)
+		if n == nil {
+			continue
+		}
+		class := int32(slices.Index(row, slices.Max(row)))
+		at, of, shares, _ := n.Answer(class, row, .5)
+		if in.Called(classes[of]) != n.Names[at] || shares[at] != slices.Max(shares) {
+			t.Fatalf("%v of %v: class %d, which is not %s", names, row, of, n.Names[at])
+		}
+		for c, v := range row {
+			if in.Called(classes[c]) == n.Names[at] && v > row[of] {
+				t.Fatalf("%v of %v: class %d, but %d is likelier", names, row, of, c)
+			}
+		}
 	}
 }

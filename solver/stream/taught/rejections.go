@@ -1,4 +1,4 @@
-package stream
+package taught
 
 import (
 	"math"
@@ -69,10 +69,11 @@ func NewRejections(list []Rejection) (r *Rejections, leftOut int) {
 	return r, leftOut
 }
 
-// rejecting are the rejections that concern an episode's classes. They are immutable.
-type rejecting struct {
+// Against are the rejections that concern an episode's classes. They are immutable.
+type Against struct {
 	list    []*rejected
 	classes []rejectedClass // ascending; none: nothing is rejected
+	all     int             // classes of the episode
 }
 
 // rejectedClass is a class of an episode that rejections concern.
@@ -82,31 +83,32 @@ type rejectedClass struct {
 	examples []float32 // of the class, at unit length
 }
 
-// rejecting returns the rejections that concern the stream and the episode's classes, by the names that users
-// see. A class needs examples, and the rejected vector must not be one of them.
-func (p *problem) rejecting(s *Stream) (out rejecting) {
+// Against returns the rejections that concern the stream and an episode's classes, by the names that users see.
+// A class needs examples, of which known lists those of each, and the rejected vector must not be one of them.
+func (l *ForStream) Against(model string, dimension int, classes []string, known func() [][]*Entry) (out Against) {
+	out.all = len(classes)
 	by := map[string][]*rejected{} // of each name in use
-	for _, stream := range slices.Compact([]string{"", s.Name}) {
-		for name, list := range p.called.rejections.ofStream(stream) {
-			name = p.called.called(name)
+	for _, stream := range slices.Compact([]string{"", l.stream}) {
+		for name, list := range l.rejections.ofStream(stream) {
+			name = l.Called(name)
 			for _, x := range list {
-				if len(x.unit) == s.dimension && (x.Model == "" || x.Model == s.model) {
+				if len(x.unit) == dimension && (x.Model == "" || x.Model == model) {
 					by[name] = append(by[name], x)
 				}
 			}
 		}
 	}
 	if len(by) == 0 {
-		return rejecting{}
+		return out
 	}
-	d, known, listed := s.dimension, p.byClass(), map[*rejected]int{}
-	for c, name := range p.names {
-		list := by[p.called.called(name)]
-		if len(list) == 0 || len(known[c]) == 0 {
+	examples, listed := known(), map[*rejected]int{}
+	for c, name := range classes {
+		list := by[l.Called(name)]
+		if len(list) == 0 || len(examples[c]) == 0 {
 			continue
 		}
-		next, sums := rejectedClass{class: c, examples: unitRows(known[c], d)}, map[uint64]bool{}
-		for row := range slices.Chunk(next.examples, d) {
+		next, sums := rejectedClass{class: c, examples: unitRows(examples[c], dimension)}, map[uint64]bool{}
+		for row := range slices.Chunk(next.examples, dimension) {
 			sums[vector.Sum(row)] = true
 		}
 		for _, x := range list {
@@ -127,6 +129,9 @@ func (p *problem) rejecting(s *Stream) (out rejecting) {
 	return out
 }
 
+// None reports whether nothing is rejected.
+func (r *Against) None() bool { return len(r.classes) == 0 }
+
 // ofStream returns the rejections that name a stream, by class; of "" those for all.
 func (r *Rejections) ofStream(stream string) map[string][]*rejected {
 	if r == nil {
@@ -135,44 +140,38 @@ func (r *Rejections) ofStream(stream string) map[string][]*rejected {
 	return r.of[stream]
 }
 
-// against returns the evidence of rejections for an episode's items, n x K: below zero for a class that an
-// item is not of, 0 for all others. nil: none.
-func (p *problem) against(s *Stream, items []Item) []float32 {
-	r := p.rejecting(s)
-	if len(r.classes) == 0 {
-		return nil
-	}
-	out := make([]float32, len(items)*p.K)
-	if !r.speak(out, p.K, items, &p.rejections) {
-		return nil
-	}
-	return out
+// Row is what rejections need of an item.
+type Row struct {
+	Vector []float32
+	Track  string
+	Given  bool // it carries its label
 }
 
-// rejectionScratch is the memory of rejecting.speak.
-type rejectionScratch struct {
+// Scratch is memory that Speak uses again.
+type Scratch struct {
 	units     []float32 // of items
 	distances []float32 // squared, rejections x items
 }
 
-// rejectedTogether is how many items are compared with all rejections, which are then read once for them.
+// rejectedTogether is how many rows are compared with all rejections, which are then read once for them.
 const rejectedTogether = 64
 
-// speak writes the evidence of rejections for items, k values each, to out, which has zeros, and reports
-// whether there is any. Each item is compared once with each rejection and each example of a rejected class,
-// however many classes a rejection names.
-func (r *rejecting) speak(out []float32, k int, items []Item, w *rejectionScratch) (any bool) {
-	for len(items) > rejectedTogether {
-		any = r.speak(out, k, items[:rejectedTogether], w) || any
-		out, items = out[rejectedTogether*k:], items[rejectedTogether:]
+// Speak writes what rejections say of rows, a value for each class, to out, which has zeros: below zero for a class
+// that a row is not of, 0 for all others. It reports whether there is any below. Each row is compared once with each
+// rejection and each example of a rejected class, however many classes a rejection names.
+func (r *Against) Speak(out []float32, rows []Row, w *Scratch) (any bool) {
+	k := r.all
+	for len(rows) > rejectedTogether {
+		any = r.Speak(out, rows[:rejectedTogether], w) || any
+		out, rows = out[rejectedTogether*k:], rows[rejectedTogether:]
 	}
-	n, d := len(items), len(items[0].Vector)
+	n, d := len(rows), len(rows[0].Vector)
 	w.units, w.distances = vector.Resize(w.units, n*d), vector.Resize(w.distances, len(r.list)*n)
 	tracks := map[string][]int{}
-	for i := range items {
-		vector.Unit(w.units[i*d:i*d+d], items[i].Vector)
-		if items[i].Track != "" {
-			tracks[items[i].Track] = append(tracks[items[i].Track], i)
+	for i := range rows {
+		vector.Unit(w.units[i*d:i*d+d], rows[i].Vector)
+		if rows[i].Track != "" {
+			tracks[rows[i].Track] = append(tracks[rows[i].Track], i)
 		}
 	}
 	distances := func(to, from []float32) {
@@ -198,8 +197,8 @@ func (r *rejecting) speak(out []float32, k int, items []Item, w *rejectionScratc
 			distances(next[:n], example)
 			lower(apart[:n], next[:n])
 		}
-		for i := range items {
-			if weight := rejectedWeight(nearest[i], apart[i]); weight > 0 && items[i].Label == "" {
+		for i := range rows {
+			if weight := rejectedWeight(nearest[i], apart[i]); weight > 0 && !rows[i].Given {
 				out[i*k+c.class] = float32(-rejectionWeight * weight)
 				any = true
 			}
@@ -236,18 +235,8 @@ func lower(x, by []float32) {
 	}
 }
 
-// byClass returns the labelled examples that the episode gets, by their class.
-func (p *problem) byClass() [][]*labelled {
-	out := make([][]*labelled, len(p.names))
-	list, classes := p.listed()
-	for i, c := range classes {
-		out[c] = append(out[c], list[i].labelled)
-	}
-	return out
-}
-
 // unitRows returns the vectors of examples at unit length.
-func unitRows(list []*labelled, d int) []float32 {
+func unitRows(list []*Entry, d int) []float32 {
 	out := make([]float32, len(list)*d)
 	for i, e := range list {
 		vector.Unit(out[i*d:i*d+d], e.Vector)
