@@ -12,6 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/health"
 )
 
 // While one partition of the labels topic cannot be read, the topic is read again and again from its start.
@@ -54,7 +55,7 @@ func TestResumeWithoutTopicIDs(t *testing.T) {
 		{900, 1000, 950, 900},
 		{900, 1000, 899, 0},
 	} {
-		p := owned(&Stage{metrics: newMetrics()}, nil)
+		p := owned(&Stage{metrics: newMetrics(new(health.Watch))}, nil)
 		p.intake.replay.decided = record.Start(0)
 		start, err := p.resume(t.Context(), &state.Restored{Journal: &state.Journal{
 			From: record.Start(c.from), Decided: record.Start(c.decided), Rejected: c.decided,

@@ -32,7 +32,7 @@ func (p *partition) withdraw() {
 	for _, s := range p.answering.streams {
 		p.drop(s)
 	}
-	p.stage.streams.Release(p.TopicPartition)
+	p.stage.watch.Streams.Release(p.TopicPartition)
 }
 
 // drop takes a stream from the process.

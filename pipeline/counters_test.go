@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/slkstream/slkstream/pipeline/health"
 )
 
 // Every counter is served from the start: a rate or an increase misses the first event of a series that
@@ -16,7 +18,7 @@ func TestCountersStartAtZero(t *testing.T) {
 		t.Fatal(err)
 	}
 	served := httptest.NewRecorder()
-	newMetrics().set.ServeHTTP(served, httptest.NewRequest("GET", "/metrics", nil))
+	newMetrics(new(health.Watch)).set.ServeHTTP(served, httptest.NewRequest("GET", "/metrics", nil))
 	for _, alerting := range []string{
 		`commits_total{outcome="failed"} 0`, `first_answers_total{outcome="refused"} 0`,
 	} {

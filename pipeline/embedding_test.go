@@ -62,19 +62,19 @@ func TestReplacedEmbedder(t *testing.T) {
 
 // Releasing a partition drops its streams' embeddings.
 func TestAPartitionTakesItsEmbeddings(t *testing.T) {
-	stage, now := &Stage{}, time.Now()
+	stage, now := &Stage{watch: new(health.Watch)}, time.Now()
 	for number := range int32(2) {
 		of := topic.TopicPartition{Topic: "in", Partition: number}
-		stage.streams.Answered(health.Stream{TopicPartition: of}, health.Answer{EmbeddingChanged: true}, now)
+		stage.watch.Streams.Answered(health.Stream{TopicPartition: of}, health.Answer{EmbeddingChanged: true}, now)
 	}
 	for number := range int32(2) {
-		if list, _ := stage.streams.Troubles(now); len(list) != 1 {
+		if list, _ := stage.watch.Streams.Troubles(now); len(list) != 1 {
 			t.Errorf("before partition %d goes: %d troubles", number, len(list))
 		}
 		at := topic.TopicPartition{Topic: "in", Partition: number}
 		(&partition{ownership: &ownership{stage: stage, TopicPartition: at}}).withdraw()
 	}
-	if list, _ := stage.streams.Troubles(now); len(list) > 0 {
+	if list, _ := stage.watch.Streams.Troubles(now); len(list) > 0 {
 		t.Errorf("%v", list)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -12,8 +13,10 @@ import (
 func TestHandOverDoesNotWaitForAnEpisodeThatLasts(t *testing.T) {
 	t.Parallel()
 	committer := &noted{commits: make(chan *producer.Commit, 8)}
-	s := &Stage{metrics: newMetrics(), options: Options{Commits: Commits{DrainTimeout: 2 * time.Second, CommitInterval: time.Hour}}}
-	s.metrics.stage = s
+	s := &Stage{
+		metrics: newMetrics(new(health.Watch)),
+		options: Options{Commits: Commits{DrainTimeout: 2 * time.Second, CommitInterval: time.Hour}},
+	}
 	p := owned(s, committer)
 	p.ledger.commits.due = time.Now().Add(time.Hour) // the last commit was just now
 	p.ledger.commits.next.answer(answeredJob())

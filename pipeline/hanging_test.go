@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,7 +15,6 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -39,9 +39,7 @@ func TestStateEndsInAHangingTransaction(t *testing.T) {
 	run(t, s)
 	write(t, client, append(f.records(in, 2, 40), markers(in, 2)...))
 	eventually(t, "told", func() bool {
-		var open *topic.Undecided
-		_, cause := s.failing(health.Stuck{TopicPartition: topic.TopicPartition{Topic: in}})
-		return errors.As(cause, &open) && open.Topic == o.State && open.Offset == 0
+		return strings.Contains(s.Metrics().Ready(), "--topic "+o.State+" --partition 0 --start-offset 0")
 	})
 	collect(t, client, o.Out, count(40))
 	if asked := delivery.asked.Load(); asked != 1 {

@@ -90,10 +90,10 @@ func (i *intake) record(r *consumer.Record, now time.Time) {
 			i.of.log.Warn("records cannot be used and go to the dead letters", "reason", r.Rejected.Fault,
 				"records", records, "offset", r.Offset, "detail", r.Rejected.Reason)
 		})
-		stage.records.Rejected(1, r.Rejected.Reason, false, now)
+		stage.watch.Records.Rejected(1, r.Rejected.Reason, false, now)
 	}
 	if len(r.Items) > 0 {
-		stage.records.Used(false)
+		stage.watch.Records.Used(false)
 	}
 	if r.Empty != "" && r.Offset >= i.rejected {
 		stage.metrics.empty.Add(1, r.Empty)

@@ -7,12 +7,13 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/health"
 )
 
 // Unreadable records are kept whole up to a rate. Beyond it each still has a letter, cut short. Letters that
 // could be replayed are never cut.
 func TestLettersHaveARate(t *testing.T) {
-	s := &Stage{metrics: newMetrics()}
+	s := &Stage{metrics: newMetrics(new(health.Watch))}
 	now := time.Now()
 	bytes := func(fault record.Fault, size int, at time.Time) int {
 		r := &consumer.Record{

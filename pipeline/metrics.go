@@ -4,7 +4,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
@@ -17,16 +16,14 @@ import (
 
 // Metrics are a stage's metrics.
 type Metrics struct {
-	set      *telemetry.Set
-	ready    atomic.Bool // the labels are read
-	stopping atomic.Bool
+	set   *telemetry.Set
+	watch *health.Watch
 
 	records                     telemetry.Counter
 	taught                      telemetry.Counter
 	doubtful                    telemetry.Counter
 	oldest, commitAge, takeover telemetry.Gauge
 	lost                        telemetry.Counter
-	stage                       *Stage
 	trouble                     telemetry.Gauge
 	embeddingChanged            telemetry.Counter
 	rejectingFor                telemetry.Gauge
@@ -64,8 +61,8 @@ type Metrics struct {
 	metricsDropped              telemetry.Counter
 }
 
-func newMetrics() *Metrics {
-	m := &Metrics{set: telemetry.NewSet()}
+func newMetrics(watch *health.Watch) *Metrics {
+	m := &Metrics{set: telemetry.NewSet(), watch: watch}
 	s := m.set
 	seconds := []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	m.records = s.Counter(
@@ -208,6 +205,10 @@ func newMetrics() *Metrics {
 	return m
 }
 
+// Ready returns "" if the stage is at work and can use some of its input; otherwise the reasons why not and what to do,
+// one a line.
+func (m *Metrics) Ready() string { return m.watch.Ready() }
+
 // ServeHTTP answers a scrape.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	lines := map[string]int{
@@ -215,7 +216,7 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		health.OfLabels: 0, health.OfMemory: 0, health.OfEmbedding: 0, health.OfRecords: 0,
 		health.OfSettings: 0,
 	}
-	for _, t := range m.Troubles() {
+	for _, t := range m.watch.Troubles() {
 		lines[t.Of]++
 	}
 	for of, n := range lines {
@@ -242,7 +243,7 @@ type Summary struct {
 func (m *Metrics) Status() (s Summary) {
 	if m != nil {
 		s = m.Summary()
-		s.Troubles = append(m.Troubles(), m.Doubts()...)
+		s.Troubles = append(m.watch.Troubles(), m.watch.Doubts()...)
 	}
 	return s
 }
@@ -272,8 +273,9 @@ func tags(p topic.TopicPartition) []string { return []string{p.Topic, strconv.It
 
 // progress updates the gauges of the partitions' progress.
 func (m *Metrics) progress(now time.Time) {
-	m.rejectingFor.Set(m.stage.records.Lasting(now).Seconds())
-	for _, p := range m.stage.partitions.All() {
+	m.cutOff.Set(m.watch.CutOff(now).Seconds())
+	m.rejectingFor.Set(m.watch.Records.Lasting(now).Seconds())
+	for _, p := range m.watch.Partitions.All() {
 		f, tags := p.Figures(now), tags(p.TopicPartition)
 		m.oldest.Set(f.Oldest.Seconds(), tags...)
 		m.commitAge.Set(f.Commit.Seconds(), tags...)
@@ -307,10 +309,10 @@ func (m *Metrics) episode(j *job) {
 	n := len(j.episode.Items)
 	if j.rejected != nil {
 		m.records.Add(float64(n), "rejected")
-		m.stage.records.Rejected(n, j.rejected.Error(), true, time.Now())
+		m.watch.Records.Rejected(n, j.rejected.Error(), true, time.Now())
 		return
 	}
-	m.stage.records.Used(true)
+	m.watch.Records.Used(true)
 	m.iterations.Observe(float64(j.report.Iterations))
 	taught := 0
 	for i := range j.episode.Items {

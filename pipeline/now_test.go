@@ -21,7 +21,7 @@ func claimed(t *testing.T, s *Stage, partitions int) {
 	t.Helper()
 	waitUntil(t, "the partitions are not claimed", func() bool {
 		n := 0
-		for _, p := range s.partitions.All() {
+		for _, p := range s.watch.Partitions.All() {
 			if p.Figures(time.Now()).Ready {
 				n++
 			}

@@ -205,7 +205,7 @@ func (p *partition) note(j *job, now time.Time) {
 	if j.rejected == nil && len(e.Items) >= several && labels.Dimension(e.Key.Model) == 0 {
 		labels.Agree(map[string]int{e.Key.Model: len(e.Items[0].Vector)})
 	}
-	p.stage.streams.Answered(health.Stream{TopicPartition: p.TopicPartition, Key: s.Key}, health.Answer{
+	p.stage.watch.Streams.Answered(health.Stream{TopicPartition: p.TopicPartition, Key: s.Key}, health.Answer{
 		EmbeddingChanged: j.report.EmbeddingChanged, Doubtful: j.report.Doubtful, Right: j.report.LabelledRight,
 		Labelled: j.report.Labelled,
 	}, now)

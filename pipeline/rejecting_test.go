@@ -41,7 +41,7 @@ func TestAFeedThatCannotBeUsedShows(t *testing.T) {
 		func() bool { return strings.Contains(s.metrics.Ready(), "all 500 records went to the dead letters") },
 	)
 	eventually(t, "said", func() bool { return said.count("nothing of the input could be used") == 1 })
-	if list := s.metrics.Troubles(); len(list) != 1 || list[0].Cause == "" || list[0].Do == "" {
+	if list := s.watch.Troubles(); len(list) != 1 || list[0].Cause == "" || list[0].Do == "" {
 		t.Errorf("%+v", list)
 	}
 	eventually(t, "a metric", func() bool {

@@ -9,6 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
 )
@@ -38,10 +39,10 @@ func TestOutdated(t *testing.T) {
 
 // owned is a partition that a stage owns, with nothing in it.
 func owned(s *Stage, committer producer.Committer) *partition {
-	s.log, s.options.Log = quiet(), quiet()
+	s.log, s.options.Log, s.watch = quiet(), quiet(), new(health.Watch)
 	p := &partition{works: func() {}}
 	at := topic.TopicPartition{Topic: "in"}
-	p.progress = s.partitions.Assign(at, time.Now())
+	p.progress = s.watch.Partitions.Assign(at, time.Now())
 	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
 	p.own(s.ownership(consumer.Assignment{TopicPartition: at}, &store.Session{Keeper: keeper}), committer)
 	return p

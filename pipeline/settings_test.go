@@ -1,11 +1,14 @@
 package pipeline
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/health"
 )
 
 // A topic whose settings lose what the stage needs is a trouble that names the topic and the command that mends
@@ -55,12 +58,11 @@ func TestSettingsThatLoseDataAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		run(t, s)
-		eventually(t, "looked at", func() bool {
-			s.topicSettings.mutex.Lock()
-			defer s.topicSettings.mutex.Unlock()
-			return s.topicSettings.list != nil
-		})
-		if said := s.topicSettings.troubles(); len(said) > 0 {
+		eventually(t, "topics are made", func() bool { return s.Metrics().Ready() == "" })
+		w := health.NewWatch(s.watched())
+		w.Partitions.Assign(topic.TopicPartition{Topic: o.In[0]}, time.Now())
+		w.Ask(context.Background(), time.Now(), func(context.Context) {})
+		if said := w.Troubles(); len(said) > 0 {
 			t.Errorf("%+v", said)
 		}
 	})

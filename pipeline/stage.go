@@ -36,24 +36,12 @@ type Stage struct {
 	metrics *Metrics
 	memory  *budget.Budget
 	letters letters
-	watched // what is wrong, in words
+	watch   *health.Watch
+	warned  telemetry.Warnings
 	claims  // the partitions of this process
 	asked   // what others than a partition's owner ask of its streams
 	*recall.Recent
 	store *store.Store
-}
-
-// watched is what the stage knows of its own work, to say what is wrong.
-type watched struct {
-	partitions health.Partitions
-	start      health.Start
-	brokers    health.Brokers
-	streams    health.Streams
-	records    health.Records
-	warned     telemetry.Warnings
-	queried    time.Time // when survey last asked the brokers
-
-	topicSettings topicSettings
 }
 
 // claims says which partitions this process has, or had last.
@@ -98,14 +86,12 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	s := &Stage{options: o, client: client, log: o.Log, metrics: newMetrics()}
+	s := &Stage{options: o, client: client, log: o.Log, memory: budget.New(o.Budget)}
 	s.restores = make(chan struct{}, o.Workers)
-	s.memory = budget.New(o.Budget)
 	s.options.Memory.Budget = s.memory
+	s.watch = health.NewWatch(s.watched())
+	s.metrics = newMetrics(s.watch)
 	s.metrics.memoryLimit.Set(float64(o.Budget))
-	s.metrics.stage = s
-	s.start.Limit = o.StallAfter
-	s.brokers.Group, s.brokers.Limit = o.Group, o.group().Longest()
 	s.labels = labels.New(labels.Options{
 		Client: client, Topic: o.Labels, Dead: o.Dead, Decode: o.Decode, Support: o.Support,
 		Most: labels.MostExamples, Shown: s.metrics.labelled, Watch: o.Watch, Log: o.Log,
@@ -117,6 +103,17 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	})
 	s.Recent = recall.NewRecent(o.Recent, s.labels, s.options.Memory)
 	return s, nil
+}
+
+// watched says what of the stage is watched.
+func (s *Stage) watched() health.Settings {
+	o := &s.options
+	return health.Settings{
+		Client: s.client, Group: o.Group, Contact: o.group().Longest(), StallAfter: o.StallAfter, Committed: o.Committed,
+		Out: o.Out, Dead: o.Dead, State: o.State, Labels: o.Labels,
+		Others:  []string{o.Now, o.Review, o.Episodes, o.Corrections},
+		Schemas: o.Decode.Schemas, Memory: s.memory.Troubles, Log: o.Log,
+	}
 }
 
 // inFlightMost bounds a partition's unacknowledged bytes: all partitions together an eighth of the budget.
@@ -155,7 +152,7 @@ func (s *Stage) Run(ctx context.Context) error {
 	s.options.Memory.Judged = s.options.Episodes != ""
 	s.pool = newPool(s.options.Workers)
 	ready, followed := make(chan struct{}), make(chan error, 1)
-	s.start.Begin("reading the labels topic "+s.options.Labels, time.Now())
+	s.watch.Start.Begin("reading the labels topic "+s.options.Labels, time.Now())
 	go func() {
 		err := s.labels.Follow(following, sync.OnceFunc(func() { close(ready) }))
 		if err != nil {
@@ -178,13 +175,12 @@ func (s *Stage) Run(ctx context.Context) error {
 	case <-ready:
 	case <-ctx.Done():
 	}
-	s.start.Begin("", time.Now())
+	s.watch.Start.Begin("", time.Now())
 	var err error
 	if ctx.Err() == nil {
-		s.metrics.ready.Store(true)
+		s.watch.Work()
 		err = s.work(ctx)
-		s.metrics.stopping.Store(true)
-		s.metrics.ready.Store(false)
+		s.watch.Stop()
 	}
 	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
 		err = cause
@@ -203,23 +199,23 @@ func (s *Stage) work(ctx context.Context) error {
 		s.owned.Store(int32(len(assigned)))
 		s.metrics.rebalances.Add(1)
 		s.metrics.partitions.Set(float64(len(assigned)))
-		s.brokers.Joined()
+		s.watch.Brokers.Joined()
 	}
 	group.Left = func(err error) {
 		s.metrics.partitions.Set(0)
-		s.brokers.Left(err, time.Now())
+		s.watch.Brokers.Left(err, time.Now())
 	}
-	group.Missing = func(topics []string) { s.brokers.Missing(topics, time.Now()) }
-	s.brokers.Left(nil, time.Now())
+	group.Missing = func(topics []string) { s.watch.Brokers.Missing(topics, time.Now()) }
+	s.watch.Brokers.Left(nil, time.Now())
 	return consumer.Work(ctx, s.client, group, s.log, s.own)
 }
 
 // own answers one partition while the group assigns it to this process.
 func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 	tp := a.TopicPartition
-	progress := s.partitions.Assign(tp, time.Now())
+	progress := s.watch.Partitions.Assign(tp, time.Now())
 	defer s.metrics.released(tp)
-	defer s.partitions.Release(tp)
+	defer s.watch.Partitions.Release(tp)
 	outage := s.client.Outage(s.log, "taking over "+tp.String())
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -304,6 +300,13 @@ func (p *partition) leave(limit time.Duration) bool {
 	case <-deadline.C:
 		return false
 	}
+}
+
+// survey looks at what the stage does and at what keeps it from its work: for metrics and for the log.
+func (s *Stage) survey(ctx context.Context, now time.Time) {
+	s.watch.Ask(ctx, now, func(ctx context.Context) { s.store.Check(ctx, s.largest) })
+	s.metrics.progress(now)
+	s.watch.Report(now)
 }
 
 // every calls do with the time until ctx ends.

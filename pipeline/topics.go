@@ -15,7 +15,7 @@ import (
 // prepare waits for the input and creates the stage's own topics.
 func (s *Stage) prepare(ctx context.Context) error {
 	o := &s.options
-	defer func() { s.start.Begin("", time.Now()) }()
+	defer func() { s.watch.Start.Begin("", time.Now()) }()
 	var partitions int
 	err := s.step(ctx, fmt.Sprintf("looking for topics %v", o.In), func() (err error) {
 		partitions, err = s.largest(ctx)
@@ -43,7 +43,7 @@ func (s *Stage) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	s.start.Begin("looking at topic "+o.State, time.Now())
+	s.watch.Start.Begin("looking at topic "+o.State, time.Now())
 	s.store.Begin(ctx)
 	return nil
 }
@@ -51,14 +51,14 @@ func (s *Stage) prepare(ctx context.Context) error {
 // step repeats a step of the start until it succeeds, and reports what it waits for. A stage waits for rights
 // too, as supervisors restart it while something is denied; a job, which ends, reports that at once.
 func (s *Stage) step(ctx context.Context, what string, do func() error) error {
-	s.start.Begin(what, time.Now())
+	s.watch.Start.Begin(what, time.Now())
 	again := func(err error) bool {
 		denied := topic.CauseOf(err) == topic.Denied && !errors.Is(err, kafka.InvalidTopic)
 		return topic.Temporary(err) || denied && !s.options.Bounded
 	}
 	err := s.client.Outage(s.log, what).Retry(ctx, again, func() error {
 		err := do()
-		s.start.Failed(err)
+		s.watch.Start.Failed(err)
 		return err
 	})
 	if err != nil {

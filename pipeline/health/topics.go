@@ -1,4 +1,4 @@
-package pipeline
+package health
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/slkstream/slkstream/pipeline/health"
 )
 
 // settingsEvery is how often the settings of the stage's topics are read.
@@ -20,13 +18,13 @@ type topicSettings struct {
 	read time.Time
 
 	mutex sync.Mutex
-	list  []health.Trouble // nil: not read yet
+	list  []Trouble // nil: not read yet
 }
 
-// checkSettings reads the settings of the stage's topics once a minute, as people change them while it works,
+// askSettings reads the settings of the stage's topics once a minute, as people change them while it works,
 // and notes which lose data. What cannot be read stays as it was.
-func (s *Stage) checkSettings(ctx context.Context, now time.Time) {
-	t, o := &s.topicSettings, &s.options
+func (w *Watch) askSettings(ctx context.Context, now time.Time) {
+	t, o := &w.topics, &w.settings
 	if now.Sub(t.read) < settingsEvery {
 		return
 	}
@@ -34,24 +32,24 @@ func (s *Stage) checkSettings(ctx context.Context, now time.Time) {
 	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	compacted := []string{o.State, o.Labels}
-	names := slices.DeleteFunc(append(slices.Clone(compacted), o.Out, o.Dead, o.Now, o.Review, o.Episodes, o.Corrections),
+	names := slices.DeleteFunc(slices.Concat(compacted, []string{o.Out, o.Dead}, o.Others),
 		func(name string) bool { return name == "" })
-	all, err := s.client.Settings(limited, names...)
+	all, err := o.Client.Settings(limited, names...)
 	if err != nil {
 		t.read = now.Add(10*time.Second - settingsEvery) // soon again
 		return
 	}
-	list := []health.Trouble{}
+	list := []Trouble{}
 	for _, name := range names {
 		policy := "delete"
 		if slices.Contains(compacted, name) {
 			policy = "compact"
 		}
 		if loss := loses(all[name], policy == "compact"); loss != "" {
-			list = append(list, health.Trouble{
-				Of: health.OfSettings, What: fmt.Sprintf("topic %s loses what the stage needs", name), Cause: loss,
+			list = append(list, Trouble{
+				Of: OfSettings, What: fmt.Sprintf("topic %s loses what the stage needs", name), Cause: loss,
 				Do: fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --topic %s --add-config cleanup.policy=%s",
-					strings.Join(s.client.Brokers(), ","), name, policy),
+					strings.Join(o.Client.Brokers(), ","), name, policy),
 			})
 		}
 	}
@@ -77,7 +75,7 @@ func loses(settings map[string]string, compacted bool) string {
 }
 
 // troubles lists the settings that lose data.
-func (t *topicSettings) troubles() []health.Trouble {
+func (t *topicSettings) troubles() []Trouble {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	return t.list
