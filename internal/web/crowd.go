@@ -17,18 +17,21 @@ type crowd struct {
 	large   chan struct{} // one for each request with a large body or reply
 	looking chan struct{} // one for each request that is being served and changes nothing
 	shares  shares
+	user    string // Options.UserHeader: visitors behind one proxy have shares of their own by it
 }
 
 const (
-	mostLarge   = 8
-	mostLooking = 8
-	mostOfOne   = 2        // of one visitor
-	small       = 64 << 10 // bytes of a body, or of a reply, of which any number is taken
+	mostLarge      = 8
+	mostLooking    = 8
+	mostOfOne      = 2        // of one visitor
+	mostLargeOfOne = 4        // of one visitor
+	small          = 64 << 10 // bytes of a body, or of a reply, of which any number is taken
 )
 
-func newCrowd() crowd {
+func newCrowd(user string) crowd {
 	return crowd{
 		large: make(chan struct{}, mostLarge), looking: make(chan struct{}, mostLooking), shares: shares{of: map[string]*share{}},
+		user: user,
 	}
 }
 
@@ -36,20 +39,16 @@ func newCrowd() crowd {
 // holds up other large requests at most, which are refused meanwhile.
 func (c *crowd) admit(serve handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		held := false
+		var leave func() // nil: the request is small
 		enter := func() bool {
-			if !held {
-				select {
-				case c.large <- struct{}{}:
-					held = true
-				default:
-				}
+			if leave == nil {
+				leave = c.enterLarge(c.visitorOf(r))
 			}
-			return held
+			return leave != nil
 		}
 		defer func() {
-			if held {
-				<-c.large
+			if leave != nil {
+				leave()
 			}
 		}()
 		var reply []byte
@@ -74,26 +73,52 @@ type shares struct {
 
 type share struct {
 	turns    chan struct{}
+	large    chan struct{}
 	requests int // served or waiting
 }
 
-// enter waits for a visitor's turn and returns what ends it.
-func (s *shares) enter(ctx context.Context, visitor string) (leave func(), err error) {
+// visit returns a visitor's share, and what gives it back.
+func (s *shares) visit(visitor string) (own *share, gone func()) {
 	s.mu.Lock()
-	own := s.of[visitor]
+	defer s.mu.Unlock()
+	own = s.of[visitor]
 	if own == nil {
-		own = &share{turns: make(chan struct{}, mostOfOne)}
+		own = &share{turns: make(chan struct{}, mostOfOne), large: make(chan struct{}, mostLargeOfOne)}
 		s.of[visitor] = own
 	}
 	own.requests++
-	s.mu.Unlock()
-	gone := func() {
+	return own, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if own.requests--; own.requests == 0 {
 			delete(s.of, visitor)
 		}
 	}
+}
+
+// enterLarge takes a place for a large request and returns what gives it back; nil: all are taken, or the visitor has
+// its share of them.
+func (c *crowd) enterLarge(visitor string) (leave func()) {
+	own, gone := c.shares.visit(visitor)
+	select {
+	case own.large <- struct{}{}:
+	default:
+		gone()
+		return nil
+	}
+	select {
+	case c.large <- struct{}{}:
+		return func() { <-c.large; <-own.large; gone() }
+	default:
+		<-own.large
+		gone()
+		return nil
+	}
+}
+
+// enter waits for a visitor's turn and returns what ends it.
+func (s *shares) enter(ctx context.Context, visitor string) (leave func(), err error) {
+	own, gone := s.visit(visitor)
 	select {
 	case own.turns <- struct{}{}:
 		return func() { <-own.turns; gone() }, nil
@@ -103,19 +128,23 @@ func (s *shares) enter(ctx context.Context, visitor string) (leave func(), err e
 	}
 }
 
-// visitorOf names who sent a request: by address and token.
-func visitorOf(r *http.Request) string {
+// visitorOf names who sent a request: by address, token and the name that a proxy gives.
+func (c *crowd) visitorOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
 	}
-	return host + " " + tokenOf(r)
+	name := host + " " + tokenOf(r)
+	if c.user != "" {
+		name += " " + r.Header.Get(c.user)
+	}
+	return name
 }
 
 // reply serves a request that changes nothing in its turn, others at once.
 func (c *crowd) reply(serve handler, r *http.Request) ([]byte, error) {
 	if r.Method != http.MethodPost || readsOnly(r) {
-		leave, err := c.shares.enter(r.Context(), visitorOf(r))
+		leave, err := c.shares.enter(r.Context(), c.visitorOf(r))
 		if err != nil {
 			return nil, err
 		}

@@ -14,22 +14,28 @@ import (
 
 // Visitors whose large requests do not come to an end hold up other large requests only.
 func TestSlowLargeRequestsAreBounded(t *testing.T) {
-	page := New(Options{})
+	page := New(Options{UserHeader: "User"})
 	server := httptest.NewServer(page.Handler())
 	defer server.Close()
 	large := strings.Repeat(" ", small+1)
 	var slow sync.WaitGroup
 	var ends []*io.PipeWriter
-	for range mostLarge {
+	for i := range mostLarge {
 		body, end := io.Pipe()
 		ends = append(ends, end)
 		slow.Go(func() {
-			r, err := server.Client().Post(server.URL+"/api/similar", "application/json", body)
+			r, err := http.NewRequest(http.MethodPost, server.URL+"/api/similar", body)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			r.Body.Close()
+			r.Header.Set("User", fmt.Sprint(i/mostLargeOfOne))
+			answer, err := server.Client().Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			answer.Body.Close()
 		})
 		if _, err := io.WriteString(end, large); err != nil {
 			t.Fatal(err)
@@ -67,7 +73,7 @@ func TestSlowLargeRequestsAreBounded(t *testing.T) {
 // However many look on, few requests are served at once, and a visitor who does not read a large answer holds
 // up large answers only.
 func TestLookingOnTakesTurns(t *testing.T) {
-	c := newCrowd()
+	c := newCrowd("")
 	open, inside := make(chan struct{}), make(chan struct{}, 100)
 	handler := c.admit(func(*http.Request) (any, error) {
 		inside <- struct{}{}
@@ -107,7 +113,7 @@ func TestLookingOnTakesTurns(t *testing.T) {
 
 // A visitor with more requests than can be served at a time does not hold up another, who has another token.
 func TestOneVisitorDoesNotHoldUpOthers(t *testing.T) {
-	crowd := newCrowd()
+	crowd := newCrowd("")
 	end := make(chan struct{})
 	handler := crowd.admit(func(r *http.Request) (any, error) {
 		if tokenOf(r) == "many" {
@@ -152,5 +158,34 @@ func TestOneVisitorDoesNotHoldUpOthers(t *testing.T) {
 	flood.Wait()
 	if n := waiting(); n > 0 {
 		t.Errorf("%d requests are still counted", n)
+	}
+}
+
+// Of visitors behind one proxy, whom its header tells apart, one with many large requests leaves places to others.
+func TestOneVisitorsLargeRequestsLeaveRoom(t *testing.T) {
+	c := newCrowd("User")
+	visitor := func(user string) string {
+		r := httptest.NewRequest(http.MethodPost, "/api/similar", nil)
+		r.Header.Set("User", user)
+		return c.visitorOf(r)
+	}
+	var leave []func()
+	for range mostLarge {
+		if l := c.enterLarge(visitor("one")); l != nil {
+			leave = append(leave, l)
+		}
+	}
+	if len(leave) != mostLargeOfOne {
+		t.Errorf("one visitor holds %d places", len(leave))
+	}
+	other := c.enterLarge(visitor("other"))
+	if other == nil {
+		t.Fatal("another visitor is refused")
+	}
+	for _, l := range append(leave, other) {
+		l()
+	}
+	if len(c.large) != 0 || len(c.shares.of) != 0 {
+		t.Errorf("%d places and %d visitors are kept", len(c.large), len(c.shares.of))
 	}
 }

@@ -121,7 +121,7 @@ func New(o Options) *Page {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Page{
-		options: o, offered: make(chan *episode, 1), questions: newQuestions(), crowd: newCrowd(),
+		options: o, offered: make(chan *episode, 1), questions: newQuestions(), crowd: newCrowd(o.UserHeader),
 		asked:   allowance{each: askedEach, burst: askedBurst},
 		pace:    allowance{each: firstEach, burst: firstBurst},
 		streams: streams{now: time.Now, by: map[string]*streamCounts{}},
