@@ -22,12 +22,12 @@ type Solver struct {
 	Rho            *int
 	EdgeDecay      *float64
 	Tau            *float64
-	U              *float64
+	Pull           *float64
 	Kappa          *float64
 	Sigma          *float64
 	Beta           *float64
-	CPI            *float64
-	WS             *float64
+	PriorCounts    *float64
+	LabelWeight    *float64
 	Outer          *int
 	Inner          *int
 	Anneal         *float64
@@ -92,13 +92,13 @@ func (s *Solver) settings() []definition {
 		define("edge-decay", &s.EdgeDecay, solving, nil,
 			"weight of each further neighbour as a share of the one before; 1: equal weights", above(0.), atMost(1.)),
 		define("tau", &s.Tau, solving, nil, "weight of the distance to a prototype", atLeast(0.)),
-		define("u", &s.U, solving, nil, "pull of means to the unit sphere: 0 K-means, 1 spherical", atLeast(0.),
+		define("pull", &s.Pull, solving, nil, "pull of means to the unit sphere: 0 K-means, 1 spherical", atLeast(0.),
 			atMost(1.)),
 		define("kappa", &s.Kappa, solving, nil, "height of a mode's kernel", above(0.)),
 		define("sigma", &s.Sigma, solving, nil, "width of a mode's kernel; 0: estimated", atLeast(0.)),
 		define("beta", &s.Beta, solving, nil, "weight of the class proportions", atLeast(0.)),
-		define("cpi", &s.CPI, solving, nil, "prior counts of the class proportions", atLeast(0.)),
-		define("ws", &s.WS, solving, nil, "weight of a labelled item in its prototype",
+		define("prior-counts", &s.PriorCounts, solving, nil, "prior counts of the class proportions", atLeast(0.)),
+		define("label-weight", &s.LabelWeight, solving, nil, "weight of a labelled item in its prototype",
 			atLeast(0.)),
 		define("outer", &s.Outer, solving, nil, "most prototype steps", atLeast(1), atMost(10000)),
 		define("inner", &s.Inner, solving, nil, "assignment sweeps for each prototype step", atLeast(1),

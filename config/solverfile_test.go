@@ -20,7 +20,7 @@ func wholeSolver(t *testing.T, purpose string) (string, map[string]string) {
 	}
 	values["for"], values["method"], values["index"] = purpose, "slk-means", "exact"
 	values["kernel"] = "portable"
-	values["edge-decay"], values["u"], values["metric-shrink"], values["recall-floor"] = ".5", ".5", ".5", ".5"
+	values["edge-decay"], values["pull"], values["metric-shrink"], values["recall-floor"] = ".5", ".5", ".5", ".5"
 	var text bytes.Buffer
 	if err := config.WriteSolver(&text, "a test", values); err != nil {
 		t.Fatal(err)

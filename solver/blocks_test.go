@@ -124,7 +124,7 @@ func judgeBlocks(p *Placed, s Settings, r *Result, soft []float32) (sum float64)
 			dot += float64(v) * c[j]
 			length += c[j] * c[j]
 		}
-		u := s.U
+		u := s.Pull
 		return s.Tau * (square - 2*dot + 2*(1-u)/(2-u)*math.Pow(length, (2-u)/(2-2*u)))
 	}
 	all := make([][]float64, k)
@@ -142,7 +142,7 @@ func judgeBlocks(p *Placed, s Settings, r *Result, soft []float32) (sum float64)
 	}
 	for i := range n {
 		if p.Labels[i] >= 0 {
-			sum += s.WS * cost(row(i), all[p.Labels[i]])
+			sum += s.LabelWeight * cost(row(i), all[p.Labels[i]])
 		}
 	}
 	for from := 0; from < n; from += p.Block {
@@ -157,8 +157,8 @@ func judgeBlocks(p *Placed, s Settings, r *Result, soft []float32) (sum float64)
 			}
 		}
 		for c := range share {
-			share[c] = (share[c] + s.CPI*pi[c]) / (rows + s.CPI)
-			sum -= s.Beta * s.CPI * pi[c] * math.Log(share[c])
+			share[c] = (share[c] + s.PriorCounts*pi[c]) / (rows + s.PriorCounts)
+			sum -= s.Beta * s.PriorCounts * pi[c] * math.Log(share[c])
 		}
 		for i := from; i < to; i++ {
 			if p.Labels[i] >= 0 {

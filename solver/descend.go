@@ -269,7 +269,7 @@ func (e *episode) relax(p int, scores []float32, graph bool) float64 {
 // other neighbours. Labelled rows of the episode are among these: they are one-hot in S.
 func (e *episode) addFixedNeighbours(p int, scores []float32) (columns []int32, weights []float32) {
 	columns, weights = e.graph.Row(p)
-	for last := len(columns) - 1; last >= 0 && int(columns[last]) >= e.rows.n; last-- { // anchors: columns ascend
+	for last := len(columns) - 1; last >= 0 && int(columns[last]) >= e.rows.n; last-- { // examples: columns ascend
 		scores[e.rows.label[columns[last]]] += float32(e.model.lambda) * weights[last]
 		columns = columns[:last]
 	}

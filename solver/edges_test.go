@@ -12,11 +12,11 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
-// withTerms is a drawn episode with edges of both signs, to anchors too, and evidence.
+// withTerms is a drawn episode with edges of both signs, to examples too, and evidence.
 func withTerms(seed uint64) *Problem {
 	p := drawn(seed)
 	random := rand.New(rand.NewPCG(seed, 9))
-	all := p.N + len(p.AnchorLabels)
+	all := p.N + len(p.ExampleLabels)
 	for range 3 * p.N {
 		if a, b := random.IntN(p.N), random.IntN(all); a != b {
 			p.Edges = append(p.Edges, Edge{int32(a), int32(b), float32(random.NormFloat64())})
@@ -67,18 +67,18 @@ func TestEdgesAndEvidenceCount(t *testing.T) {
 func TestLagChoosesNeighbours(t *testing.T) {
 	const n = 40
 	p := &Problem{
-		N:            n,
-		D:            8,
-		K:            1,
-		AnchorLabels: []int32{0},
-		Anchors:      make([]float32, 8),
-		Embedding:    &Embedding{Mean: make([]float32, 8)},
+		N:             n,
+		D:             8,
+		K:             1,
+		ExampleLabels: []int32{0},
+		Examples:      make([]float32, 8),
+		Embedding:     &Embedding{Mean: make([]float32, 8)},
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	for range n * p.D {
 		p.Rows = append(p.Rows, float32(random.NormFloat64()))
 	}
-	p.Anchors[0] = 1
+	p.Examples[0] = 1
 	for _, which := range []engine{rowEngine, gramEngine} {
 		solve, settings := defaultSolver(t, func(s *Settings) { s.Rho = 2 })
 		solve.engine = which
@@ -129,11 +129,11 @@ func TestEarlierRowsAreRelatedInTime(t *testing.T) {
 		var graphs [2][n]map[int]bool // in time
 		for i, shift := range []int{0, earlier} {
 			p := &Problem{
-				N: n, D: d, K: 1, AnchorLabels: []int32{0}, Anchors: make([]float32, d),
+				N: n, D: d, K: 1, ExampleLabels: []int32{0}, Examples: make([]float32, d),
 				Embedding: &Embedding{Mean: make([]float32, d)}, Rows: slices.Concat(rows[shift*d:], rows[:shift*d]),
 				Lag: []float32{-.4, -.2, .1, .5}, Earlier: shift,
 			}
-			p.Anchors[0] = 1
+			p.Examples[0] = 1
 			solve, _ := defaultSolver(t, func(s *Settings) { s.Rho = 3 })
 			solve.engine = which
 			r, err := solve.Solve(t.Context(), p)

@@ -66,10 +66,9 @@ func classMean(mean, x []float32, labels []int32, count []float64) {
 	}
 }
 
-// embed fills z from the raw values of items and of anchors that are rows, and prepares the labelled rows
-// beside the episode.
+// embed fills z from the raw values of items and of examples that are rows, and prepares the examples.
 func (e *episode) embed(p *Problem) error {
-	d, l := e.rows.d, e.beside.prepared
+	d, l := e.rows.d, e.examples.cache
 	e.rows.z, e.rows.mean, e.rows.inverse = vector.Resize(
 		e.rows.z,
 		e.rows.n*d,
@@ -94,9 +93,9 @@ func (e *episode) embed(p *Problem) error {
 			return e.fault(p, bad)
 		}
 	}
-	if len(p.AnchorLabels) > 0 {
-		e.beside.loose.centre(e.rows.mean)
-		if vector.NotFinite(e.beside.loose.squares) >= 0 {
+	if len(p.ExampleLabels) > 0 {
+		e.examples.loose.centre(e.rows.mean)
+		if vector.NotFinite(e.examples.loose.squares) >= 0 {
 			return e.fault(p, e.rows.n)
 		}
 	}
@@ -104,9 +103,9 @@ func (e *episode) embed(p *Problem) error {
 	if p.Embedding != nil {
 		learned = p.Embedding.Metric
 	}
-	l.prepare(e.beside.list, e.rows.mean, learned, &e.beside.preparing)
-	if e.rows.anchorsAreRows && e.rows.anchors > 0 {
-		e.rows.z, _ = e.beside.z(e.rows.z, true)
+	l.prepare(e.examples.list, e.rows.mean, learned, &e.examples.prepareWork)
+	if e.rows.examplesAreRows && e.rows.examples > 0 {
+		e.rows.z, _ = e.examples.z(e.rows.z, true)
 	}
 	e.mapRows(p)
 	return nil
@@ -138,11 +137,11 @@ func (e *episode) embedSome(p *Problem, from, to int) int {
 func (e *episode) fault(p *Problem, q int) error {
 	fault := func(q int, format string, args ...any) error {
 		if q >= e.rows.n {
-			return fmt.Errorf("anchor %d: "+format, append([]any{q - e.rows.n}, args...)...)
+			return fmt.Errorf("example %d: "+format, append([]any{q - e.rows.n}, args...)...)
 		}
 		return rowError(q, format, args...)
 	}
-	for i := range e.rows.n + len(p.AnchorLabels) {
+	for i := range e.rows.n + len(p.ExampleLabels) {
 		row := p.raw(i)
 		if j := vector.NotFinite(row); j >= 0 {
 			return fault(i, "value %g at %d is not finite", row[j], j)
@@ -152,15 +151,15 @@ func (e *episode) fault(p *Problem, q int) error {
 }
 
 // mapRows fills v, by and along of all rows; v of means only for the row-space engine. u = metric(v) has
-// length 1 for items and anchors, |m'| for a prior prototype, and keeps its length for a mean of labelled
+// length 1 for items and examples, |m'| for a prior prototype, and keeps its length for a mean of labelled
 // rows.
 func (e *episode) mapRows(p *Problem) {
-	d, own, m, rows := e.rows.d, len(e.rows.z)/e.rows.d, e.beside.metric, e.rows.all
+	d, own, m, rows := e.rows.d, len(e.rows.z)/e.rows.d, e.examples.metric, e.rows.all
 	if e.prototypes.usesGram {
 		rows = e.rows.firstMean
 	}
-	if b := &e.beside; e.rows.firstMean < e.rows.all {
-		b.added = b.prepared.added(b.list, &b.preparing)
+	if b := &e.examples; e.rows.firstMean < e.rows.all {
+		b.added = b.cache.added(b.list, &b.prepareWork)
 	}
 	measured := 0 // rows whose square is known
 	e.rows.factor, e.rows.squareCentred = vector.Resize(e.rows.factor, e.rows.all), vector.Resize(e.rows.squareCentred, e.rows.all)
@@ -200,7 +199,7 @@ func (e *episode) mapRows(p *Problem) {
 	}
 	copy(e.rows.squareU, e.rows.squareCentred)
 	for q := e.rows.firstMean; q < e.rows.all; q++ {
-		e.rows.squareU[q] = e.beside.prepared.lengths[e.classes.active[e.rows.countsFor[q]]] / (e.rows.count[q] * e.rows.count[q])
+		e.rows.squareU[q] = e.examples.cache.lengths[e.classes.active[e.rows.countsFor[q]]] / (e.rows.count[q] * e.rows.count[q])
 	}
 	for q := range e.rows.factor {
 		e.rows.factor[q] = 1
@@ -236,7 +235,7 @@ func (e *episode) mapRows(p *Problem) {
 	}
 }
 
-// addHeld fills v of rows from to to-1: of the prior prototypes, then of the means of labelled rows beside the
+// addHeld fills v of rows from to to-1: of the prior prototypes, then of the means of examples of the
 // episode.
 func (e *episode) addHeld(p *Problem, from, to int) {
 	d := e.rows.d
@@ -254,10 +253,10 @@ func (e *episode) addHeld(p *Problem, from, to int) {
 	}
 }
 
-// meanRow returns a mean of labelled rows beside the episode, like v, as a sum of rows and a factor.
+// meanRow returns a mean of examples, like v, as a sum of rows and a factor.
 func (e *episode) meanRow(q int) (sum []float32, share float32) {
 	at := int(e.classes.active[e.rows.countsFor[q]]) * e.rows.d
-	return e.beside.added[at : at+e.rows.d], 1 / e.rows.count[q]
+	return e.examples.added[at : at+e.rows.d], 1 / e.rows.count[q]
 }
 
 // shrinkRows turns v into u in place for the row-space engine. The Gram-space engine uses its matrix instead.
@@ -266,7 +265,7 @@ func (e *episode) shrinkRows() {
 		return
 	}
 	e.rows.u = e.rows.v
-	if m := e.beside.metric; m != nil {
+	if m := e.examples.metric; m != nil {
 		const some = 1 << 12
 		for from := 0; from < len(e.rows.u); from += some * e.rows.d {
 			rows := e.rows.u[from:min(from+some*e.rows.d, len(e.rows.u))]
@@ -285,12 +284,12 @@ func (e *episode) shrinkRows() {
 // aroundMeans returns the part of R, before the factor tau, that is lost when labelled rows are replaced by
 // the mean of their class: ws (sum |u|^2 - count |mean|^2), summed over classes.
 func (e *episode) aroundMeans() (sum float64) {
-	if e.rows.anchorsAreRows {
+	if e.rows.examplesAreRows {
 		return 0
 	}
 	for q := e.rows.n; q < e.rows.all; q++ {
 		if count := float64(e.rows.count[q]); count > 0 {
-			sum += e.model.ws * (e.beside.prepared.unit[e.classes.active[e.rows.countsFor[q]]] - count*float64(e.rows.squareU[q]))
+			sum += e.model.ws * (e.examples.cache.unit[e.classes.active[e.rows.countsFor[q]]] - count*float64(e.rows.squareU[q]))
 		}
 	}
 	return sum

@@ -9,7 +9,7 @@ import (
 // mostGram bounds the rows of the Gram-space engine, whose matrix then takes 16 MB.
 const mostGram = 2048
 
-// gramSpace represents prototypes by weights of rows. Everything is in the span of the points, the anchors
+// gramSpace represents prototypes by weights of rows. Everything is in the span of the points, the examples
 // and the prior prototypes, so their inner products give the neighbours and every distance to every prototype
 // for the whole solve. It is the engine for small episodes of high dimension.
 //
@@ -36,7 +36,7 @@ type gramSpace struct {
 	metric     *metric.Map
 }
 
-// heldRows are the other rows of a class: the mean of its labelled rows beside the episode, and its prior.
+// heldRows are the other rows of a class: the mean of its examples, and its prior.
 // -1: none.
 type heldRows struct {
 	mean, prior int32
@@ -67,7 +67,7 @@ func (g *gramSpace) can(e *episode, p *Problem) bool {
 
 // columns returns the number of rows that have weights of their own.
 func (g *gramSpace) columns(e *episode) int {
-	if e.rows.anchorsAreRows {
+	if e.rows.examplesAreRows {
 		return e.rows.all
 	}
 	return e.rows.n
@@ -89,7 +89,7 @@ func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 // build fills the inner products in u-space: of v, plus those of along with the sign of s^2 - 1.
 func (g *gramSpace) build(e *episode) {
 	t, m, d := e.rows.firstMean, g.columns(e), e.rows.d
-	g.e, g.m, g.metric = e, m, e.beside.metric
+	g.e, g.m, g.metric = e, m, e.examples.metric
 	g.inner, g.others = vector.Resize(g.inner, m*m), vector.Resize(g.others, (e.rows.all-m)*m)
 	kernel.Gram(g.inner, e.rows.v[:m*d], m, d)
 	kernel.Products(g.others[:(t-m)*m], e.rows.v[m*d:t*d], e.rows.v[:m*d], t-m, m, d)
@@ -122,7 +122,7 @@ func (g *gramSpace) takeMeans() {
 	for q := e.rows.firstMean; q < e.rows.all; q++ {
 		row, share, c := g.others[(q-m)*m:(q-m+1)*m], 1/e.rows.count[q], int(e.classes.active[e.rows.countsFor[q]])
 		for p := range row {
-			row[p] = share * e.beside.toward[p*e.beside.prepared.k+c]
+			row[p] = share * e.examples.productsU[p*e.examples.cache.k+c]
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (g *gramSpace) heldProduct(mean, prior int) float32 {
 		return sum
 	}
 	directions := len(g.metric.Scales)
-	drawn := e.beside.prepared.drawn[int(e.classes.active[e.rows.countsFor[mean]])*directions:]
+	drawn := e.examples.cache.drawn[int(e.classes.active[e.rows.countsFor[mean]])*directions:]
 	for r, s := range g.metric.Scales {
 		part := share * drawn[r] * e.rows.along[r*e.rows.firstMean+prior]
 		if s <= 1 {

@@ -13,7 +13,7 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// drawn is a random episode: labelled rows, anchors, a prior, a metric, absent classes, depending
+// drawn is a random episode: labelled rows, examples, a prior, a metric, absent classes, depending
 // on the seed.
 func drawn(seed uint64) *Problem {
 	random := rand.New(rand.NewPCG(seed, 7))
@@ -43,7 +43,7 @@ func drawn(seed uint64) *Problem {
 	}
 	for range random.IntN(20) {
 		c := random.IntN(k)
-		p.Anchors, p.AnchorLabels = append(p.Anchors, row(c)...), append(p.AnchorLabels, int32(c))
+		p.Examples, p.ExampleLabels = append(p.Examples, row(c)...), append(p.ExampleLabels, int32(c))
 	}
 	if random.IntN(2) == 0 {
 		p.Prior = &Prior{Weights: make([]float32, k)}

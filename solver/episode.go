@@ -17,7 +17,7 @@ type episode struct {
 	mass       mass
 	prototypes prototypes
 	graph      graph
-	beside     besides
+	examples   exampleWork
 	likeness   likeness
 	pool       workerPool
 	scratch    scratch
@@ -29,14 +29,14 @@ type model struct {
 	lambda, tau, kappa  float64 // an annealed start scales them
 	sharpness           float64 // Weights.Prototypes in force, of which tau and kappa have a share
 	sigma2              float64 // of a mode's kernel
-	pull, beta, cpi, ws float64 // as Settings.U, Beta, CPI and WS
+	pull, beta, cpi, ws float64 // as Settings.Pull, Beta, PriorCounts and LabelWeight
 	judged              bool    // R is computed
 }
 
 func (m *model) take(s *Settings, judge bool) {
 	*m = model{
 		methodRules: s.rules(), lambda: s.lambda(), tau: s.Tau, kappa: s.Kappa, sigma2: s.Sigma * s.Sigma,
-		sharpness: 1, pull: s.U, beta: s.Beta, cpi: s.CPI, ws: s.WS, judged: judge || s.Check,
+		sharpness: 1, pull: s.Pull, beta: s.Beta, cpi: s.PriorCounts, ws: s.LabelWeight, judged: judge || s.Check,
 	}
 }
 
@@ -97,29 +97,29 @@ func (c *classes) setProportions(counts []float64) {
 	copy(c.pi, c.pi0)
 }
 
-// rows are the problem's rows, its labelled rows beside them, and the prior prototypes.
+// rows are the problem's rows, its examples, and the prior prototypes.
 type rows struct {
-	n, anchors, d  int
-	all            int // items, labelled rows beside the episode, prior prototypes, means of labelled rows
-	firstMean      int
-	anchorsAreRows bool // each labelled row beside the episode is a row; else each class's mean is
-	unlabelled     int
-	earlier        int       // the last ones, which come before the first
-	block          int       // rows that share proportions of their own; 0: none
-	label          []int32   // items, then anchors: active class, -1 unlabelled
-	countsFor      []int32   // rows: class that they count for by their weight, -1: none
-	weight, count  []float32 // rows: weight in that class, number of labelled rows they stand for
-	mean           []float32 // d: mu
-	inverse        []float32 // items: 1 / |x - mu|
-	z              []float32 // items, and anchors that are rows, x d
-	v, mapped      []float32 // rows x d: factor (z - centre), so that u = metric(v); v is z or mapped
-	along          []float32 // directions x rows that are no means: products with v times alongScale
-	factor         []float32 // rows: see v
-	squareCentred  []float32 // rows: |z - centre|^2
-	priorSquare    []float32 // classes: |m'|^2 where there is a prior
-	u              []float32 // rows x d, of the row-space engine
-	squareU        []float32 // rows: |u|^2
-	points         *Points   // instead of z, v and u
+	n, examples, d  int
+	all             int // items, examples, prior prototypes, means of labelled rows
+	firstMean       int
+	examplesAreRows bool // each example is a row; else each class's mean is
+	unlabelled      int
+	earlier         int       // the last ones, which come before the first
+	block           int       // rows that share proportions of their own; 0: none
+	label           []int32   // items, then examples: active class, -1 unlabelled
+	countsFor       []int32   // rows: class that they count for by their weight, -1: none
+	weight, count   []float32 // rows: weight in that class, number of labelled rows they stand for
+	mean            []float32 // d: mu
+	inverse         []float32 // items: 1 / |x - mu|
+	z               []float32 // items, and examples that are rows, x d
+	v, mapped       []float32 // rows x d: factor (z - centre), so that u = metric(v); v is z or mapped
+	along           []float32 // directions x rows that are no means: products with v times alongScale
+	factor          []float32 // rows: see v
+	squareCentred   []float32 // rows: |z - centre|^2
+	priorSquare     []float32 // classes: |m'|^2 where there is a prior
+	u               []float32 // rows x d, of the row-space engine
+	squareU         []float32 // rows: |u|^2
+	points          *Points   // instead of z, v and u
 }
 
 // mass is how much counts in each class.
@@ -154,9 +154,9 @@ type scratch struct {
 }
 
 // layOut takes the problem's classes and rows, and the weights of the settings.
-func (e *episode) layOut(p *Problem, everyAnchor bool) {
+func (e *episode) layOut(p *Problem, everyExample bool) {
 	e.model.take(e.settings, p.Judge)
-	r, c, prepared := &e.rows, &e.classes, e.beside.prepared
+	r, c, cache := &e.rows, &e.classes, e.examples.cache
 	r.n, r.d, r.points, r.block, r.earlier, r.unlabelled = p.N, p.D, nil, 0, p.Earlier, 0
 	if p.placed != nil {
 		r.points, r.block = p.placed.Points, p.placed.Block
@@ -168,8 +168,8 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 			c.number[l] = 1
 		}
 	}
-	r.anchors = len(prepared.label)
-	for k, members := range prepared.members {
+	r.examples = len(cache.label)
+	for k, members := range cache.members {
 		if members > 0 {
 			c.number[k] = 1
 		}
@@ -182,7 +182,7 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 		}
 	}
 	c.activate()
-	e.layOutRows(p, everyAnchor)
+	e.layOutRows(p, everyExample)
 	c.setProportions(p.Proportions)
 	if c.clustering {
 		return // the start says how many clusters there are
@@ -196,8 +196,8 @@ func (e *episode) layOut(p *Problem, everyAnchor bool) {
 }
 
 // layOutRows numbers the rows, and says which class each one holds and how much it weighs there.
-func (e *episode) layOutRows(p *Problem, everyAnchor bool) {
-	r, c, prepared := &e.rows, &e.classes, e.beside.prepared
+func (e *episode) layOutRows(p *Problem, everyExample bool) {
+	r, c, cache := &e.rows, &e.classes, e.examples.cache
 	r.label, r.countsFor, r.weight, r.count = r.label[:0], r.countsFor[:0], r.weight[:0], r.count[:0]
 	e.mass.held = vector.Zeroed(e.mass.held, c.k)
 	for i := range p.N {
@@ -209,7 +209,7 @@ func (e *episode) layOutRows(p *Problem, everyAnchor bool) {
 		}
 	}
 	r.label = append(r.label, r.countsFor...)
-	for _, l := range prepared.label {
+	for _, l := range cache.label {
 		if l >= 0 {
 			l = c.number[l]
 		}
@@ -217,8 +217,8 @@ func (e *episode) layOutRows(p *Problem, everyAnchor bool) {
 	}
 	// A mean replaces its rows: sum |u - C|^2 is the same except for aroundMeans. This does not
 	// hold for kernels.
-	r.anchorsAreRows = e.model.modes || r.n > mostGram || e.settings.Paper.BiasCorrection || everyAnchor
-	if r.anchorsAreRows {
+	r.examplesAreRows = e.model.modes || r.n > mostGram || e.settings.Paper.BiasCorrection || everyExample
+	if r.examplesAreRows {
 		for _, y := range r.label[r.n:] {
 			if y >= 0 {
 				e.addFixed(y, e.model.ws, 1)
@@ -235,9 +235,9 @@ func (e *episode) layOutRows(p *Problem, everyAnchor bool) {
 		}
 	}
 	r.firstMean = len(r.countsFor)
-	if !r.anchorsAreRows {
+	if !r.examplesAreRows {
 		for _, k := range c.active {
-			if members := prepared.members[k]; members > 0 {
+			if members := cache.members[k]; members > 0 {
 				e.addFixed(c.number[k], e.model.ws*members, members)
 			}
 		}
@@ -349,12 +349,12 @@ type worker struct {
 	dots    []float32 // tile x k
 	scores  []float32 // tile x k
 	weights []float32 // tile x k
-	// tile x anchorTile: products in z-space, and in u-space or along the metric's directions
+	// tile x exampleTile: products in z-space, and in u-space or along the metric's directions
 	products, moved []float32
 	gathered        [2][]float32 // tile x d, and tile x d or directions: rows that are compared
-	anchors         []anchor     // anchorTile: what they are compared with
-	ones            []float32    // anchorTile: squared lengths of these in u-space
-	near            []int32      // anchorTile: those that are near an item
+	examples        []exampleRow // exampleTile: what they are compared with
+	ones            []float32    // exampleTile: squared lengths of these in u-space
+	near            []int32      // exampleTile: those that are near an item
 	own             blockProportions
 	choice          choice
 }

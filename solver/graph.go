@@ -67,7 +67,7 @@ func (l *nearLists) insert(p int, id int32, squared float32) float32 {
 // neighbours finds the rho nearest, unlabelled or labelled, of each unlabelled row; nil: none are wanted.
 func (e *episode) neighbours(ctx context.Context, p *Problem) (*index.Neighbours, error) {
 	g := &e.graph
-	all := e.rows.n + e.rows.anchors
+	all := e.rows.n + e.rows.examples
 	if p.Affinity != nil || e.settings.Rho == 0 || all < 2 {
 		e.compare(p, nil)
 		e.shrinkRows()
@@ -175,7 +175,7 @@ func (e *episode) link(p *Problem, lists *index.Neighbours) {
 }
 
 // Edge adds Weight, which may be negative, to the weight of a pair of rows in W, because they are known to be
-// the same thing or different things. Indices from N on are anchors. An edge to a labelled row or an anchor
+// the same thing or different things. Indices from N on are examples. An edge to a labelled row or an example
 // counts for its class.
 type Edge struct {
 	P, Q   int32
@@ -184,7 +184,7 @@ type Edge struct {
 
 // checkGraphTerms reports the first fault of Lag, Earlier, Edges and Evidence.
 func (p *Problem) checkGraphTerms() error {
-	all := p.N + p.anchors()
+	all := p.N + p.exampleCount()
 	if i := vector.NotFinite(p.Lag); i >= 0 {
 		return fmt.Errorf("lag %d: %g is not finite", i+1, p.Lag[i])
 	}
@@ -196,10 +196,10 @@ func (p *Problem) checkGraphTerms() error {
 	}
 	for i, e := range p.Edges {
 		if e.P < 0 || e.Q < 0 || int(e.P) >= all || int(e.Q) >= all || e.P == e.Q {
-			return fmt.Errorf("edge %d: from %d to %d: not two of %d rows and anchors", i, e.P, e.Q, all)
+			return fmt.Errorf("edge %d: from %d to %d: not two of %d rows and examples", i, e.P, e.Q, all)
 		}
 		if !p.inForce(e.P) || !p.inForce(e.Q) {
-			return fmt.Errorf("edge %d: from %d to %d: one is an anchor that is not in force", i, e.P, e.Q)
+			return fmt.Errorf("edge %d: from %d to %d: one is an example that is not in force", i, e.P, e.Q)
 		}
 		if !bounded(e.Weight) {
 			return fmt.Errorf("edge %d: weight %g is not between %g and %g", i, e.Weight, -mostTerm, mostTerm)

@@ -59,9 +59,9 @@ func TestFaultsAreNamed(t *testing.T) {
 		{func(p *Problem) { p.Labels[3] = 2 }, "row 3: label 2"},
 		{func(p *Problem) { p.Labels[3] = -2 }, "row 3: label -2"},
 		{func(p *Problem) { p.Labels = p.Labels[1:] }, "5 labels for 6 rows"},
-		{func(p *Problem) { p.Anchors, p.AnchorLabels = []float32{1}, []int32{0} }, "1 anchor values"},
-		{func(p *Problem) { p.Anchors, p.AnchorLabels = []float32{1, nan}, []int32{0} }, "anchor 0: value NaN at 1"},
-		{func(p *Problem) { p.Anchors, p.AnchorLabels = []float32{1, 2}, []int32{-1} }, "anchor 0: label -1"},
+		{func(p *Problem) { p.Examples, p.ExampleLabels = []float32{1}, []int32{0} }, "1 example values"},
+		{func(p *Problem) { p.Examples, p.ExampleLabels = []float32{1, nan}, []int32{0} }, "example 0: value NaN at 1"},
+		{func(p *Problem) { p.Examples, p.ExampleLabels = []float32{1, 2}, []int32{-1} }, "example 0: label -1"},
 		{func(p *Problem) { p.Prior = &Prior{Means: make([]float32, 6), Weights: make([]float32, 2)} }, "prior: 6 values"},
 		{func(p *Problem) { p.Prior = &Prior{Means: make([]float32, 4), Weights: []float32{1, -1}} }, "prior: weight -1 of class 1"},
 		{func(p *Problem) { p.Prior = &Prior{Means: []float32{0, 0, 0, nan}, Weights: []float32{1, 1}} }, "prior: mean of class 1"},
@@ -103,14 +103,14 @@ func TestSettingsReportEveryFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings.Method, settings.Lambda, settings.Tau, settings.U, settings.Outer = "magic", -1, math.Inf(1), 1.5, 0
+	settings.Method, settings.Lambda, settings.Tau, settings.Pull, settings.Outer = "magic", -1, math.Inf(1), 1.5, 0
 	settings.Power, settings.Index, settings.RecallFloor = math.NaN(), "cards", 2
 	settings.Start = "luck"
 	err = settings.Validate()
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{`method "magic"`, "lambda -1", "tau +Inf", "u 1.5", "outer 0", "power NaN", `start "luck"`, `index "cards"`, "recall-floor 2"} {
+	for _, want := range []string{`method "magic"`, "lambda -1", "tau +Inf", "pull 1.5", "outer 0", "power NaN", `start "luck"`, `index "cards"`, "recall-floor 2"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing from: %v", want, err)
 		}
@@ -137,7 +137,7 @@ func TestOddEpisodes(t *testing.T) {
 		"all rows equal":     {N: 5, D: 2, K: 3, Rows: []float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
 		"zero rows":          {N: 4, D: 2, K: 2, Rows: []float32{0, 0, 0, 0, 1, 0, 0, 1}, Labels: []int32{-1, -1, 0, 1}},
 		"nothing to solve":   {N: 2, D: 2, K: 2, Rows: []float32{0, 1, 1, 0}, Labels: []int32{1, 0}},
-		"only anchors":       {N: 2, D: 2, K: 2, Rows: []float32{0, 1, 1, 0}, Anchors: []float32{0, 2, 2, 0}, AnchorLabels: []int32{1, 0}},
+		"only examples":      {N: 2, D: 2, K: 2, Rows: []float32{0, 1, 1, 0}, Examples: []float32{0, 2, 2, 0}, ExampleLabels: []int32{1, 0}},
 		"equal examples":     {N: 6, D: 2, K: 2, Rows: []float32{1, 0, 1, 0, 1, 0, 0, 1, 0, 1, .5, .6}, Labels: []int32{0, 0, 0, 1, 1, -1}},
 		"far apart in scale": {N: 4, D: 2, K: 2, Rows: []float32{1e-20, 0, 0, 1e20, 1e20, 1e-20, 1e-20, 1e-20}, Labels: []int32{0, 1, -1, -1}},
 		"huge values":        {N: 3, D: 2, K: 2, Rows: []float32{3e38, 0, 0, 3e38, 3e38, 1}, Labels: []int32{0, 1, -1}},
@@ -260,7 +260,7 @@ func FuzzSolve(f *testing.F) {
 func TestProgressAndCancel(t *testing.T) {
 	solve, settings := defaultSolver(t, func(s *Settings) { s.Tolerance = 0 })
 	p, most := drawn(2), 0
-	p.Anchors, p.AnchorLabels, p.Embedding = nil, nil, nil
+	p.Examples, p.ExampleLabels, p.Embedding = nil, nil, nil
 	p.Progress = func(sweeps, of int) {
 		if sweeps != most+1 || of != settings.Outer*settings.Inner {
 			t.Errorf("%d sweeps of %d after %d", sweeps, of, most)
@@ -293,7 +293,7 @@ func TestProgressAndCancel(t *testing.T) {
 // R stays finite.
 func TestNoPriorCounts(t *testing.T) {
 	for _, which := range []engine{rowEngine, gramEngine} {
-		solve, _ := defaultSolver(t, func(s *Settings) { s.CPI, s.Beta, s.Tau, s.Check = 0, 3, 400, true })
+		solve, _ := defaultSolver(t, func(s *Settings) { s.PriorCounts, s.Beta, s.Tau, s.Check = 0, 3, 400, true })
 		solve.engine = which
 		p := &Problem{
 			N: 4, D: 2, K: 2, Rows: []float32{1, 0, 0, 1, 1, .01, 1, .02}, Labels: []int32{0, 1, -1, -1},

@@ -11,7 +11,7 @@ import (
 // engines it checks.
 type judge struct {
 	settings Settings
-	u        [][]float64 // rows, anchors, prior prototypes
+	u        [][]float64 // rows, examples, prior prototypes
 	label    []int       // -1: to be solved
 	weight   []float64
 	n, k     int
@@ -79,7 +79,7 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 	if s.Method == "kmeans" || s.Method == "kmodes" || s.Method == "nearest" {
 		j.lambda = 0
 	}
-	ws := s.WS
+	ws := s.LabelWeight
 	known := make([]bool, p.K)
 	for i := range p.N {
 		y := -1
@@ -88,11 +88,11 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 		}
 		j.label = append(j.label, y)
 	}
-	for _, y := range p.AnchorLabels {
+	for _, y := range p.ExampleLabels {
 		j.label = append(j.label, int(y))
 	}
 	var raised [][]float64
-	raw := append(wide(p.Rows), wide(p.Anchors)...)
+	raw := append(wide(p.Rows), wide(p.Examples)...)
 	for i := range j.label {
 		x := raw[i*p.D : i*p.D+p.D]
 		for e, v := range x {
@@ -217,8 +217,8 @@ func (j *judge) cost(p, c int) float64 {
 	}
 	r := math.Sqrt(inner(j.c[c], j.c[c]))
 	psi := 0.
-	if s.U < 1 {
-		psi = 2 * (1 - s.U) / (2 - s.U) * math.Pow(r, (2-s.U)/(1-s.U))
+	if s.Pull < 1 {
+		psi = 2 * (1 - s.Pull) / (2 - s.Pull) * math.Pow(r, (2-s.Pull)/(1-s.Pull))
 	}
 	return j.weights.Prototypes * s.Tau * (inner(j.u[p], j.u[p]) - 2*inner(j.u[p], j.c[c]) + psi)
 }
@@ -259,7 +259,7 @@ func (j *judge) objective() float64 {
 	if s.Beta > 0 {
 		for c, v := range j.pi0 {
 			if v > 0 {
-				r -= s.Beta * s.CPI * v * math.Log(j.pi[c])
+				r -= s.Beta * s.PriorCounts * v * math.Log(j.pi[c])
 			}
 		}
 	}
@@ -333,7 +333,7 @@ func (j *judge) means(soft bool) {
 			m := plus(make([]float64, len(sum)), 1/mass, sum)
 			length := math.Sqrt(inner(m, m))
 			if length > 0 && !j.modes() {
-				m = plus(make([]float64, len(sum)), 1/math.Pow(length, j.settings.U), m)
+				m = plus(make([]float64, len(sum)), 1/math.Pow(length, j.settings.Pull), m)
 			}
 			j.c[c] = m
 		}
@@ -445,7 +445,7 @@ func (j *judge) solve() {
 		if j.settings.Beta > 0 {
 			mass, points := j.masses()
 			for c := range j.k {
-				j.pi[c] = (mass[c] + j.settings.CPI*j.pi0[c]) / (points + j.settings.CPI)
+				j.pi[c] = (mass[c] + j.settings.PriorCounts*j.pi0[c]) / (points + j.settings.PriorCounts)
 			}
 		}
 		if still {

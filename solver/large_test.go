@@ -35,7 +35,7 @@ func TestSparseAssignments(t *testing.T) {
 		for _, tau := range []float64{5, 30} {
 			solve, _ := defaultSolver(t, func(s *Settings) {
 				s.Method, s.Tau, s.Kappa, s.Check, s.Outer = method, tau, 2*tau, true, 4
-				s.Lambda, s.U, s.Beta, s.CPI, s.Tolerance = .8, .75, .25, 10, .01
+				s.Lambda, s.Pull, s.Beta, s.PriorCounts, s.Tolerance = .8, .75, .25, 10, .01
 			})
 			r, err := solve.Solve(context.Background(), p)
 			if err != nil {

@@ -115,9 +115,9 @@ func (e *episode) likenessOf(out []float32, p int) {
 	if e.rows.label[p] >= 0 {
 		return
 	}
-	if moved, all := e.beside.moved, len(e.classes.number); len(moved) > 0 {
+	if nearestU, all := e.examples.nearestU, len(e.classes.number); len(nearestU) > 0 {
 		for c, class := range e.classes.active {
-			out[c] = max(out[c], 1-moved[p*all+int(class)]/2)
+			out[c] = max(out[c], 1-nearestU[p*all+int(class)]/2)
 		}
 	}
 	for j, q := range e.likeness.labelled {

@@ -40,8 +40,8 @@ func TestNoWeightIsAsWithout(t *testing.T) {
 func TestTheNearestLabelledRowCounts(t *testing.T) {
 	p := &Problem{
 		N: 2, D: 2, K: 2, Embedding: &Embedding{Mean: make([]float32, 2)},
-		Rows:    []float32{1, .2, 1, .3},
-		Anchors: []float32{1, -.1, 1, .35, -1, 1, -1, 2}, AnchorLabels: []int32{0, 1, 1, 1},
+		Rows:     []float32{1, .2, 1, .3},
+		Examples: []float32{1, -.1, 1, .35, -1, 1, -1, 2}, ExampleLabels: []int32{0, 1, 1, 1},
 	}
 	settings, err := DefaultPreset.Settings()
 	if err != nil {
@@ -113,8 +113,8 @@ func TestSourcesAreOfTheSolve(t *testing.T) {
 func TestSourcesTakeLabelsBack(t *testing.T) {
 	p := &Problem{
 		N: 3, D: 2, K: 2, Embedding: &Embedding{Mean: make([]float32, 2)},
-		Rows:    []float32{1, .2, 1, .21, -1, .9},
-		Anchors: []float32{1, 0, -1, 1}, AnchorLabels: []int32{0, 1},
+		Rows:     []float32{1, .2, 1, .21, -1, .9},
+		Examples: []float32{1, 0, -1, 1}, ExampleLabels: []int32{0, 1},
 	}
 	solve, err := New(Defaults())
 	if err != nil {

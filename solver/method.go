@@ -54,6 +54,12 @@ func (m Method) rules() (methodRules, error) {
 	return methodRules{}, fmt.Errorf("%q: not one of %s", m, list(Methods))
 }
 
+// UsesGraph reports whether the Laplacian counts with the method.
+func (m Method) UsesGraph() bool {
+	rules, err := m.rules()
+	return err == nil && rules.graph
+}
+
 // rules returns the rules of the method of valid settings.
 func (s *Settings) rules() methodRules {
 	rules, err := s.Method.rules()
@@ -65,7 +71,7 @@ func (s *Settings) rules() methodRules {
 
 // lambda returns the weight of the Laplacian, 0 for methods without the graph.
 func (s *Settings) lambda() float64 {
-	if !s.rules().graph {
+	if !s.Method.UsesGraph() {
 		return 0
 	}
 	return s.Lambda

@@ -152,7 +152,7 @@ func (e *episode) objectiveTile(w *worker, lo, n int) (sum float64) {
 // heldObjective returns the part of R of labelled rows and the prior.
 func (e *episode) heldObjective() float64 {
 	sum := e.model.tau * e.aroundMeans()
-	if !e.model.modes && !e.settings.Check { // from sums over each class, without the products of every anchor
+	if !e.model.modes && !e.settings.Check { // from sums over each class, without the products of every example
 		for p, y := range e.rows.countsFor {
 			if y >= 0 {
 				sum += e.model.tau * float64(e.rows.weight[p]) * float64(e.rows.squareU[p])

@@ -36,26 +36,26 @@ type Problem struct {
 	N, D, K int
 	Labels  []int32 // N; the class of a labelled row, -1 to be solved; nil: all to be solved
 
-	// Anchors are labelled rows outside the episode. They count in prototypes and as graph neighbours, and
+	// Examples are labelled rows outside the episode. They count in prototypes and as graph neighbours, and
 	// get no answer.
-	Anchors      []float32 // M x D
-	AnchorLabels []int32
+	Examples      []float32 // M x D
+	ExampleLabels []int32
 
-	// Beside holds sets of such rows, prepared once for many problems, instead of Anchors and AnchorLabels.
-	// Prepared caches them between solves beside the same sets; nil: they are computed for this problem alone.
-	Beside   []Beside
-	Prepared *Prepared
+	// Sets are such rows, prepared once for many problems, instead of Examples and ExampleLabels. Cache keeps what
+	// is computed of them between solves with the same sets; nil: it is computed for this problem alone.
+	Sets  []ExampleSet
+	Cache *ExampleCache
 
 	Prior       *Prior
 	Proportions []float64  // pi0: a count for each class; nil: uniform
 	Embedding   *Embedding // nil: the zero value, without a metric
 
-	// Affinity is the graph; nil: the solver builds it. It has N rows; column N+j is anchor j. It must be
+	// Affinity is the graph; nil: the solver builds it. It has N rows; column N+j is example j. It must be
 	// symmetric between unlabelled rows; the row of a labelled item is not read.
 	Affinity *index.Affinity
 
 	// Lag is added, when the solver chooses neighbours, to the squared distance of two rows that are 1, 2, ...
-	// positions apart, if the order of rows means something. Rows farther apart get the last value; anchors get
+	// positions apart, if the order of rows means something. Rows farther apart get the last value; examples get
 	// none. It needs a graph built by the solver, of at most 2,048 rows. nil: nothing is added. The last Earlier
 	// rows come before the first one, in their order.
 	Lag     []float32
@@ -101,7 +101,7 @@ type Result struct {
 	Inverse []float32
 
 	// Affinity is the graph of the solve, N rows: (A+A')/2 between unlabelled rows, and from each unlabelled row
-	// its labelled neighbours with their weight in A (1 without EdgeDecay), anchor j as column N+j. Rows of
+	// its labelled neighbours with their weight in A (1 without EdgeDecay), example j as column N+j. Rows of
 	// labelled items are empty if the solver built it.
 	Affinity *index.Affinity
 
@@ -116,9 +116,9 @@ type Result struct {
 	Trace                           []float64
 	Rises                           int // half-steps in which R rose by more than rounding, with Settings.Check
 
-	episode *episode  // that was solved
-	k       int       // classes of the problem
-	plain   []float32 // n x K, by Assess: squared distances to the nearest labelled row in z-space
+	episode  *episode  // that was solved
+	k        int       // classes of the problem
+	nearestZ []float32 // n x K, by Assess: squared distances to the nearest labelled row in z-space
 }
 
 // Row writes row p of S, K values, to out, also if Result.S is nil.
@@ -165,7 +165,7 @@ func (p *Problem) check() error {
 	if p.N < 1 || p.D < 1 || p.K < 1 {
 		return fmt.Errorf("problem: %d rows of dimension %d and %d classes: none may be below 1", p.N, p.D, p.K)
 	}
-	if err := p.checkBeside(); err != nil {
+	if err := p.checkSets(); err != nil {
 		return err
 	}
 	if err := p.checkRows(); err != nil {
@@ -174,9 +174,9 @@ func (p *Problem) check() error {
 	if err := p.checkLabels(); err != nil {
 		return err
 	}
-	for i, l := range p.AnchorLabels {
+	for i, l := range p.ExampleLabels {
 		if l < 0 || int(l) >= p.K {
-			return fmt.Errorf("anchor %d: label %d is not one of %d classes", i, l, p.K)
+			return fmt.Errorf("example %d: label %d is not one of %d classes", i, l, p.K)
 		}
 	}
 	if p.Prior != nil {
@@ -226,22 +226,22 @@ func (p *Problem) check() error {
 	return p.checkAffinity()
 }
 
-// anchors returns the number of labelled rows beside the episode.
-func (p *Problem) anchors() int {
-	n := len(p.AnchorLabels)
-	for _, b := range p.Beside {
+// exampleCount returns the number of examples.
+func (p *Problem) exampleCount() int {
+	n := len(p.ExampleLabels)
+	for _, b := range p.Sets {
 		n += b.Len()
 	}
 	return n
 }
 
-// inForce says whether q is a row of the episode or an anchor whose label counts. Sets are checked before.
+// inForce says whether q is a row of the episode or an example whose label counts. Sets are checked before.
 func (p *Problem) inForce(q int32) bool {
 	at := int(q) - p.N
-	if at < 0 || len(p.Beside) == 0 {
+	if at < 0 || len(p.Sets) == 0 {
 		return true
 	}
-	for _, b := range p.Beside {
+	for _, b := range p.Sets {
 		if at < b.Len() {
 			return b.Names[b.class[at]] >= 0 && !slices.Contains(b.Without, int32(at))
 		}
@@ -250,11 +250,11 @@ func (p *Problem) inForce(q int32) bool {
 	return false
 }
 
-// checkRows reports the first fault of the rows' and the anchors' number and dimension.
+// checkRows reports the first fault of the rows' and the examples' number and dimension.
 func (p *Problem) checkRows() error {
-	if len(p.Anchors) != len(p.AnchorLabels)*p.D {
-		return fmt.Errorf("problem: %d anchor values are not %d anchors of dimension %d",
-			len(p.Anchors), len(p.AnchorLabels), p.D)
+	if len(p.Examples) != len(p.ExampleLabels)*p.D {
+		return fmt.Errorf("problem: %d example values are not %d examples of dimension %d",
+			len(p.Examples), len(p.ExampleLabels), p.D)
 	}
 	switch {
 	case p.placed != nil:
@@ -290,7 +290,7 @@ func (p *Problem) checkAffinity() error {
 			return fmt.Errorf("affinity: row %d: offsets fall from %d to %d", i, a.Offsets[i], a.Offsets[i+1])
 		}
 	}
-	all := p.N + p.anchors()
+	all := p.N + p.exampleCount()
 	// Each entry above the diagonal adds the hash of its pair and weight, each one below subtracts it: a
 	// symmetric graph leaves 0, and its entries are read in the order of memory.
 	var balance uint64
@@ -300,9 +300,9 @@ func (p *Problem) checkAffinity() error {
 		for j, q := range columns {
 			switch {
 			case int(q) >= p.N && int(q) < all && !p.inForce(q):
-				return fmt.Errorf("affinity: row %d: column %d is an anchor that is not in force", i, q)
+				return fmt.Errorf("affinity: row %d: column %d is an example that is not in force", i, q)
 			case q < 0 || int(q) >= all:
-				return fmt.Errorf("affinity: row %d: column %d is not one of %d rows and anchors", i, q, all)
+				return fmt.Errorf("affinity: row %d: column %d is not one of %d rows and examples", i, q, all)
 			case j > 0 && q <= columns[j-1]:
 				return fmt.Errorf("affinity: row %d: columns %d and %d are not ascending", i, columns[j-1], q)
 			case int(q) == i:
@@ -357,7 +357,7 @@ func (p *Problem) asymmetry() error {
 	return nil
 }
 
-// raw returns row q of the rows, then the anchors.
+// raw returns row q of the rows, then the examples.
 func (p *Problem) raw(q int) []float32 {
 	if q < p.N {
 		if p.listed != nil {
@@ -365,7 +365,7 @@ func (p *Problem) raw(q int) []float32 {
 		}
 		return p.Rows[q*p.D : q*p.D+p.D]
 	}
-	return p.Anchors[(q-p.N)*p.D : (q-p.N)*p.D+p.D]
+	return p.Examples[(q-p.N)*p.D : (q-p.N)*p.D+p.D]
 }
 
 func (p *Problem) labelled(i int) bool { return p.Labels != nil && p.Labels[i] >= 0 }

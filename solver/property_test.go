@@ -21,9 +21,9 @@ func drawnSettings(t *rapid.T) Settings {
 	s.Method = rapid.SampledFrom(Methods).Draw(t, "method")
 	s.Lambda = rapid.SampledFrom([]float64{0, .3, .8, 2, 8, 50}).Draw(t, "lambda")
 	s.Tau = rapid.SampledFrom([]float64{0, .5, 5, 15, 200}).Draw(t, "tau")
-	s.U = rapid.SampledFrom([]float64{0, .3, .75, .95, 1}).Draw(t, "u")
+	s.Pull = rapid.SampledFrom([]float64{0, .3, .75, .95, 1}).Draw(t, "u")
 	s.Beta = rapid.SampledFrom([]float64{0, .25, 3}).Draw(t, "beta")
-	s.CPI = rapid.SampledFrom([]float64{0, 5, 10}).Draw(t, "cpi")
+	s.PriorCounts = rapid.SampledFrom([]float64{0, 5, 10}).Draw(t, "cpi")
 	s.Kappa = rapid.SampledFrom([]float64{1, 10, 60}).Draw(t, "kappa")
 	s.Sigma = rapid.SampledFrom([]float64{0, .3, 1.1}).Draw(t, "sigma")
 	s.Inner = rapid.IntRange(1, 4).Draw(t, "inner")
@@ -36,13 +36,13 @@ func drawnSettings(t *rapid.T) Settings {
 	return s
 }
 
-// drawnAffinity is any symmetric graph over rows and anchors, independent of the rows' values; nil half
+// drawnAffinity is any symmetric graph over rows and examples, independent of the rows' values; nil half
 // of the time.
 func drawnAffinity(t *rapid.T, p *Problem) *index.Affinity {
 	if rapid.Bool().Draw(t, "graph from the rows") {
 		return nil
 	}
-	all := p.N + len(p.AnchorLabels)
+	all := p.N + len(p.ExampleLabels)
 	dense := make([]float32, p.N*all)
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "graph"), 3))
 	for range rapid.IntRange(0, 6*p.N).Draw(t, "edges") {
@@ -69,7 +69,7 @@ func drawnAffinity(t *rapid.T, p *Problem) *index.Affinity {
 // drawnTerms adds edges and evidence of both signs, half of the time each.
 func drawnTerms(t *rapid.T, p *Problem) {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "terms"), 4))
-	all := p.N + len(p.AnchorLabels)
+	all := p.N + len(p.ExampleLabels)
 	for range rapid.SampledFrom([]int{0, 4 * p.N}).Draw(t, "edges") {
 		if a, b := random.IntN(p.N), random.IntN(all); a != b {
 			p.Edges = append(p.Edges, Edge{int32(a), int32(b), []float32{.5, 2, -4}[random.IntN(3)]})
@@ -157,8 +157,8 @@ func TestClassNamesDoNotMatter(t *testing.T) {
 		}
 		names := rapid.Permutation(numbers(p.K)).Draw(t, "names")
 		q := *p
-		q.Labels, q.AnchorLabels = append([]int32(nil), p.Labels...), append([]int32(nil), p.AnchorLabels...)
-		for _, list := range [][]int32{q.Labels, q.AnchorLabels} {
+		q.Labels, q.ExampleLabels = append([]int32(nil), p.Labels...), append([]int32(nil), p.ExampleLabels...)
+		for _, list := range [][]int32{q.Labels, q.ExampleLabels} {
 			for i, y := range list {
 				if y >= 0 {
 					list[i] = int32(names[y])

@@ -31,10 +31,10 @@ func labelledAnew(t *testing.T, preset Preset, method Method, seed uint64) {
 		p.Embedding = nil
 	}
 	if seed%2 == 0 {
-		p = besideOf(t, p, settings.Power, random)
-		p.Prepared = &Prepared{}
+		p = setsOf(t, p, settings.Power, random)
+		p.Cache = &ExampleCache{}
 	}
-	if len(p.AnchorLabels) == 0 && len(p.Beside) == 0 && p.Prior == nil {
+	if len(p.ExampleLabels) == 0 && len(p.Sets) == 0 && p.Prior == nil {
 		t.Skip("without its labels it is a clustering")
 	}
 	labels, hidden := p.Labels, slices.Repeat([]int32{-1}, p.N)
@@ -61,7 +61,7 @@ func labelledAnew(t *testing.T, preset Preset, method Method, seed uint64) {
 				t.Fatal(err)
 			}
 			other := *p
-			other.Labels, other.Prepared = labels, nil
+			other.Labels, other.Cache = labels, nil
 			other.Embedding = &Embedding{Mean: slices.Clone(got.Mean)}
 			if p.Embedding != nil {
 				other.Embedding.Metric = p.Embedding.Metric

@@ -18,28 +18,28 @@ func TestRememberedDistances(t *testing.T) {
 	for seed := range uint64(12) {
 		p := drawn(seed)
 		random := rand.New(rand.NewPCG(seed, 3))
-		p.Anchors, p.AnchorLabels = nil, nil
+		p.Examples, p.ExampleLabels = nil, nil
 		if p.K > 1 && seed%2 == 0 { // the first class is only there when it is taught
 			p.Prior = nil
 		}
-		for len(p.AnchorLabels) < rememberedFrom {
+		for len(p.ExampleLabels) < rememberedFrom {
 			c := int32(random.IntN(p.K))
 			if p.Prior == nil {
 				c = max(c, min(1, int32(p.K)-1))
 			}
 			for range p.D {
-				p.Anchors = append(p.Anchors, float32(random.NormFloat64()))
+				p.Examples = append(p.Examples, float32(random.NormFloat64()))
 			}
-			p.AnchorLabels = append(p.AnchorLabels, c)
+			p.ExampleLabels = append(p.ExampleLabels, c)
 		}
-		sets := besideOf(t, p, settings.Power, random)
+		sets := setsOf(t, p, settings.Power, random)
 		solvers := make([]*Solver, 2)
 		for i := range solvers {
 			if solvers[i], err = New(settings); err != nil {
 				t.Fatal(err)
 			}
 		}
-		kept := &Prepared{}
+		kept := &ExampleCache{}
 		var past [][]float32
 		for step := range 30 {
 			q := *sets
@@ -48,7 +48,7 @@ func TestRememberedDistances(t *testing.T) {
 			if step == 12 {
 				q.Embedding = nil
 			} else if step == 20 {
-				q.Beside = q.Beside[1:]
+				q.Sets = q.Sets[1:]
 			}
 			now := 1 + random.IntN(4)
 			for range now {
@@ -71,8 +71,8 @@ func TestRememberedDistances(t *testing.T) {
 			q.List(rows)
 			past = append(past, rows[:now]...)
 			var told [2]string
-			for i, prepared := range []*Prepared{{}, kept} {
-				q.Prepared = prepared
+			for i, prepared := range []*ExampleCache{{}, kept} {
+				q.Cache = prepared
 				r, err := assessed(solvers[i].Solve(context.Background(), &q))
 				if err != nil {
 					t.Fatal(err)
@@ -90,7 +90,7 @@ func TestRememberedDistances(t *testing.T) {
 				t.Errorf("seed %d, step %d: %d of %d are remembered", seed, step, got, q.Earlier)
 			}
 			if step == 29 { // and they are not computed again
-				clear(kept.remembered.moved)
+				clear(kept.remembered.nearestU)
 				r, err := assessed(solvers[1].Solve(context.Background(), &q))
 				if err != nil {
 					t.Fatal(err)

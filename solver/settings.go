@@ -33,23 +33,23 @@ const (
 
 // Settings hold every parameter of the objective and of its descent. Preset.Settings returns measured ones.
 type Settings struct {
-	Method        Method
-	Lambda        float64 // weight of the Laplacian
-	Rho           int     // graph neighbours of each point
-	EdgeDecay     float64 // weight of a neighbour relative to the next nearer one, in all Rho; 0, 1: equal
-	Tau           float64 // weight of the distance to a mean
-	U             float64 // how far means are pulled to the unit sphere: 0 K-means, 1 spherical
-	Kappa, Sigma  float64 // height and width of a mode's kernel; Sigma 0: estimated from the graph
-	Beta, CPI     float64 // weight of the class proportions, weight of their prior counts
-	WS            float64 // weight of a labelled item in its prototype
-	Outer, Inner  int     // prototype steps, assignment sweeps in each
-	Anneal        float64 // first factor of Tau, Kappa and Lambda, rising to 1 over AnnealSteps; 0, 1: none
-	AnnealSteps   int     // annealed prototype steps, part of Outer; R counts after them. None above 4,096 rows
-	Tolerance     float64 // stop when the mean L1 change of S in a sweep is at most this, or its rounding
-	Power         float64 // values are raised to sign(x)|x|^Power before anything else
-	MetricRank    int     // directions of a learned metric; 0: none is learned
-	MetricBetween float64 // how much the metric shrinks directions that hardly separate classes; 0: not at all
-	MetricShrink  float64 // how far the metric's scatter is shrunk to a sphere; 1: the metric changes nothing
+	Method            Method
+	Lambda            float64 // weight of the Laplacian
+	Rho               int     // graph neighbours of each point
+	EdgeDecay         float64 // weight of a neighbour relative to the next nearer one, in all Rho; 0, 1: equal
+	Tau               float64 // weight of the distance to a mean
+	Pull              float64 // how far means are pulled to the unit sphere: 0 K-means, 1 spherical
+	Kappa, Sigma      float64 // height and width of a mode's kernel; Sigma 0: estimated from the graph
+	Beta, PriorCounts float64 // weight of the class proportions, weight of their prior counts
+	LabelWeight       float64 // weight of a labelled item in its prototype
+	Outer, Inner      int     // prototype steps, assignment sweeps in each
+	Anneal            float64 // first factor of Tau, Kappa and Lambda, rising to 1 over AnnealSteps; 0, 1: none
+	AnnealSteps       int     // annealed prototype steps, part of Outer; R counts after them. None above 4,096 rows
+	Tolerance         float64 // stop when the mean L1 change of S in a sweep is at most this, or its rounding
+	Power             float64 // values are raised to sign(x)|x|^Power before anything else
+	MetricRank        int     // directions of a learned metric; 0: none is learned
+	MetricBetween     float64 // how much the metric shrinks directions that hardly separate classes; 0: not at all
+	MetricShrink      float64 // how far the metric's scatter is shrunk to a sphere; 1: the metric changes nothing
 
 	Start Start // of a clustering; "" is StartGraph
 	Paper PaperSettings
@@ -71,8 +71,8 @@ type PaperSettings struct {
 // Defaults returns the settings of the default preset, which were chosen by measurement.
 func Defaults() Settings {
 	return Settings{
-		Method: SLKMeans, Lambda: .67, Rho: 5, EdgeDecay: .75, Tau: 4.5, U: .65, Kappa: 10, Sigma: math.Sqrt(1.2), WS: 3,
-		Beta: .25, CPI: 10, Outer: 12, Inner: 1, Anneal: .65, AnnealSteps: 3, Tolerance: .02,
+		Method: SLKMeans, Lambda: .67, Rho: 5, EdgeDecay: .75, Tau: 4.5, Pull: .65, Kappa: 10, Sigma: math.Sqrt(1.2), LabelWeight: 3,
+		Beta: .25, PriorCounts: 10, Outer: 12, Inner: 1, Anneal: .65, AnnealSteps: 3, Tolerance: .02,
 		Power: .75, MetricRank: 32, MetricShrink: .85, MetricBetween: .1,
 	}
 }
@@ -84,7 +84,7 @@ func (p Preset) Settings() (Settings, error) {
 	case "", DefaultPreset:
 	case PaperPreset:
 		s = Settings{
-			Method: SLKMeans, Lambda: 1, Rho: 3, Tau: 1, Kappa: 1, WS: 1, CPI: 10,
+			Method: SLKMeans, Lambda: 1, Rho: 3, Tau: 1, Kappa: 1, LabelWeight: 1, PriorCounts: 10,
 			Outer: 20, Inner: 20, Tolerance: .01, Power: 1, MetricShrink: .85,
 			Paper: PaperSettings{BiasCorrection: true, HardStep: true, ResetAssignments: true},
 		}
@@ -105,7 +105,7 @@ func Clustering(method Method) (Settings, error) {
 	s.Method, s.Lambda = method, 4
 	if !rules.graph { // a row is of its nearest mean or mode alone, as in plain K-means
 		s = Settings{
-			Method: method, Rho: s.Rho, Tau: 50, Kappa: 50, Sigma: .4, Outer: 100, Inner: 1, Tolerance: .01, Power: 1, WS: 1,
+			Method: method, Rho: s.Rho, Tau: 50, Kappa: 50, Sigma: .4, Outer: 100, Inner: 1, Tolerance: .01, Power: 1, LabelWeight: 1,
 		}
 	}
 	return s, nil
@@ -127,12 +127,12 @@ func (s Settings) Validate() error {
 	}{
 		{"lambda", s.Lambda, 0, 1e6},
 		{"tau", s.Tau, 0, 1e6},
-		{"u", s.U, 0, 1},
+		{"pull", s.Pull, 0, 1},
 		{"kappa", s.Kappa, 0, 1e6},
 		{"sigma", s.Sigma, 0, 1e6},
 		{"beta", s.Beta, 0, 1e6},
-		{"cpi", s.CPI, 0, 1e12},
-		{"ws", s.WS, .001, 1e6},
+		{"prior-counts", s.PriorCounts, 0, 1e12},
+		{"label-weight", s.LabelWeight, .001, 1e6},
 		{"edge-decay", s.EdgeDecay, 0, 1},
 		{"anneal", s.Anneal, 0, 1},
 		{"anneal-steps", float64(s.AnnealSteps), 0, 1e6},

@@ -31,7 +31,7 @@ const (
 	rowEngine
 	gramEngine
 	denseRows // rows, with a dense S at any size
-	everyRow  // each labelled row beside the episode stays a row, instead of the mean of its class
+	everyRow  // each example stays a row, instead of the mean of its class
 )
 
 // New returns a Solver for valid settings.
@@ -66,8 +66,7 @@ type Space struct {
 	linked  bool              // Graph was called
 }
 
-// Embed maps the rows of p, the labelled rows beside them and the prior to the space in which rows are
-// compared. The Space is valid until the next Solve or Embed of s.
+// Embed maps the rows of p, its examples and the prior to the space in which rows are compared. The Space is valid until the next Solve or Embed of s.
 func (s *Solver) Embed(p *Problem) (*Space, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 	e := &s.episode
 	e.s.dense = s.engine == denseRows || p.placed != nil && p.placed.Block > 0
 	e.settings = &s.settings
-	e.takeBeside(p)
+	e.takeSets(p)
 	e.layOut(p, s.engine == everyRow)
 	e.sizePool()
 	e.prototypes.usesGram = e.prototypes.gram.can(e, p) &&
@@ -149,7 +148,7 @@ func (r *Result) Between(out []float32, from, to int) {
 // engine, whose rows are still those of v.
 func (e *episode) productsBeforeGraph(out []float32, n int) {
 	kernel.Gram(out, e.at(0, n, &e.scratch.values), n, e.rows.d)
-	m := e.beside.metric
+	m := e.examples.metric
 	if e.rows.points != nil || m == nil {
 		return
 	}

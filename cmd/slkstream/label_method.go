@@ -32,7 +32,7 @@ func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result,
 	}
 	return func(ctx context.Context, f *labelledFile) (*file.Result, error) {
 		p := &solver.Problem{
-			N: f.N, D: f.D, K: f.K, Anchors: f.Support.Values, AnchorLabels: f.SupportClasses,
+			N: f.N, D: f.D, K: f.K, Examples: f.Support.Values, ExampleLabels: f.SupportClasses,
 		}
 		if err := f.Read(func(row []float32, class int32) error {
 			p.Rows, p.Labels = append(p.Rows, row...), append(p.Labels, class)

@@ -127,7 +127,7 @@ func fileAccuracy(c *call) func(context.Context, solver.Settings, evaluate.Strea
 		settings := fileSettings(c)
 		if failed != nil || s != start {
 			giveFile(&settings, config.Solver{
-				Lambda: &s.Lambda, Tau: &s.Tau, U: &s.U, Beta: &s.Beta, CPI: &s.CPI, WS: &s.WS, Rho: &s.Rho,
+				Lambda: &s.Lambda, Tau: &s.Tau, Pull: &s.Pull, Beta: &s.Beta, PriorCounts: &s.PriorCounts, LabelWeight: &s.LabelWeight, Rho: &s.Rho,
 				Outer: &s.Outer, Inner: &s.Inner, Tolerance: &s.Tolerance, Power: &s.Power, MetricRank: &s.MetricRank,
 				MetricShrink: &s.MetricShrink,
 			})

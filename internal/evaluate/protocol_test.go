@@ -132,7 +132,7 @@ func checkTask(t *testing.T, set *Set, split *Split, cell Cell, task *Task) {
 				task.Support)
 		}
 	}
-	if p.Anchors != nil || p.Prior != nil || p.Proportions != nil || p.Affinity != nil || p.Start != nil {
+	if p.Examples != nil || p.Prior != nil || p.Proportions != nil || p.Affinity != nil || p.Start != nil {
 		t.Fatalf("%s: the problem holds more than rows and the labels of the support", cell.Name())
 	}
 }

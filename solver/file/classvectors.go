@@ -89,7 +89,7 @@ func (l *loaded) weighVectors(settings solver.Settings) {
 				n--
 			}
 			if squared := float64(kernel.Dot(mean, mean)) / float64(n*n); n > 0 && squared > 0 {
-				by, psi := solver.Pull(settings.U, squared)
+				by, psi := solver.Pull(settings.Pull, squared)
 				scores[c] = float32(settings.Tau * (2*by*float64(kernel.Dot(mean, row)/n) - psi))
 			}
 		}
@@ -98,7 +98,7 @@ func (l *loaded) weighVectors(settings solver.Settings) {
 		said.Offsets = append(said.Offsets, scores...)
 		said.Ends = append(said.Ends, len(said.Offsets))
 	}
-	ws := []float64{1 / settings.WS}
+	ws := []float64{1 / settings.LabelWeight}
 	weight := max(0, said.Fit(ws, logistic.Normal(ws, ws))[0])
 	kernel.Scale(float32(weight), l.said.values)
 }

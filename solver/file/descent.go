@@ -56,7 +56,7 @@ func (l *loaded) descend(ctx context.Context, s *Settings, stage string, graph *
 				}
 			}
 			for c := range p.Proportions {
-				p.Proportions[c] += (settings.CPI + 1e-9) / float64(l.k)
+				p.Proportions[c] += (settings.PriorCounts + 1e-9) / float64(l.k)
 			}
 		}
 		solve, err := solver.New(settings)

@@ -55,7 +55,7 @@ func (l *loaded) newEvidence(class []int32, similar similarity, settings solver.
 		}
 		kernel.Scale(1/n, row)
 		if squared := float64(kernel.Dot(row, row)); squared > 0 {
-			by, psi := solver.Pull(settings.U, squared)
+			by, psi := solver.Pull(settings.Pull, squared)
 			kernel.Scale(float32(2*settings.Tau*by), row)
 			e.psi[c] = float32(settings.Tau * psi)
 		}

@@ -79,7 +79,7 @@ func (c *calibration) observe(e *episode) {
 		return
 	}
 	c.tested = map[uint64]bool{}
-	for _, x := range e.problem.sets[0].Examples {
+	for _, x := range e.problem.sets[0].Entries {
 		c.tested[x.Sum] = true
 	}
 }

@@ -58,7 +58,7 @@ func (s *classSums) cost(mass, square float64) classCost {
 	case square <= 0:
 		return classCost{}
 	}
-	pulled, psi := solver.Pull(s.settings.U, square/(mass*mass))
+	pulled, psi := solver.Pull(s.settings.Pull, square/(mass*mass))
 	return classCost{float32(2 * s.settings.Tau / mass * pulled), float32(s.settings.Tau * psi)}
 }
 

@@ -26,7 +26,7 @@ func TestPriorFractionCountsTheEpisode(t *testing.T) {
 	var learned, labelled float64
 	for c := range f.centres {
 		name := label(c)
-		weight := set.Solver.WS * (1 + taught[name])
+		weight := set.Solver.LabelWeight * (1 + taught[name])
 		learned += min(s.prototypes.of[name].mass, weight, s.proportions.counts[name])
 		labelled += weight
 	}

@@ -56,7 +56,7 @@ type knownExample struct {
 // listed returns the examples that the episode gets, with their classes.
 func (p *problem) listed() (list []knownExample, classes []int32) {
 	for i, set := range p.sets {
-		for row, e := range set.Examples {
+		for row, e := range set.Entries {
 			if _, corrected := slices.BinarySearch(p.without, int32(row)); i != 1 || !corrected {
 				list, classes = append(list, knownExample{e, i == 0}), append(classes, p.numbers[e.Label])
 			}
@@ -88,7 +88,7 @@ func (p *problem) count() {
 		}
 	}
 	for _, row := range p.without {
-		name := p.sets[1].Examples[row].Label
+		name := p.sets[1].Entries[row].Label
 		if o.counts[name]--; o.counts[name] == 0 {
 			delete(o.counts, name)
 		}

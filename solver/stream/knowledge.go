@@ -72,9 +72,8 @@ func (s *Stream) Knowledge(like *Item, labels *taught.Labels, before *Knowledge)
 		labels: followed, limit: unknownLimit{at: math.Inf(1), low: math.Inf(1)}, nobody: -1,
 		weights: solver.Weights{Prototypes: 1},
 	}
-	switch k.solve.Method {
-	case solver.KMeans, solver.KModes, solver.Nearest:
-		k.solve.Lambda = 0 // they use no neighbours
+	if !k.solve.Method.UsesGraph() {
+		k.solve.Lambda = 0
 	}
 	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
 		k.fromClusters(from)
@@ -86,7 +85,7 @@ func (s *Stream) Knowledge(like *Item, labels *taught.Labels, before *Knowledge)
 	k.names, k.numbers, k.nobody = p.names, p.numbers, p.nobody()
 	k.against = p.rejecting(from)
 	k.force, k.class = p.listed()
-	k.weight = s.settings.Solver.WS
+	k.weight = s.settings.Solver.LabelWeight
 	k.expected = uniform(p.K)
 	var prior *solver.Prior
 	if s.settings.Warm {

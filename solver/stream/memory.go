@@ -28,7 +28,7 @@ func (s *Stream) Bytes() (rest, ofMetric int) {
 	}
 	shorts, short, shape := len(s.prototypes.of)+len(s.clusters.before), &s.earlier, &s.shape
 	many := vectors + shorts + len(s.classes.kept) + len(s.calibration.answers) + len(s.timeline.tracks)
-	rest = 4<<10 + (4*vectors+2*shorts)*s.dimension + many*each + s.prepared.Bytes()
+	rest = 4<<10 + (4*vectors+2*shorts)*s.dimension + many*each + s.cache.Bytes()
 	rest += len(short.rows) + 4*len(short.scales) + 32*len(short.tracked)
 	rest += 4 * (len(shape.mean) + len(shape.spread) + len(shape.sum) + len(shape.squares))
 	if m := s.metric.current; m != nil {
@@ -45,6 +45,6 @@ func (s *Stream) Bytes() (rest, ofMetric int) {
 func (s *Stream) DropMetric() {
 	s.Learn()
 	s.metric = learnedMetric{}
-	s.prepared = &solver.Prepared{}
+	s.cache = &solver.ExampleCache{}
 	s.note("the metric was given up: memory is used up")
 }

@@ -46,7 +46,7 @@ func (m *learnedMetric) learn(s *Stream, of *lesson) {
 	}
 	if made, next, err := from.Metric(); err == nil && made != nil { // otherwise the data do not determine one yet
 		m.current, m.seen = made, next
-		s.prepared.Release() // or the metric before would stay in memory until the next episode
+		s.cache.Release() // or the metric before would stay in memory until the next episode
 	}
 }
 

@@ -199,7 +199,7 @@ func (n *Now) count() {
 	n.sums, n.copied = k.sums, false
 	n.counts, n.logs = vector.Resize(n.counts, classes), vector.Resize(n.logs, classes)
 	for c, expected := range k.expected {
-		n.counts[c] = k.solve.CPI * expected
+		n.counts[c] = k.solve.PriorCounts * expected
 	}
 	closest := n.scratch.scores[:0]
 	for i := range n.rows {

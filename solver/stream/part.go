@@ -126,7 +126,7 @@ func (e *episode) lesson() *lesson {
 		}
 	}
 	if refreshes {
-		beside, of := r.Labelled()
+		beside, of := r.Examples()
 		l.z, l.classes = append(l.z, beside...), append(l.classes, of...)
 	}
 	if l.few = metric.Few(float64(freedom), p.D); folds {

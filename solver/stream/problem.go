@@ -22,7 +22,7 @@ type problem struct {
 	sets        [3]*taught.Prepared // the labels topic's, for this stream and for every stream; the feed's
 	fixed       bool                // sets do not depend on the items
 	without     []int32             // rows of sets[1] that the stream's own labels correct
-	beside      []solver.Beside
+	exampleSets []solver.ExampleSet
 	classNames  []int32   // of all sets: each one's classes as numbers of the episode
 	examples    int       // in force outside the episode
 	labelCounts []float64 // labelled items of each class, in the episode or not
@@ -117,7 +117,7 @@ func (p *problem) fill(s *Stream, rows []Item, earlier int) {
 		}
 		p.labels = append(p.labels, c)
 	}
-	p.beside, p.classNames, p.examples = p.beside[:0], p.classNames[:0], -len(p.without)
+	p.exampleSets, p.classNames, p.examples = p.exampleSets[:0], p.classNames[:0], -len(p.without)
 	for i, set := range p.sets {
 		from := len(p.classNames)
 		for _, name := range set.Names {
@@ -131,18 +131,18 @@ func (p *problem) fill(s *Stream, rows []Item, earlier int) {
 			continue
 		}
 		p.examples += set.Len()
-		b := solver.Beside{Labelled: set.Labelled, Names: p.classNames[from:len(p.classNames):len(p.classNames)]}
+		b := solver.ExampleSet{Examples: set.Examples, Names: p.classNames[from:len(p.classNames):len(p.classNames)]}
 		if i == 1 {
 			b.Without = p.without
 		}
-		p.beside = append(p.beside, b)
+		p.exampleSets = append(p.exampleSets, b)
 	}
 	p.Problem = solver.Problem{
-		D: s.dimension, Earlier: earlier, K: len(p.names), Labels: p.labels, Beside: p.beside, Prepared: s.prepared, Judge: s.settings.Judged,
+		D: s.dimension, Earlier: earlier, K: len(p.names), Labels: p.labels, Sets: p.exampleSets, Cache: s.cache, Judge: s.settings.Judged,
 	}
 	p.List(p.each)
 	if !p.fixed { // the next episode gets other examples: the engine prepares them every time
-		p.Prepared = nil
+		p.Cache = nil
 	}
 }
 

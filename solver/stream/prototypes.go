@@ -194,7 +194,7 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 		if learned == nil || learned.mean == nil || s.prototypes.closed && p.labelCounts[c] < fewLabels {
 			continue
 		}
-		labelled := s.settings.Solver.WS * p.labelCounts[c]
+		labelled := s.settings.Solver.LabelWeight * p.labelCounts[c]
 		weight := min(learned.mass, labelled, s.proportions.counts[name])
 		if weight < leastPrior*labelled {
 			continue
@@ -220,7 +220,7 @@ func (s *Stream) priorFraction(p *problem) float64 {
 	var learned, labelled float64
 	for c, w := range p.Prior.Weights {
 		learned += float64(w)
-		labelled += s.settings.Solver.WS * p.labelCounts[c]
+		labelled += s.settings.Solver.LabelWeight * p.labelCounts[c]
 	}
 	return learned / max(learned+labelled, math.SmallestNonzeroFloat64)
 }

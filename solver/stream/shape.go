@@ -144,7 +144,7 @@ func (p *problem) resembled(items []Item) bool {
 	}
 	products := make([]float32, len(items))
 	for _, set := range p.sets {
-		for _, x := range set.Examples {
+		for _, x := range set.Entries {
 			level(row, x.Vector)
 			kernel.Products(products, rows, row, len(items), 1, d)
 			if float64(slices.Max(products)) > 2*unrelated(d) {

@@ -18,9 +18,9 @@ type Stream struct {
 	lesson *lesson // for Learn; nil: nothing
 
 	// Kept from episode to episode while labels stay the same. Nothing that is learned depends on these.
-	force    *inForce
-	prepared *solver.Prepared
-	own      *Engine // that answers if the caller has none
+	force *inForce
+	cache *solver.ExampleCache
+	own   *Engine // that answers if the caller has none
 }
 
 // state is what a stream keeps between episodes.
@@ -78,7 +78,7 @@ func (s *Stream) fork() *Stream {
 func (s *Stream) detach() { each(s.state, func(p sharer) { p.detach() }) }
 
 // forgetCaches drops what is kept only to save work.
-func (s *Stream) forgetCaches() { s.force, s.prepared = &inForce{}, &solver.Prepared{} }
+func (s *Stream) forgetCaches() { s.force, s.cache = &inForce{}, &solver.ExampleCache{} }
 
 // restart makes the stream start from its labels, with a note of the reason why; "": without.
 func (s *Stream) restart(why string) {

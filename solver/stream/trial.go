@@ -76,10 +76,10 @@ func (t *trial) solveIn(ctx context.Context, space *solver.Space, of *episode) e
 func (t *trial) solveApart(ctx context.Context, of *episode) error {
 	p := of.problem
 	problem := p.Problem
-	problem.Judge, problem.Prepared, problem.Earlier = false, nil, 0
+	problem.Judge, problem.Cache, problem.Earlier = false, nil, 0
 	rows := slices.Clone(p.each)
-	problem.Labels, problem.Beside = t.labels, slices.Clone(p.beside)
-	own := &problem.Beside[0]
+	problem.Labels, problem.Sets = t.labels, slices.Clone(p.exampleSets)
+	own := &problem.Sets[0]
 	for _, e := range t.fresh {
 		row, _ := p.sets[0].Row(e)
 		rows, own.Without = append(rows, e.Vector), append(own.Without, row)

@@ -22,7 +22,7 @@ const (
 // concentration returns the concentration of the episode's unlabelled items; false: there is too little to compare.
 func (e *episode) concentration(r *solver.Result) (tau float64, ok bool) {
 	p, d := e.problem, e.problem.D
-	rows, classes := r.Labelled()
+	rows, classes := r.Examples()
 	var unlabelled []int
 	for i, c := range p.labels {
 		if c < 0 {
@@ -75,7 +75,7 @@ func (e *episode) prototypesOf(rows []float32, classes []int32) []float32 {
 	}
 	for c := range k {
 		mean := means[c*d : c*d+d]
-		by, _ := solver.Pull(e.stream.settings.Solver.U, max(1e-12, float64(kernel.Dot(mean, mean))))
+		by, _ := solver.Pull(e.stream.settings.Solver.Pull, max(1e-12, float64(kernel.Dot(mean, mean))))
 		kernel.Scale(float32(by), mean)
 	}
 	return means

@@ -9,12 +9,12 @@ import (
 
 // Prepared is a set of examples prepared for the solver.
 type Prepared struct {
-	*solver.Labelled
-	Examples []*Entry  // its rows, by label, then id
-	Names    []string  // of its classes, ascending
-	Counts   []float64 // rows of each class
-	Sum      uint64    // of the examples
-	Unfit    int       // examples left out: of another model or dimension
+	*solver.Examples
+	Entries []*Entry  // its rows, by label, then id
+	Names   []string  // of its classes, ascending
+	Counts  []float64 // rows of each class
+	Sum     uint64    // of the examples
+	Unfit   int       // examples left out: of another model or dimension
 }
 
 // Fit is the model and dimension of the examples that are prepared together, and the solver's power.
@@ -26,7 +26,7 @@ type Fit struct {
 
 // prepare prepares examples, sorted by label, then id, for streams of this fit.
 func (f Fit) prepare(examples []*Entry) (*Prepared, error) {
-	p := &Prepared{Examples: make([]*Entry, 0, len(examples))}
+	p := &Prepared{Entries: make([]*Entry, 0, len(examples))}
 	rows, classes := make([][]float32, 0, len(examples)), make([]int32, 0, len(examples))
 	for _, e := range examples {
 		if len(e.Vector) != f.Dimension || e.Model != "" && e.Model != f.Model || e.Label == "" {
@@ -38,11 +38,11 @@ func (f Fit) prepare(examples []*Entry) (*Prepared, error) {
 		}
 		p.Counts[len(p.Names)-1]++
 		p.Sum += e.Sum
-		p.Examples = append(p.Examples, e)
+		p.Entries = append(p.Entries, e)
 		rows, classes = append(rows, e.Vector), append(classes, int32(len(p.Names)-1))
 	}
 	var err error
-	p.Labelled, err = solver.NewLabelled(rows, classes, len(p.Names), f.Dimension, f.Power)
+	p.Examples, err = solver.NewExamples(rows, classes, len(p.Names), f.Dimension, f.Power)
 	return p, err
 }
 
@@ -51,7 +51,7 @@ func (p *Prepared) Row(e *Entry) (int32, bool) {
 	if e == nil {
 		return 0, false
 	}
-	i, found := slices.BinarySearchFunc(p.Examples, e, func(a, b *Entry) int {
+	i, found := slices.BinarySearchFunc(p.Entries, e, func(a, b *Entry) int {
 		return cmp.Or(a.compareLabel(b.Label), a.compareID(b.ID))
 	})
 	return int32(i), found

@@ -7,8 +7,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// anchorTile is how many labelled rows are compared with a tile of items at once.
-const anchorTile = 256
+// exampleTile is how many labelled rows are compared with a tile of items at once.
+const exampleTile = 256
 
 // compare compares the items with all labelled rows in force. It finds the nearest one, the nearest of each
 // class in z-space and in u-space, and the sum of the products with each class in u-space, and adds those that are nearer
@@ -16,16 +16,16 @@ const anchorTile = 256
 // product by (z - centre), plus the signed product of both rows' products with the metric's directions after
 // scaleAlong.
 func (e *episode) compare(p *Problem, lists *nearLists) {
-	b, l, n, d := &e.beside, e.beside.prepared, e.rows.n, e.rows.d
-	b.nearest, b.plain, b.moved = vector.Resize(b.nearest, n), b.plain[:0], b.moved[:0]
+	b, l, n, d := &e.examples, e.examples.cache, e.rows.n, e.rows.d
+	b.nearest, b.nearestZ, b.nearestU = vector.Resize(b.nearest, n), b.nearestZ[:0], b.nearestU[:0]
 	infinite(b.nearest)
 	if len(l.label) == 0 {
 		return
 	}
-	b.plain, b.toward = vector.Resize(b.plain, n*p.K), vector.Zeroed(b.toward, n*p.K)
-	b.moved = vector.Resize(b.moved, n*p.K)
-	infinite(b.plain)
-	infinite(b.moved)
+	b.nearestZ, b.productsU = vector.Resize(b.nearestZ, n*p.K), vector.Zeroed(b.productsU, n*p.K)
+	b.nearestU = vector.Resize(b.nearestU, n*p.K)
+	infinite(b.nearestZ)
+	infinite(b.nearestU)
 	b.limits = vector.Resize(b.limits, n)
 	for i, y := range e.rows.label[:n] {
 		if b.limits[i] = float32(math.Inf(-1)); y < 0 && lists != nil {
@@ -74,7 +74,7 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 		e.compareItems(w, b.asked[block*tile:min((block+1)*tile, len(b.asked))])
 	})
 	for i := range b.nearest {
-		for _, v := range b.moved[i*p.K : (i+1)*p.K] {
+		for _, v := range b.nearestU[i*p.K : (i+1)*p.K] {
 			lower(&b.nearest[i], v)
 		}
 	}
@@ -94,10 +94,10 @@ func infinite(x []float32) {
 
 // compareItems compares some items, at most a tile, with all labelled rows.
 func (e *episode) compareItems(w *worker, items []int32) {
-	b, l, first := &e.beside, e.beside.prepared, 0
-	w.products, w.moved = vector.Resize(w.products, tile*anchorTile), vector.Resize(w.moved, tile*anchorTile)
-	w.anchors, w.ones = vector.Resize(w.anchors, anchorTile), vector.Resize(w.ones, anchorTile)
-	w.near = vector.Resize(w.near, anchorTile)
+	b, l, first := &e.examples, e.examples.cache, 0
+	w.products, w.moved = vector.Resize(w.products, tile*exampleTile), vector.Resize(w.moved, tile*exampleTile)
+	w.examples, w.ones = vector.Resize(w.examples, exampleTile), vector.Resize(w.ones, exampleTile)
+	w.near = vector.Resize(w.near, exampleTile)
 	var turned []float32 // their products with labelled rows, or with along of these, are the metric's part
 	if b.twists {
 		turned = gathered(&w.gathered[1], b.twisted, e.rows.d, items)
@@ -113,7 +113,7 @@ func (e *episode) compareItems(w *worker, items []int32) {
 				continue
 			}
 			to := from + 1
-			for to < min(from+anchorTile, len(label)) && label[to] >= 0 {
+			for to < min(from+exampleTile, len(label)) && label[to] >= 0 {
 				to++
 			}
 			e.compareTile(w, items, v, turned, s, first, from, to-from)
@@ -138,8 +138,8 @@ func gathered(memory *[]float32, rows []float32, d int, listed []int32) []float3
 
 // turn fills what the items' products with labelled rows in u-space need. Where these rows have no along,
 // products of plain rows with twisted are products in u-space: v + V' sign(s^2-1) sqrt|1-s^2| along.
-func (b *besides) turn(e *episode) {
-	l, n, d, sets, r := b.prepared, e.rows.n, e.rows.d, len(b.list), 0
+func (b *exampleWork) turn(e *episode) {
+	l, n, d, sets, r := b.cache, e.rows.n, e.rows.d, len(b.list), 0
 	if b.metric != nil {
 		r = len(b.metric.Scales)
 	}
@@ -167,8 +167,8 @@ func (b *besides) turn(e *episode) {
 	}
 }
 
-// anchor is a labelled row that items are compared with. See Prepared.
-type anchor struct {
+// exampleRow is a labelled row that items are compared with. See ExampleCache.
+type exampleRow struct {
 	inverse, by, square float32
 	class               int32
 }
@@ -176,7 +176,7 @@ type anchor struct {
 // compareTile compares items, whose v and whose rows for the products in u-space are given, with rows from to
 // from+count-1 of set s. first is the number of the set's first row among the rows of all sets.
 func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, first, from, count int) {
-	b, l, d, n := &e.beside, e.beside.prepared, e.rows.d, e.rows.n
+	b, l, d, n := &e.examples, e.examples.cache, e.rows.d, e.rows.n
 	at := first + from
 	rows := b.list[s].rows[from*d : (from+count)*d]
 	products, moved := w.products[:len(items)*count], w.moved[:len(items)*count]
@@ -191,9 +191,9 @@ func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, 
 	default:
 		copy(moved, products)
 	}
-	anchors, ones := w.anchors[:count], w.ones[:count]
-	for j := range anchors {
-		anchors[j] = anchor{l.inverse[at+j], l.by[at+j], l.square[at+j], l.label[at+j]}
+	examples, ones := w.examples[:count], w.ones[:count]
+	for j := range examples {
+		examples[j] = exampleRow{l.inverse[at+j], l.by[at+j], l.square[at+j], l.label[at+j]}
 		if ones[j] = 1; l.by[at+j] == 0 {
 			ones[j] = 0
 		}
@@ -203,14 +203,14 @@ func (e *episode) compareTile(w *worker, items []int32, v, turned []float32, s, 
 		centre, delta, back, square := b.centre[item], b.delta[s*n+int(item)], b.back[item], e.rows.squareCentred[item]
 		turnedCentre, turnedDelta := b.turnedCentre[item], b.turnedDelta[s*n+int(item)]
 		row := int(item) * l.k
-		nearest, closest, toward := b.plain[row:row+l.k], b.moved[row:row+l.k], b.toward[row:row+l.k]
+		nearestZ, nearestU, productsU := b.nearestZ[row:row+l.k], b.nearestU[row:row+l.k], b.productsU[row:row+l.k]
 		own := b.lengths[item]
-		for j := range anchors {
-			a := &anchors[j]
-			lower(&nearest[a.class], square+a.square-back*((plain[j]-delta)*a.inverse-centre))
+		for j := range examples {
+			a := &examples[j]
+			lower(&nearestZ[a.class], square+a.square-back*((plain[j]-delta)*a.inverse-centre))
 			dots[j] = ((dots[j]-turnedDelta)*a.inverse - turnedCentre) * a.by
-			toward[a.class] += dots[j]
-			lower(&closest[a.class], own+ones[j]-2*dots[j])
+			productsU[a.class] += dots[j]
+			lower(&nearestU[a.class], own+ones[j]-2*dots[j])
 		}
 		if b.near == nil {
 			continue

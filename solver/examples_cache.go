@@ -9,11 +9,11 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Prepared caches what labelled rows outside of episodes are in z- and u-space, for one mean and one metric.
-// A Problem with the same Prepared as the problem before reuses it while labelled sets, mean and metric stay
+// ExampleCache keeps what labelled rows outside of episodes are in z- and u-space, for one mean and one metric.
+// A Problem with the same ExampleCache as the problem before reuses it while sets, mean and metric stay
 // the same. It does not hold the rows themselves. The zero value is empty and ready to use. Only one solve
 // may use it at a time.
-type Prepared struct {
+type ExampleCache struct {
 	sets           []uint64 // ids of its sets
 	names, without []int32
 	k              int
@@ -46,14 +46,14 @@ type setAlong struct {
 }
 
 // Release drops the metric, which the next solve will not use. nil is allowed.
-func (l *Prepared) Release() {
+func (l *ExampleCache) Release() {
 	if l != nil {
 		l.metric, l.ready, l.along, l.alongBy = nil, false, nil, nil
 	}
 }
 
 // Bytes returns the memory that l holds.
-func (l *Prepared) Bytes() int {
+func (l *ExampleCache) Bytes() int {
 	if l == nil {
 		return 0
 	}
@@ -75,7 +75,7 @@ const alongMost = 4096
 const addedMost = 256
 
 // follow sets the sets that l is prepared for, and lists their rows in force.
-func (l *Prepared) follow(list []Beside, k int) {
+func (l *ExampleCache) follow(list []ExampleSet, k int) {
 	if l.of(list, k) {
 		return
 	}
@@ -101,7 +101,7 @@ func (l *Prepared) follow(list []Beside, k int) {
 }
 
 // of says whether l was made from these sets.
-func (l *Prepared) of(list []Beside, k int) bool {
+func (l *ExampleCache) of(list []ExampleSet, k int) bool {
 	if l.k != k || len(l.sets) != len(list) {
 		return false
 	}
@@ -116,20 +116,20 @@ func (l *Prepared) of(list []Beside, k int) bool {
 	return true
 }
 
-// preparing is the workspace of prepare, and what it computes anew for each problem.
-type preparing struct {
+// prepareWork is the workspace of prepare, and what it computes anew for each problem.
+type prepareWork struct {
 	row      []float32   // d
 	along    []float32   // tile x directions
 	products []float32   // tile x 2
 	pair     []float32   // 2 x d: a set's delta, and the metric's centre
-	sums     []float32   // of a Prepared that does not keep them
+	sums     []float32   // of an ExampleCache that does not keep them
 	deltas   []float32   // sets x d: mean less reference
 	centred  metric.Map  // the problem's, about mean
 	metric   *metric.Map // centred, or nil: none
 }
 
 // prepare computes the rows of the sets that l follows.
-func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *preparing) {
+func (l *ExampleCache) prepare(list []ExampleSet, mean []float32, m *metric.Metric, w *prepareWork) {
 	d, n := len(mean), len(l.label)
 	w.deltas = vector.Resize(w.deltas, len(list)*d)
 	for s, b := range list {
@@ -161,7 +161,7 @@ func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *p
 	first := 0
 	for s, b := range list {
 		for from := 0; from < b.Len(); from += tile {
-			l.prepareTile(w, b.Labelled, s, first+from, from, min(tile, b.Len()-from))
+			l.prepareTile(w, b.Examples, s, first+from, from, min(tile, b.Len()-from))
 		}
 		first += b.Len()
 	}
@@ -176,7 +176,7 @@ func (l *Prepared) prepare(list []Beside, mean []float32, m *metric.Metric, w *p
 }
 
 // findAlong fills along for sets and metric. A set keeps its rows of before as long as the metric stays.
-func (l *Prepared) findAlong(list []Beside, centred *metric.Map, m *metric.Metric) {
+func (l *ExampleCache) findAlong(list []ExampleSet, centred *metric.Map, m *metric.Metric) {
 	if m == nil || len(m.Scales) == 0 || len(l.label) > alongMost {
 		l.along, l.alongBy = nil, nil
 		return
@@ -200,7 +200,7 @@ func (l *Prepared) findAlong(list []Beside, centred *metric.Map, m *metric.Metri
 }
 
 // added returns the sums of the classes, which are kept or valid until the next call with w.
-func (l *Prepared) added(list []Beside, w *preparing) []float32 {
+func (l *ExampleCache) added(list []ExampleSet, w *prepareWork) []float32 {
 	if len(l.sums) > 0 {
 		return l.sums
 	}
@@ -238,7 +238,7 @@ func (l *Prepared) added(list []Beside, w *preparing) []float32 {
 // prepareTile prepares count rows of set s. at is the number of the first among the rows of all sets. What
 // is known of a row of the set gives what is wanted of its z, unless the row is so near to the mean that
 // rounding would show, or its square overflows: then z is computed.
-func (l *Prepared) prepareTile(w *preparing, set *Labelled, s, at, from, count int) {
+func (l *ExampleCache) prepareTile(w *prepareWork, set *Examples, s, at, from, count int) {
 	if !slices.ContainsFunc(l.label[at:at+count], func(c int32) bool { return c >= 0 }) {
 		return
 	}
@@ -300,7 +300,7 @@ func (l *Prepared) prepareTile(w *preparing, set *Labelled, s, at, from, count i
 const leastLength = 1e-12
 
 // unit writes row i in z-space and returns the factor that scaled it to length 1, 0 for a zero row.
-func (l *Labelled) unit(out []float32, i int, delta []float32) float32 {
+func (l *Examples) unit(out []float32, i int, delta []float32) float32 {
 	copy(out, l.rows[i*l.d:i*l.d+l.d])
 	kernel.Axpy(-1, delta, out)
 	squared := kernel.Dot(out, out)
@@ -338,8 +338,8 @@ func lengthAlong(square float32, along, scales []float32) float32 {
 
 // z appends the rows in z-space to out and returns their classes too. With all, a row that is not in force is
 // appended as zeros; otherwise it is left out.
-func (b *besides) z(out []float32, all bool) (rows []float32, classes []int32) {
-	l, at := b.prepared, 0
+func (b *exampleWork) z(out []float32, all bool) (rows []float32, classes []int32) {
+	l, at := b.cache, 0
 	d := len(l.mean)
 	out = slices.Grow(out, len(l.label)*d)
 	for s, set := range b.list {

@@ -85,13 +85,13 @@ func TestMeansStandForLabelledRows(t *testing.T) {
 	}
 }
 
-// besideOf puts a problem's anchors into prepared sets, among rows that are left out and rows of classes
+// setsOf puts a problem's examples into prepared sets, among rows that are left out and rows of classes
 // not in force.
-func besideOf(t *testing.T, p *Problem, power float64, random *rand.Rand) *Problem {
+func setsOf(t *testing.T, p *Problem, power float64, random *rand.Rand) *Problem {
 	q := *p
-	q.Anchors, q.AnchorLabels = nil, nil
-	for from := 0; from < len(p.AnchorLabels); {
-		to := min(len(p.AnchorLabels), from+1+random.IntN(8))
+	q.Examples, q.ExampleLabels = nil, nil
+	for from := 0; from < len(p.ExampleLabels); {
+		to := min(len(p.ExampleLabels), from+1+random.IntN(8))
 		var rows [][]float32
 		var classes, without []int32
 		names := make([]int32, p.K)
@@ -104,14 +104,14 @@ func besideOf(t *testing.T, p *Problem, power float64, random *rand.Rand) *Probl
 				rows = append(rows, p.Rows[:p.D])
 				classes = append(classes, int32(random.IntN(p.K)))
 			}
-			rows = append(rows, p.Anchors[j*p.D:(j+1)*p.D])
-			classes = append(classes, int32(slices.Index(names, p.AnchorLabels[j])))
+			rows = append(rows, p.Examples[j*p.D:(j+1)*p.D])
+			classes = append(classes, int32(slices.Index(names, p.ExampleLabels[j])))
 		}
-		set, err := NewLabelled(rows, classes, p.K, p.D, power)
+		set, err := NewExamples(rows, classes, p.K, p.D, power)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.Beside = append(q.Beside, Beside{Labelled: set, Names: names, Without: without})
+		q.Sets = append(q.Sets, ExampleSet{Examples: set, Names: names, Without: without})
 		from = to
 	}
 	return &q
@@ -123,7 +123,7 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := &Prepared{}
+	kept := &ExampleCache{}
 	used, err := New(settings)
 	if err != nil {
 		t.Fatal(err)
@@ -144,8 +144,8 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			q := besideOf(t, p, settings.Power, rand.New(rand.NewPCG(seed, 5)))
-			for _, q.Prepared = range []*Prepared{nil, kept, kept, {}} {
+			q := setsOf(t, p, settings.Power, rand.New(rand.NewPCG(seed, 5)))
+			for _, q.Cache = range []*ExampleCache{nil, kept, kept, {}} {
 				got, err := assessed(used.Solve(context.Background(), q))
 				if err != nil {
 					t.Fatal(err)
@@ -156,16 +156,16 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 			if kept.metric != nil {
 				t.Error("a metric is kept that was released")
 			}
-			q.Prepared = kept
+			q.Cache = kept
 			again, err := assessed(used.Solve(context.Background(), q))
 			if err != nil {
 				t.Fatal(err)
 			}
 			closeResults(t, want, again, p.N)
-			if len(q.Beside) > 0 && kept.Bytes() < 4*p.D {
+			if len(q.Sets) > 0 && kept.Bytes() < 4*p.D {
 				t.Errorf("%d bytes for a mean of %d numbers and more", kept.Bytes(), p.D)
 			}
-			if len(p.Labels) == 0 || len(q.Beside) == 0 {
+			if len(p.Labels) == 0 || len(q.Sets) == 0 {
 				return
 			}
 			// The same sets beside another episode: the mean changes.
@@ -173,7 +173,7 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 			if want, err = assessed(fresh.Solve(context.Background(), p)); err != nil {
 				t.Fatal(err)
 			}
-			q.Prepared = kept
+			q.Cache = kept
 			got, err := assessed(used.Solve(context.Background(), q))
 			if err != nil {
 				t.Fatal(err)
@@ -203,16 +203,16 @@ func TestManyRowsBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := NewLabelled(rows, classes, 3, p.D, settings.Power)
+	set, err := NewExamples(rows, classes, 3, p.D, settings.Power)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Anchors, p.AnchorLabels, p.Affinity = nil, nil, nil
+	p.Examples, p.ExampleLabels, p.Affinity = nil, nil, nil
 	q := *p
-	p.Beside = []Beside{{Labelled: set, Names: []int32{0, -1, 0}}}
+	p.Sets = []ExampleSet{{Examples: set, Names: []int32{0, -1, 0}}}
 	for i, c := range classes {
 		if c != 1 {
-			q.Anchors, q.AnchorLabels = append(q.Anchors, rows[i]...), append(q.AnchorLabels, 0)
+			q.Examples, q.ExampleLabels = append(q.Examples, rows[i]...), append(q.ExampleLabels, 0)
 		}
 	}
 	var results []*Result
@@ -228,7 +228,7 @@ func TestManyRowsBeside(t *testing.T) {
 		}
 		results = append(results, r)
 	}
-	if kept := len(results[0].episode.beside.prepared.along); kept > 0 {
+	if kept := len(results[0].episode.examples.cache.along); kept > 0 {
 		t.Errorf("%d products with directions are kept", kept)
 	}
 	closeResults(t, results[0], results[1], p.N)
@@ -236,46 +236,46 @@ func TestManyRowsBeside(t *testing.T) {
 
 // An error names the faulty set.
 func TestFaultsOfPreparedSets(t *testing.T) {
-	set, err := NewLabelled([][]float32{{1, 2}, {2, 1}}, []int32{0, 1}, 2, 2, 1)
+	set, err := NewExamples([][]float32{{1, 2}, {2, 1}}, []int32{0, 1}, 2, 2, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range map[string]Beside{
+	for name, b := range map[string]ExampleSet{
 		"no rows":    {},
-		"names":      {Labelled: set, Names: []int32{0}},
-		"class":      {Labelled: set, Names: []int32{0, 2}},
-		"below":      {Labelled: set, Names: []int32{0, -2}},
-		"no row":     {Labelled: set, Names: []int32{0, 1}, Without: []int32{2}},
-		"descending": {Labelled: set, Names: []int32{0, 1}, Without: []int32{1, 0}},
+		"names":      {Examples: set, Names: []int32{0}},
+		"class":      {Examples: set, Names: []int32{0, 2}},
+		"below":      {Examples: set, Names: []int32{0, -2}},
+		"no row":     {Examples: set, Names: []int32{0, 1}, Without: []int32{2}},
+		"descending": {Examples: set, Names: []int32{0, 1}, Without: []int32{1, 0}},
 	} {
-		p := &Problem{Rows: []float32{1, 1}, N: 1, D: 2, K: 2, Beside: []Beside{b}}
+		p := &Problem{Rows: []float32{1, 1}, N: 1, D: 2, K: 2, Sets: []ExampleSet{b}}
 		if err := p.check(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	// Anchors that are not in force have no label: no edge and no neighbour.
-	forgotten := Beside{Labelled: set, Names: []int32{0, -1}, Without: []int32{0}}
+	// Examples that are not in force have no label: no edge and no neighbour.
+	forgotten := ExampleSet{Examples: set, Names: []int32{0, -1}, Without: []int32{0}}
 	for _, q := range []int32{1, 2} {
-		p := &Problem{Rows: []float32{1, 1}, N: 1, D: 2, K: 2, Beside: []Beside{forgotten}}
+		p := &Problem{Rows: []float32{1, 1}, N: 1, D: 2, K: 2, Sets: []ExampleSet{forgotten}}
 		p.Edges = []Edge{{P: 0, Q: q, Weight: 1}}
 		if err := p.checkGraphTerms(); err == nil {
-			t.Errorf("an edge to anchor %d that is not in force: no error", q-1)
+			t.Errorf("an edge to example %d that is not in force: no error", q-1)
 		}
 		p.Edges = nil
 		p.Affinity = &index.Affinity{Offsets: []int64{0, 1}, Columns: []int32{q}, Weights: []float32{1}}
 		if err := p.check(); err == nil {
-			t.Errorf("anchor %d that is not in force as a neighbour: no error", q-1)
+			t.Errorf("example %d that is not in force as a neighbour: no error", q-1)
 		}
 	}
 	nan := float32(math.NaN())
-	if _, err := NewLabelled([][]float32{{1, nan}}, []int32{0}, 1, 2, 1); err == nil {
+	if _, err := NewExamples([][]float32{{1, nan}}, []int32{0}, 1, 2, 1); err == nil {
 		t.Error("a row that is not finite: no error")
 	}
-	if _, err := NewLabelled([][]float32{{1}}, []int32{0}, 1, 2, 1); err == nil {
+	if _, err := NewExamples([][]float32{{1}}, []int32{0}, 1, 2, 1); err == nil {
 		t.Error("a row of another dimension: no error")
 	}
 	for _, classes := range [][]int32{nil, {0}, {0, 2}, {-1, 0}, {0, 1, 1}} {
-		if _, err := NewLabelled([][]float32{{1, 2}, {2, 1}}, classes, 2, 2, 1); err == nil {
+		if _, err := NewExamples([][]float32{{1, 2}, {2, 1}}, classes, 2, 2, 1); err == nil {
 			t.Errorf("classes %v of two rows of two classes: no error", classes)
 		}
 	}
@@ -309,7 +309,7 @@ func TestDistancesToLabelledRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		z, classes := r.Labelled()
+		z, classes := r.Examples()
 		z, classes = append(z, r.Z[:p.D]...), append(classes, p.Labels[0])
 		others := make([]float32, p.N)
 		r.Distances(others, p.Labels[0])
@@ -341,19 +341,19 @@ func TestLabelledRowsWithoutADirection(t *testing.T) {
 	}
 	for seed := range uint64(40) {
 		p := drawn(seed)
-		if p.Embedding == nil || p.Embedding.Metric == nil || len(p.AnchorLabels) < 3 {
+		if p.Embedding == nil || p.Embedding.Metric == nil || len(p.ExampleLabels) < 3 {
 			continue
 		}
-		clear(p.Anchors[p.D : 2*p.D])
+		clear(p.Examples[p.D : 2*p.D])
 		p.Embedding.Mean = make([]float32, p.D)
 		for _, huge := range []float32{1, 1e25, 1e34} {
 			q := *p
-			q.Anchors = slices.Clone(p.Anchors)
-			for j := range q.Anchors[:p.D] {
-				q.Anchors[j] *= huge
+			q.Examples = slices.Clone(p.Examples)
+			for j := range q.Examples[:p.D] {
+				q.Examples[j] *= huge
 			}
-			beside := besideOf(t, &q, settings.Power, rand.New(rand.NewPCG(seed, 5)))
-			for _, beside.Prepared = range []*Prepared{nil, {}} {
+			beside := setsOf(t, &q, settings.Power, rand.New(rand.NewPCG(seed, 5)))
+			for _, beside.Cache = range []*ExampleCache{nil, {}} {
 				solve, err := New(settings)
 				if err != nil {
 					t.Fatal(err)

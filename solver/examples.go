@@ -10,34 +10,34 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// besides holds the labelled rows beside an episode, and how its items compare with them.
-type besides struct {
-	list     []Beside // the sets in use: of the problem, or one
-	one      [1]Beside
-	loose    Labelled // the problem's own Anchors
-	names    []int32
-	prepared *Prepared // the problem's, or own
-	own      Prepared
-	preparing
+// exampleWork holds the examples, and how its items compare with them.
+type exampleWork struct {
+	list  []ExampleSet // the sets in use: of the problem, or one
+	one   [1]ExampleSet
+	loose Examples // the problem's own Examples
+	names []int32
+	cache *ExampleCache // the problem's, or own
+	own   ExampleCache
+	prepareWork
 
-	nearest []float32 // n: squared distance to the nearest of them in u-space
-	limits  []float32 // n: the last of an item's listed distances; -Inf for a labelled item
-	plain   []float32 // n x K: squared distance to the nearest of each class in z-space
-	moved   []float32 // n x K: the same in u-space
-	lowered []float32 // n x K: the same, with labelled items
-	toward  []float32 // n x K: sum of the products with the rows of each class in u-space
-	signed  []float32 // n x directions: signed products with them, see compare
-	centre  []float32 // n: product with the metric's centre
-	delta   []float32 // sets x n: product with a set's delta
-	back    []float32 // n: 2 / by; turns by (z - centre) into 2 (z - centre)
-	lengths []float32 // n: squared lengths in u-space, the same bits in both engines
+	nearest     []float32 // n: squared distance to the nearest of them in u-space
+	limits      []float32 // n: the last of an item's listed distances; -Inf for a labelled item
+	nearestZ    []float32 // n x K: squared distance to the nearest of each class in z-space
+	nearestU    []float32 // n x K: the same in u-space
+	nearestZAll []float32 // n x K: nearestZ, with the labelled rows of the episode
+	productsU   []float32 // n x K: sum of the products with the rows of each class in u-space
+	signed      []float32 // n x directions: signed products with them, see compare
+	centre      []float32 // n: product with the metric's centre
+	delta       []float32 // sets x n: product with a set's delta
+	back        []float32 // n: 2 / by; turns by (z - centre) into 2 (z - centre)
+	lengths     []float32 // n: squared lengths in u-space, the same bits in both engines
 
 	near  *nearLists // where the nearest labelled rows of items are listed; nil: nowhere
 	now   int        // first of the earlier items whose distances are remembered; n: none
 	asked []int32    // items to compare
 	next  remembered // by the next problem
 
-	twists       bool      // Prepared.along is not kept
+	twists       bool      // ExampleCache.along is not kept
 	twisted      []float32 // n x d: v with the metric applied twice
 	turnedCentre []float32 // as centre and delta, in u-space
 	turnedDelta  []float32
@@ -47,33 +47,33 @@ type besides struct {
 	counts []float64
 }
 
-// takeBeside lists the problem's labelled sets, or turns its Anchors into one.
-func (e *episode) takeBeside(p *Problem) {
-	b := &e.beside
-	b.list, b.prepared = p.Beside, p.Prepared
-	if len(p.AnchorLabels) > 0 {
-		b.loose.begin(p.AnchorLabels, p.K, p.D)
-		for j := range p.AnchorLabels {
+// takeSets lists the problem's labelled sets, or turns its Examples into one.
+func (e *episode) takeSets(p *Problem) {
+	b := &e.examples
+	b.list, b.cache = p.Sets, p.Cache
+	if len(p.ExampleLabels) > 0 {
+		b.loose.begin(p.ExampleLabels, p.K, p.D)
+		for j := range p.ExampleLabels {
 			Raise(b.loose.rows[j*p.D:(j+1)*p.D], p.raw(p.N+j), e.settings.Power)
 		}
 		b.names = vector.Resize(b.names, p.K)
 		for c := range b.names {
 			b.names[c] = int32(c)
 		}
-		b.one[0] = Beside{Labelled: &b.loose, Names: b.names}
-		b.list, b.prepared = b.one[:], nil
+		b.one[0] = ExampleSet{Examples: &b.loose, Names: b.names}
+		b.list, b.cache = b.one[:], nil
 	}
-	if b.prepared == nil {
-		b.prepared = &b.own
+	if b.cache == nil {
+		b.cache = &b.own
 	}
-	b.prepared.follow(b.list, p.K)
+	b.cache.follow(b.list, p.K)
 }
 
 // findMean sets mu to the mean of the raised labelled rows, each class weighing the same. Rows of classes not
 // in force count too, so that mu does not depend on which classes an episode leaves out.
 func (e *episode) findMean(p *Problem) {
-	b, d := &e.beside, e.rows.d
-	loose := len(p.AnchorLabels) > 0
+	b, d := &e.examples, e.rows.d
+	loose := len(p.ExampleLabels) > 0
 	if !loose && len(b.list) == 1 && len(b.list[0].Without) == 0 && e.rows.unlabelled == e.rows.n {
 		copy(e.rows.mean, b.list[0].reference)
 		return
@@ -93,7 +93,7 @@ func (e *episode) findMean(p *Problem) {
 		}
 	}
 	if loose {
-		for j, c := range p.AnchorLabels {
+		for j, c := range p.ExampleLabels {
 			kernel.Axpy(1, b.loose.rows[j*d:j*d+d], b.sums[int(c)*d:int(c)*d+d])
 			b.counts[c]++
 		}
@@ -120,7 +120,7 @@ func (e *episode) findMean(p *Problem) {
 
 // addMean adds the set's raised rows to the sums of their classes, and their number to counts. Class c of the
 // set, if it is not in force, has entry own + c.
-func (b *Beside) addMean(sums []float32, counts []float64, own int) {
+func (b *ExampleSet) addMean(sums []float32, counts []float64, own int) {
 	d := b.d
 	class := func(local int32) int {
 		if c := b.Names[local]; c >= 0 {
@@ -145,15 +145,15 @@ func (b *Beside) addMean(sums []float32, counts []float64, own int) {
 // assessDistances fills the distances of unlabelled rows to the nearest labelled rows, the episode's
 // own among them.
 func (e *episode) assessDistances(r *Result) {
-	b, k := &e.beside, r.k
+	b, k := &e.examples, r.k
 	r.Distance = vector.Zeroed(r.Distance, e.rows.n)
-	if len(b.plain) == 0 { // no labelled row is beside the episode
-		b.plain = vector.Resize(b.plain, e.rows.n*k)
-		infinite(b.plain)
+	if len(b.nearestZ) == 0 { // there is no example
+		b.nearestZ = vector.Resize(b.nearestZ, e.rows.n*k)
+		infinite(b.nearestZ)
 	}
-	if r.plain = b.plain; len(e.likeness.labelled) > 0 {
-		b.lowered = append(b.lowered[:0], b.plain...)
-		r.plain = b.lowered
+	if r.nearestZ = b.nearestZ; len(e.likeness.labelled) > 0 {
+		b.nearestZAll = append(b.nearestZAll[:0], b.nearestZ...)
+		r.nearestZ = b.nearestZAll
 	}
 	for p := range e.rows.n {
 		if e.rows.label[p] >= 0 {
@@ -164,7 +164,7 @@ func (e *episode) assessDistances(r *Result) {
 			nearest = min(nearest, e.prototypes.space.squaredDistance(p, int(q)))
 			at := p*k + int(e.classes.active[e.rows.label[q]])
 			z, d := e.rows.z, e.rows.d
-			r.plain[at] = min(r.plain[at], kernel.SquaredDistance(z[p*d:(p+1)*d], z[int(q)*d:(int(q)+1)*d]))
+			r.nearestZ[at] = min(r.nearestZ[at], kernel.SquaredDistance(z[p*d:(p+1)*d], z[int(q)*d:(int(q)+1)*d]))
 		}
 		r.Distance[p] = float32(math.Sqrt(float64(nearest)))
 	}
@@ -179,7 +179,7 @@ func (r *Result) Distances(out []float32, except int32) {
 			continue
 		}
 		nearest := float32(math.Inf(1))
-		for c, square := range r.plain[p*r.k : (p+1)*r.k] {
+		for c, square := range r.nearestZ[p*r.k : (p+1)*r.k] {
 			if int32(c) != except {
 				nearest = min(nearest, square)
 			}
@@ -188,15 +188,14 @@ func (r *Result) Distances(out []float32, except int32) {
 	}
 }
 
-// Labelled returns the labelled rows beside the episode that were in force, in z-space, concatenated,
-// and their classes.
-func (r *Result) Labelled() (z []float32, classes []int32) {
-	return r.episode.beside.z(nil, false)
+// Examples returns the examples that were in force, in z-space, concatenated, and their classes.
+func (r *Result) Examples() (z []float32, classes []int32) {
+	return r.episode.examples.z(nil, false)
 }
 
-// Labelled is a set of labelled rows outside of episodes, raised to the power and centred once for all
-// problems that use it. It is immutable: any number of solvers may read it concurrently.
-type Labelled struct {
+// Examples are a set of labelled rows outside of episodes, raised to the power and centred once for all
+// problems that use them. They are immutable: any number of solvers may read them concurrently.
+type Examples struct {
 	id        uint64 // unique in this process
 	d, k      int
 	rows      []float32 // n x d: raised, less the reference
@@ -207,13 +206,13 @@ type Labelled struct {
 	sums      []float32 // k x d, of rows
 }
 
-// NewLabelled prepares rows of dimension d, each of one of the classes 0 to k-1, for solvers with this power.
-func NewLabelled(rows [][]float32, classes []int32, k, d int, power float64) (*Labelled, error) {
+// NewExamples prepares rows of dimension d, each of one of the classes 0 to k-1, for solvers with this power.
+func NewExamples(rows [][]float32, classes []int32, k, d int, power float64) (*Examples, error) {
 	if k < 0 || d < 0 || len(classes) != len(rows) {
 		return nil, fmt.Errorf("labelled rows: %d rows of dimension %d and %d labels of %d classes",
 			len(rows), d, len(classes), k)
 	}
-	l := new(Labelled)
+	l := new(Examples)
 	l.begin(classes, k, d)
 	for i, row := range rows {
 		if c := classes[i]; c < 0 || int(c) >= k {
@@ -233,15 +232,15 @@ func NewLabelled(rows [][]float32, classes []int32, k, d int, power float64) (*L
 	return l, nil
 }
 
-var lastLabelled atomic.Uint64
+var lastExamples atomic.Uint64
 
 // Len returns the number of rows, Classes the class of each. The caller must not change them.
-func (l *Labelled) Len() int         { return len(l.class) }
-func (l *Labelled) Classes() []int32 { return l.class }
+func (l *Examples) Len() int         { return len(l.class) }
+func (l *Examples) Classes() []int32 { return l.class }
 
 // begin makes room for rows. The caller fills in raised rows, then calls centre.
-func (l *Labelled) begin(classes []int32, k, d int) {
-	l.id, l.d, l.k = lastLabelled.Add(1), d, k
+func (l *Examples) begin(classes []int32, k, d int) {
+	l.id, l.d, l.k = lastExamples.Add(1), d, k
 	l.class = append(l.class[:0], classes...)
 	l.rows, l.reference = vector.Resize(l.rows, len(classes)*d), vector.Resize(l.reference, d)
 	l.squares, l.counts = vector.Resize(l.squares, len(classes)), vector.Zeroed(l.counts, k)
@@ -249,7 +248,7 @@ func (l *Labelled) begin(classes []int32, k, d int) {
 }
 
 // centre subtracts reference from the raised rows and sums up the differences by class.
-func (l *Labelled) centre(reference []float32) {
+func (l *Examples) centre(reference []float32) {
 	copy(l.reference, reference)
 	clear(l.counts)
 	clear(l.sums)
@@ -264,9 +263,9 @@ func (l *Labelled) centre(reference []float32) {
 	}
 }
 
-// Beside is a Labelled as one problem uses it. Its rows are anchors of the problem, in their order.
-type Beside struct {
-	*Labelled
+// ExampleSet is Examples as one problem uses them. Its rows are examples of the problem, in their order.
+type ExampleSet struct {
+	*Examples
 	Names   []int32 // the problem's class of each class of the set; -1: its rows count in the mean only
 	Without []int32 // rows that do not count at all, ascending
 }
@@ -275,18 +274,18 @@ type Beside struct {
 // again than to remember how far it is from them.
 const rememberedFrom = 128
 
-// remembered are the distances of earlier rows from the labelled rows beside an episode, for the next one.
+// remembered are the distances of earlier rows from the examples, for the next one.
 type remembered struct {
-	sums   []uint64  // of each earlier row in z-space: equal rows have equal sums
-	plain  []float32 // rows x K: squared distance to the nearest labelled row of each class in z-space
-	moved  []float32 // rows x K: the same in u-space
-	toward []float32 // rows x K: sums of products with the labelled rows of each class
-	lists  nearLists // the nearest labelled rows, counted from 0
+	sums      []uint64  // of each earlier row in z-space: equal rows have equal sums
+	nearestZ  []float32 // rows x K: squared distance to the nearest labelled row of each class in z-space
+	nearestU  []float32 // rows x K: the same in u-space
+	productsU []float32 // rows x K: sums of products with the labelled rows of each class
+	lists     nearLists // the nearest labelled rows, counted from 0
 }
 
 func (m *remembered) reset(n, k, rho int) {
-	m.plain, m.toward = vector.Resize(m.plain, n*k), vector.Resize(m.toward, n*k)
-	m.sums, m.moved = vector.Resize(m.sums, n), vector.Resize(m.moved, n*k)
+	m.nearestZ, m.productsU = vector.Resize(m.nearestZ, n*k), vector.Resize(m.productsU, n*k)
+	m.sums, m.nearestU = vector.Resize(m.sums, n), vector.Resize(m.nearestU, n*k)
 	m.lists.reset(n, rho)
 }
 
@@ -295,32 +294,32 @@ func (m *remembered) forget() { m.sums = m.sums[:0] }
 
 // bytes returns the memory that m holds.
 func (m *remembered) bytes() int {
-	return 8*cap(m.sums) + 4*(cap(m.moved)+cap(m.plain)+cap(m.toward)+cap(m.lists.IDs)+cap(m.lists.squares))
+	return 8*cap(m.sums) + 4*(cap(m.nearestU)+cap(m.nearestZ)+cap(m.productsU)+cap(m.lists.IDs)+cap(m.lists.squares))
 }
 
 // copy makes m a copy of other.
 func (m *remembered) copy(other *remembered) {
 	n := len(other.sums)
-	m.reset(n, len(other.toward)/max(1, n), other.lists.Rho)
+	m.reset(n, len(other.productsU)/max(1, n), other.lists.Rho)
 	copy(m.sums, other.sums)
-	copy(m.moved, other.moved)
-	copy(m.toward, other.toward)
-	copy(m.plain, other.plain)
+	copy(m.nearestU, other.nearestU)
+	copy(m.productsU, other.productsU)
+	copy(m.nearestZ, other.nearestZ)
 	copy(m.lists.IDs, other.lists.IDs)
 	copy(m.lists.squares, other.lists.squares)
 }
 
 // remembers says whether the distances of the problem's earlier rows are remembered.
 func (e *episode) remembers(p *Problem, lists *nearLists) bool {
-	return lists != nil && p.Earlier > 0 && p.Prepared != nil && len(p.Prepared.label) >= rememberedFrom &&
+	return lists != nil && p.Earlier > 0 && p.Cache != nil && len(p.Cache.label) >= rememberedFrom &&
 		!slices.ContainsFunc(e.rows.label[e.rows.n-p.Earlier:e.rows.n], func(y int32) bool { return y >= 0 })
 }
 
 // recall takes the distances of earlier items that were so in the problem before too, and asks to compare the
 // others: of that problem's own items a stream may have dropped some bits since.
 func (e *episode) recall() {
-	b, d, k, rho := &e.beside, e.rows.d, e.beside.prepared.k, e.beside.near.Rho
-	before, next := &b.prepared.remembered, &b.next
+	b, d, k, rho := &e.examples, e.rows.d, e.examples.cache.k, e.examples.near.Rho
+	before, next := &b.cache.remembered, &b.next
 	if before.lists.Rho != rho {
 		before.forget()
 	}
@@ -337,9 +336,9 @@ func (e *episode) recall() {
 		}
 		at += expected
 		expected = at + 1
-		copy(b.moved[i*k:(i+1)*k], before.moved[at*k:])
-		copy(b.plain[i*k:(i+1)*k], before.plain[at*k:])
-		copy(b.toward[i*k:(i+1)*k], before.toward[at*k:])
+		copy(b.nearestU[i*k:(i+1)*k], before.nearestU[at*k:])
+		copy(b.nearestZ[i*k:(i+1)*k], before.nearestZ[at*k:])
+		copy(b.productsU[i*k:(i+1)*k], before.productsU[at*k:])
 		copy(next.lists.IDs[row*rho:(row+1)*rho], before.lists.IDs[at*rho:])
 		copy(next.lists.squares[row*rho:(row+1)*rho], before.lists.squares[at*rho:])
 	}
@@ -347,10 +346,10 @@ func (e *episode) recall() {
 
 // remember keeps the distances of the earlier items, and adds their nearest labelled rows to their lists.
 func (e *episode) remember() {
-	b, k, next := &e.beside, e.beside.prepared.k, &e.beside.next
-	copy(next.plain, b.plain[b.now*k:])
-	copy(next.moved, b.moved[b.now*k:])
-	copy(next.toward, b.toward[b.now*k:])
+	b, k, next := &e.examples, e.examples.cache.k, &e.examples.next
+	copy(next.nearestZ, b.nearestZ[b.now*k:])
+	copy(next.nearestU, b.nearestU[b.now*k:])
+	copy(next.productsU, b.productsU[b.now*k:])
 	for row := range next.sums {
 		i := b.now + row
 		from, to := row*next.lists.Rho, (row+1)*next.lists.Rho
@@ -360,29 +359,29 @@ func (e *episode) remember() {
 			}
 		}
 	}
-	b.prepared.remembered.copy(next)
+	b.cache.remembered.copy(next)
 }
 
-// checkBeside reports the first fault of the sets beside the problem.
-func (p *Problem) checkBeside() error {
-	if len(p.Beside) > 0 && len(p.AnchorLabels) > 0 {
-		return fmt.Errorf("problem: %d anchors beside %d prepared sets: not both", len(p.AnchorLabels), len(p.Beside))
+// checkSets reports the first fault of the sets of examples.
+func (p *Problem) checkSets() error {
+	if len(p.Sets) > 0 && len(p.ExampleLabels) > 0 {
+		return fmt.Errorf("problem: %d examples and %d prepared sets of them: not both", len(p.ExampleLabels), len(p.Sets))
 	}
-	for i, b := range p.Beside {
-		if b.Labelled == nil {
-			return fmt.Errorf("beside %d: no rows", i)
+	for i, b := range p.Sets {
+		if b.Examples == nil {
+			return fmt.Errorf("example set %d: no rows", i)
 		}
 		if b.d != p.D || len(b.Names) != b.k {
-			return fmt.Errorf("beside %d: dimension %d and %d names, not %d and %d", i, b.d, len(b.Names), p.D, b.k)
+			return fmt.Errorf("example set %d: dimension %d and %d names, not %d and %d", i, b.d, len(b.Names), p.D, b.k)
 		}
 		for local, c := range b.Names {
 			if c < -1 || int(c) >= p.K {
-				return fmt.Errorf("beside %d: class %d is %d, not -1 and not one of %d classes", i, local, c, p.K)
+				return fmt.Errorf("example set %d: class %d is %d, not -1 and not one of %d classes", i, local, c, p.K)
 			}
 		}
 		for j, row := range b.Without {
 			if row < 0 || int(row) >= b.Len() || j > 0 && row <= b.Without[j-1] {
-				return fmt.Errorf("beside %d: row %d to be left out is not one of %d, ascending", i, row, b.Len())
+				return fmt.Errorf("example set %d: row %d to be left out is not one of %d, ascending", i, row, b.Len())
 			}
 		}
 	}
