@@ -45,68 +45,66 @@ func coherence(lists *index.Neighbours, n int) float64 {
 // reached at a stretch and for the support.
 const apart = 1.8
 
-// affinity returns the graph of R: the rho nearest of each unlabelled row among all rows. A labelled
-// neighbour weighs 1, an unlabelled pair (A + A')/2. c is the coherence.
-func (l *loaded) affinity(lists *index.Neighbours, class []int32, rho int, c float64) *index.Affinity {
-	rho = min(rho, lists.Rho)
-	near := index.Neighbours{N: l.all, Rho: rho, IDs: make([]int32, l.all*rho)}
-	if c > 0 {
-		l.inOrder(near.IDs, lists, class, rho, c)
-	} else {
-		for p := range l.all {
-			copy(near.IDs[p*rho:(p+1)*rho], lists.IDs[p*lists.Rho:])
-		}
+// inOrder replaces the neighbours of each row by the nearest in distance and in the order of the file, if the order means
+// something, and their distances by what both are together: labels spread over them, and R has a graph of them.
+func (l *loaded) inOrder(lists *index.Neighbours, coherence float64) {
+	if coherence == 0 {
+		return
 	}
-	graph := new(index.Affinity)
-	near.LabelledInto(graph, l.all, class, nil)
-	return graph
-}
-
-// inOrder chooses the rho nearest of each unlabelled row by distance and by how far apart rows are
-// in the file.
-func (l *loaded) inOrder(chosen []int32, lists *index.Neighbours, class []int32, rho int, c float64) {
 	first := make([]float32, l.all)
 	for p := range first {
 		first[p] = lists.Distances[p*lists.Rho] * lists.Distances[p*lists.Rho]
 	}
-	scale := apart * c * float64(vector.Median(first))
-	for i := range chosen {
-		chosen[i] = -1
-	}
+	scale := apart * coherence * float64(vector.Median(first))
 	d := l.points.D
-	eachChunk(l.n, func(_, from, to int) {
+	eachChunk(l.all, func(_, from, to int) {
 		var found nearest
 		scratch := l.points.Scratch(2*stretch + chunk)
-		begin := max(0, from-stretch)
-		side := l.points.Rows(begin, min(l.n, to+stretch), scratch)
+		begin, end := min(l.n, max(0, from-stretch)), min(l.n, to+stretch)
+		side := l.points.Rows(begin, end, scratch)
 		for p := from; p < to; p++ {
-			if class[p] >= 0 {
-				continue
-			}
 			found = found[:0]
-			add := func(q int32, squared float32) {
+			add := func(q int, squared float32) {
 				away := 1.
-				if int(q) < l.n {
-					away = min(1, math.Abs(float64(int(q)-p))/stretch)
+				if p < l.n && q < l.n {
+					away = min(1, math.Abs(float64(q-p))/stretch)
 				}
-				found.offer(candidate{q, float64(squared) + scale*away}, rho)
+				found.offer(candidate{int32(q), float64(squared) + scale*away}, lists.Rho)
 			}
-			row := side[(p-begin)*d : (p-begin+1)*d]
 			lo, hi := max(0, p-stretch), min(l.n, p+stretch+1)
+			if p >= l.n { // a row of the support stands nowhere in the file
+				lo, hi = 0, 0
+			}
 			for q := lo; q < hi; q++ {
 				if q != p {
-					add(int32(q), kernel.SquaredDistance(row, side[(q-begin)*d:(q-begin+1)*d]))
+					add(q, kernel.SquaredDistance(side[(p-begin)*d:(p-begin+1)*d], side[(q-begin)*d:(q-begin+1)*d]))
 				}
 			}
 			ids, distances := lists.Row(p)
 			for j, q := range ids {
-				if q >= 0 && (int(q) < lo || int(q) >= hi) {
+				if q := int(q); q >= 0 && (q < lo || q >= hi) {
 					add(q, distances[j]*distances[j])
 				}
 			}
+			for j := range ids {
+				ids[j] = -1
+			}
 			for j, one := range found {
-				chosen[p*rho+j] = one.id
+				ids[j], distances[j] = one.id, float32(math.Sqrt(one.distance))
 			}
 		}
 	})
+}
+
+// affinity returns the graph of R: the rho nearest of each unlabelled row among all rows. A labelled
+// neighbour weighs 1, an unlabelled pair (A + A')/2.
+func (l *loaded) affinity(lists *index.Neighbours, class []int32, rho int) *index.Affinity {
+	rho = min(rho, lists.Rho)
+	near := index.Neighbours{N: l.all, Rho: rho, IDs: make([]int32, l.all*rho)}
+	for p := range l.all {
+		copy(near.IDs[p*rho:(p+1)*rho], lists.IDs[p*lists.Rho:])
+	}
+	graph := new(index.Affinity)
+	near.LabelledInto(graph, l.all, class, nil)
+	return graph
 }

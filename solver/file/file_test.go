@@ -143,7 +143,7 @@ func TestLowerStartIsKept(t *testing.T) {
 	}
 	end := func(starts ...[]int32) float64 {
 		r := &Result{}
-		e, err := l.descend(t.Context(), &s, "solving", l.affinity(lists, l.class, constants.Rho, 0), constants, starts, r)
+		e, err := l.descend(t.Context(), &s, "solving", l.affinity(lists, l.class, constants.Rho), constants, starts, r)
 		if err != nil || r.Trace[len(r.Trace)-1] != e.ObjectiveAfter {
 			t.Fatalf("%v: R is %g at the end of %v", err, e.ObjectiveAfter, r.Trace)
 		}

@@ -140,6 +140,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result, ways []way)
 		}
 	}
 	r.Coherence = coherenceOf(lists, l.n, s.Ordered)
+	l.inOrder(lists, r.Coherence)
 	similar := similarities(lists, s.Seed)
 	told := s.progress("spreading labels")
 	start, reach, err := l.spreadLabels(ctx, similar, l.class, settings, told)
@@ -147,7 +148,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result, ways []way)
 		return nil, err
 	}
 	s.progress("graph")(0, 1) // only now: while labels spread there is no memory for it
-	graph := l.affinity(lists, l.class, settings.Rho, r.Coherence)
+	graph := l.affinity(lists, l.class, settings.Rho)
 	starts := [][]int32{start}
 	if l.directions && l.k <= fewClasses { // communities may be more informative than spread labels
 		if matched := l.byClusters(similar, start, s.Seed); matched != nil {
@@ -272,7 +273,7 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	if err != nil {
 		return err
 	}
-	graph := l.affinity(lists, l.class, settings.Rho, 0)
+	graph := l.affinity(lists, l.class, settings.Rho)
 	s.progress("communities")(0, 1)
 	answer, count := communities.Find(graph, l.k, l.points.Each(), s.Seed)
 	if l.k == 0 {
