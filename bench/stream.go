@@ -15,6 +15,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/now"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -243,7 +244,7 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (sta
 		}
 	}
 	episodes := int64(n / streamStreams / streamEpisode)
-	o.Traced = func(t *pipeline.Trace) {
+	o.Traced = func(t *answering.Trace) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		took := t.Acknowledged.Sub(t.Closed).Seconds()

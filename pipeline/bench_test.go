@@ -105,9 +105,9 @@ func BenchmarkRestore(b *testing.B) {
 		}
 		p := &partition{}
 		p.own(s.ownership(a, session), nil)
-		p.remember(restored.Restored)
-		if len(p.answering.streams) != streams {
-			b.Fatalf("%d streams", len(p.answering.streams))
+		p.answering.Restore(restored.Snapshots)
+		if p.answering.Len() != streams {
+			b.Fatalf("%d streams", p.answering.Len())
 		}
 	}
 	b.ReportMetric(float64(size), "bytes/stream")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
 )
@@ -13,7 +14,7 @@ import (
 // draft collects the next commit.
 type draft struct {
 	records     []record.Out
-	jobs        []*job               // that the records belong to
+	jobs        []*answering.Job     // that the records belong to
 	letterBytes int64                // of the dead letters among the records
 	faults      map[record.Fault]int // of the records in those dead letters
 	journal     bool                 // includes the journal and the offset
@@ -42,19 +43,19 @@ func (d *draft) letter(r record.Out, fault record.Fault) int64 {
 }
 
 // answer adds an answered episode and its records.
-func (d *draft) answer(j *job) {
-	e := j.episode
+func (d *draft) answer(j *answering.Job) {
+	e := j.Episode
 	if d.records == nil {
-		d.records = j.records // nearly always all of a commit
+		d.records = j.Records // nearly always all of a commit
 	} else {
-		d.records = append(d.records, j.records...)
+		d.records = append(d.records, j.Records...)
 	}
-	j.records = nil
-	d.after = append(d.after, j.after...)
+	j.Records = nil
+	d.after = append(d.after, j.After...)
 	d.jobs = append(d.jobs, j)
 	d.episodes = append(d.episodes, state.Episode{
 		Stream: e.Key,
-		First:  e.First(), Last: e.Last(), At: e.At, Closed: string(e.Closed), Labels: j.labels,
+		First:  e.First(), Last: e.Last(), At: e.At, Closed: string(e.Closed), Labels: j.Labels,
 	})
 }
 
@@ -161,8 +162,8 @@ func (c *commits) acknowledge(err error, now time.Time) (*draft, error) {
 // closings keeps a partition's episodes in the order in which they closed, and so knows which of them the
 // next owner must close again.
 type closings struct {
-	waiting []*job    // the first is not answered
-	left    []closing // answered episodes that one item closed, the last to close any
+	waiting []*answering.Job // the first is not answered
+	left    []closing        // answered episodes that one item closed, the last to close any
 }
 
 // closing is what a restart needs to know of a closed episode, which it does not keep in memory.
@@ -171,12 +172,12 @@ type closing struct {
 	before    time.Time
 }
 
-func (c *closings) add(j *job) { c.waiting = append(c.waiting, j) }
+func (c *closings) add(j *answering.Job) { c.waiting = append(c.waiting, j) }
 
 // drop removes answered episodes from the front.
 func (c *closings) drop() {
-	for len(c.waiting) > 0 && c.waiting[0].done {
-		e := c.waiting[0].episode
+	for len(c.waiting) > 0 && c.waiting[0].Collected {
+		e := c.waiting[0].Episode
 		if len(c.left) > 0 && c.left[0].at != e.At {
 			c.left = c.left[:0]
 		}
@@ -193,9 +194,9 @@ func (c *closings) lower(r *state.Journal) {
 	if len(c.waiting) == 0 {
 		return
 	}
-	r.Decided = c.waiting[0].episode.At
+	r.Decided = c.waiting[0].Episode.At
 	for _, j := range c.waiting {
-		lowerTo(r, j.episode.First(), j.episode.Before)
+		lowerTo(r, j.Episode.First(), j.Episode.Before)
 	}
 	for _, e := range c.left { // episodes that the same item closed must close again together
 		if e.at == r.Decided {

@@ -39,7 +39,7 @@ func (i *intake) readBy(journal string, read, needed int64) error {
 		}
 	}
 	if n := len(i.formers); n > 0 && !sameReading(i.formers[n-1], now) {
-		i.of.log.Warn("settings by which records are read have changed: they hold for records that were not read before",
+		i.of.Log.Warn("settings by which records are read have changed: they hold for records that were not read before",
 			"from", read)
 		i.formers[n-1].Before = read
 		i.formers = append(i.formers, now)
@@ -63,7 +63,7 @@ func sameReading(a, b record.Former) bool {
 // dimensionGivenUp logs which dead letters hold good records after all. It is called from the goroutine that
 // reads the partition, not from the partition's own.
 func (p *partition) dimensionGivenUp(c record.DimensionChange) {
-	p.log.Error(
+	p.Log.Error(
 		"the dimension of the vectors proved wrong and is given up: records that were refused for it are good, replay them from the dead letters",
 		"model",
 		c.Model,

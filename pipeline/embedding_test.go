@@ -9,6 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/health"
 )
 
@@ -72,7 +73,7 @@ func TestAPartitionTakesItsEmbeddings(t *testing.T) {
 			t.Errorf("before partition %d goes: %d troubles", number, len(list))
 		}
 		at := topic.TopicPartition{Topic: "in", Partition: number}
-		(&partition{ownership: &ownership{stage: stage, TopicPartition: at}}).withdraw()
+		(&partition{ownership: &ownership{stage: stage, Owner: &answering.Owner{TopicPartition: at}}}).withdraw()
 	}
 	if list, _ := stage.watch.Streams.Troubles(now); len(list) > 0 {
 		t.Errorf("%v", list)

@@ -1,12 +1,16 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
 )
 
 // handOverSpeed is the assumed speed of writing state in a hand-over, in bytes a second.
@@ -36,7 +40,7 @@ func (p *partition) handOver(cause error) error {
 	defer half.Stop()
 	saved := false
 	for {
-		if p.answering.jobs == 0 && p.ledger.commits.sending == nil {
+		if p.answering.Jobs() == 0 && p.ledger.commits.sending == nil {
 			if !saved && p.intake.caughtUp() {
 				saved = true
 				p.saveAll(begin, limit)
@@ -72,15 +76,115 @@ func (p *partition) handOver(cause error) error {
 func (p *partition) saveAll(begin time.Time, limit time.Duration) {
 	room := int(handOverSpeed * (limit - time.Since(begin)).Seconds() / 2)
 	for room > 0 && time.Since(begin) < limit/2 {
-		s := p.ledger.saver.take(time.Now())
+		s := p.ledger.saver.Take(time.Now())
 		if s == nil {
 			return
 		}
 		s.Lock() // it may still be learning from its last job
-		snapshot := s.snapshot()
+		snapshot := s.Snapshot()
 		s.Unlock()
 		room -= snapshot.Bytes()
-		p.ledger.commits.next.snapshots = append(p.ledger.commits.next.snapshots, snapshot)
+		p.ledger.Save([]*state.Snapshot{snapshot})
 		p.stage.metrics.snapshots.Observe(float64(snapshot.Bytes()))
 	}
+}
+
+// How a partition was restored, for the metric.
+const (
+	fromMemory = "kept"
+	fromState  = "restored"
+)
+
+// keepRevoked drops the revoked partitions that were not assigned again.
+func (s *Stage) keepRevoked(assigned []topic.TopicPartition) {
+	for tp := range s.revoked.Range {
+		if !slices.Contains(assigned, tp.(topic.TopicPartition)) {
+			s.revoked.Delete(tp)
+		}
+	}
+}
+
+// settled says whether state, committed offset and input together hold all that the partition has in memory,
+// so that a new owner would restore the same. It is valid after the last commit has ended.
+func (p *partition) settled() bool {
+	return p.intake.caughtUp() && p.intake.replay.left == 0 && p.answering.Jobs() == 0 && len(p.ledger.closings.waiting) == 0 &&
+		p.ledger.commits.sending == nil && p.ledger.commits.next.empty() && p.ledger.inFlight == 0
+}
+
+// handedOver keeps the partition in memory if it equals its last commit.
+func (p *partition) handedOver() {
+	end, known := p.ledger.commits.committer.StateEnd()
+	if !known || !p.settled() {
+		return
+	}
+	p.Session.Wrote(end)
+	p.stage.revoked.Store(p.TopicPartition, p)
+}
+
+// input describes the input of a partition.
+type input struct {
+	id         topic.ID
+	first, end int64
+}
+
+// outdated returns why a kept partition must not continue from memory; "" if its input and the committed offset are as
+// they were. It is asked after the claim has fenced any owner in between.
+func (p *partition) outdated(in input, committed int64) string {
+	switch {
+	case in.id != p.input:
+		return "the input was made again"
+	case committed != p.ledger.commits.last.Offset:
+		return "another offset was committed"
+	case p.intake.position.Offset < in.first || p.intake.position.Offset > in.end:
+		return "the input does not hold the next record"
+	}
+	return ""
+}
+
+// proceed continues a kept partition that nobody has owned in between: its memory and open episodes stay, and
+// nothing is read again. nil: the partition must be restored. Like restoring, it runs after the claim has
+// fenced earlier owners: see claim.
+func (s *Stage) proceed(
+	ctx context.Context,
+	a consumer.Assignment,
+	committer producer.Committer,
+	committed int64,
+) (*partition, error) {
+	kept, known := s.revoked.LoadAndDelete(a.TopicPartition)
+	if !known {
+		return nil, nil
+	}
+	p := kept.(*partition)
+	in, err := p.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	why := p.outdated(in, committed)
+	if why == "" {
+		if why, err = p.Session.Changed(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if why != "" {
+		p.Log.Info("the partition changed while it was revoked: it is restored", "reason", why)
+		return nil, nil
+	}
+	p.Session.Succeed(a.Generation.ID)
+	beside := p.wings
+	p.own(s.ownership(a, p.Session), committer)
+	p.stand(beside)
+	p.intake.fetchedAt, p.intake.endSince = time.Now(), time.Time{}
+	s.metrics.takeovers.Add(1, fromMemory)
+	p.Log.Info("partition goes on with what it has in memory", "from", p.intake.position.Offset, "committed", committed,
+		"streams", p.answering.Len())
+	return p, nil
+}
+
+// find reads which topic the input is now, and its bounds.
+func (p *partition) find(ctx context.Context) (in input, err error) {
+	if in.id, err = p.stage.client.ID(ctx, p.Topic); err != nil {
+		return in, err
+	}
+	in.first, in.end, err = p.stage.client.Bounds(ctx, p.Topic, p.Partition, false)
+	return in, err
 }

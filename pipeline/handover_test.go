@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/producer"
 )
@@ -20,7 +21,7 @@ func TestHandOverDoesNotWaitForAnEpisodeThatLasts(t *testing.T) {
 	p := owned(s, committer)
 	p.ledger.commits.due = time.Now().Add(time.Hour) // the last commit was just now
 	p.ledger.commits.next.answer(answeredJob())
-	p.answering.jobs = 1 // never ends
+	p.answering.Save(new(answering.Stream)) // never ends
 	if err := p.handOver(context.Canceled); err == nil {
 		t.Error("an episode without an answer is not reported")
 	}

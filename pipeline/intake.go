@@ -1,13 +1,14 @@
 package pipeline
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/telemetry"
-	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/answering"
 )
 
 // intake is the first station: it takes in what is read of a partition. It owns the open episodes, leaves out
@@ -31,17 +32,9 @@ type intake struct {
 
 // taken is what came of a batch, or of the clock.
 type taken struct {
-	closed  []closed       // episodes, in the order in which they closed
-	letters []letter       // dead letters of records that cannot be used
-	joined  []*record.Item // items that have joined an episode, where wings read them
-}
-
-// closed is an episode to be answered, or to be learned from again without results.
-type closed struct {
-	episode *consumer.Episode
-	relearn *labels.Version // the labels with which an earlier owner answered it; nil: it is to be answered
-	poison  error           // why it must not be solved; nil: it may be
-	at      time.Time       // by the wall clock
+	closed  []answering.Closed // episodes, in the order in which they closed
+	letters []letter           // dead letters of records that cannot be used
+	joined  []*record.Item     // items that have joined an episode, where wings read them
 }
 
 // letter is the dead letter of a record.
@@ -85,9 +78,9 @@ func (i *intake) taken() taken {
 func (i *intake) record(r *consumer.Record, now time.Time) {
 	stage := i.of.stage
 	if r.Rejected != nil && r.Offset >= i.rejected && stage.options.Compare == nil {
-		i.out.letters = append(i.out.letters, letter{stage.letter(i.of.log, r, now), r.Rejected.Fault})
+		i.out.letters = append(i.out.letters, letter{stage.letter(i.of.Log, r, now), r.Rejected.Fault})
 		i.warned.Once("rejected "+string(r.Rejected.Fault), func(records int) {
-			i.of.log.Warn("records cannot be used and go to the dead letters", "reason", r.Rejected.Fault,
+			i.of.Log.Warn("records cannot be used and go to the dead letters", "reason", r.Rejected.Fault,
 				"records", records, "offset", r.Offset, "detail", r.Rejected.Reason)
 		})
 		stage.watch.Records.Rejected(1, r.Rejected.Reason, false, now)
@@ -98,13 +91,13 @@ func (i *intake) record(r *consumer.Record, now time.Time) {
 	if r.Empty != "" && r.Offset >= i.rejected {
 		stage.metrics.empty.Add(1, r.Empty)
 		i.warned.Once("empty "+r.Empty, func(records int) {
-			i.of.log.Warn("records hold nothing to answer", "reason", r.Empty, "records", records, "offset", r.Offset)
+			i.of.Log.Warn("records hold nothing to answer", "reason", r.Empty, "records", records, "offset", r.Offset)
 		})
 	}
 	for n := range r.Items {
 		it := &r.Items[n]
 		for _, complete := range i.replay.take(it) {
-			i.relearn(it.Of(), &complete)
+			i.replayed(it.Of(), &complete)
 		}
 		if at := it.Source.Position(); !i.replay.covers(at) {
 			i.position = at
@@ -125,17 +118,17 @@ func (i *intake) record(r *consumer.Record, now time.Time) {
 // lastObject is beyond the last object of any record: a marker closes what came before it and with it.
 const lastObject = 1<<31 - 1
 
-// relearn returns an episode that an earlier owner answered: it is learned without emitting results.
-func (i *intake) relearn(key record.Stream, e *relearning) {
+// replayed returns an episode that an earlier owner answered: it is learned without emitting results.
+func (i *intake) replayed(key record.Stream, e *replayed) {
 	var size int64
 	for n := range e.items {
 		size += int64(e.items[n].Size())
 	}
-	c := closed{relearn: e.view, episode: &consumer.Episode{
+	c := answering.Closed{Replay: e.labels, Episode: &consumer.Episode{
 		Key: key, Items: e.items, Closed: consumer.Reason(e.Closed), At: e.At, Reached: i.buffer.High(), Bytes: size,
 	}}
-	if c.poison = i.poisoned(c.episode); c.poison != nil {
-		i.of.log.Error("an episode is not learned again", "stream", key.Name, "error", c.poison)
+	if c.Poison = i.poisoned(c.Episode); c.Poison != nil {
+		i.of.Log.Error("an episode is not learned again", "stream", key.Name, "error", c.Poison)
 	}
 	i.out.closed = append(i.out.closed, c)
 }
@@ -143,7 +136,7 @@ func (i *intake) relearn(key record.Stream, e *relearning) {
 // close takes the episodes that have closed.
 func (i *intake) close() {
 	for _, e := range i.buffer.Closed() {
-		i.out.closed = append(i.out.closed, closed{episode: e, at: time.Now(), poison: i.poisoned(e)})
+		i.out.closed = append(i.out.closed, answering.Closed{Episode: e, At: time.Now(), Poison: i.poisoned(e)})
 	}
 }
 
@@ -193,3 +186,18 @@ const (
 	fetchWait  = 2 * time.Second
 	staleAfter = 5 * time.Second
 )
+
+// mostHangs is how many hangs an episode may cause before it is no longer solved.
+const mostHangs = 2
+
+// poisoned returns why an episode must not be solved; nil: it may be. It must not if it contains the first
+// item of an episode that hung earlier owners, even if it was closed elsewhere this time.
+func (i *intake) poisoned(e *consumer.Episode) error {
+	for n := range i.hung {
+		h := &i.hung[n]
+		if h.Times >= mostHangs && h.Stream == e.Key && !e.First().After(h.First) && !h.First.After(e.Last()) {
+			return fmt.Errorf("%w: it has ended %d owners of the partition, and is not solved again", ErrHung, h.Times)
+		}
+	}
+	return nil
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/pipeline/answering"
 )
 
 // ledger is the third station: it owns what is answered and not committed. It keeps the closings in order,
@@ -13,45 +14,51 @@ type ledger struct {
 	of       *ownership
 	commits  *commits
 	closings closings
-	saver    saver
+	saver    answering.Saver
 	inFlight int64 // bytes of closed episodes and of dead letters that are not acknowledged
 }
 
 // Expect notes a job whose answers will be added.
-func (l *ledger) Expect(j *job) {
-	l.inFlight += j.episode.Bytes
-	if j.relearn == nil {
+func (l *ledger) Expect(j *answering.Job) {
+	l.inFlight += j.Episode.Bytes
+	if j.Replay == nil {
 		l.closings.add(j)
 	}
 }
 
 // Add takes what came of a job into the next commit.
-func (l *ledger) Add(j *job, now time.Time) {
-	s, o := j.stream, &l.of.stage.options
+func (l *ledger) Add(j *answering.Job, now time.Time) {
+	s := j.Stream
 	switch {
-	case j.episode == nil && j.rejected != nil:
-		s.saving = false
-		l.saver.unwritten -= s.size
-		l.of.log.Error("a stream cannot be saved", "stream", s.Key.Name, "error", j.rejected)
-	case j.snapshot != nil:
-		s.saving = false
-		l.commits.next.snapshots = append(l.commits.next.snapshots, j.snapshot)
-		l.commits.next.saved += j.snapshot.Bytes()
-		l.saver.settle(s, j.snapshot.Bytes())
-		l.of.stage.metrics.snapshots.Observe(float64(j.snapshot.Bytes()))
-	case j.relearn != nil:
-		l.inFlight -= j.episode.Bytes
-		l.saver.relearned(s, now)
-		l.saver.spent.solves += j.took + j.learned
+	case j.Episode == nil && j.Rejected != nil:
+		l.saver.Failed(s)
+		l.of.Log.Error("a stream cannot be saved", "stream", s.Key.Name, "error", j.Rejected)
+	case j.Snapshot != nil:
+		bytes := j.Snapshot.Bytes()
+		l.Save([]*state.Snapshot{j.Snapshot})
+		l.commits.next.saved += bytes
+		l.saver.Taken(s, bytes)
+		l.of.stage.metrics.snapshots.Observe(float64(bytes))
+	case j.Replay != nil:
+		l.inFlight -= j.Episode.Bytes
+		l.saver.Replayed(s, now)
+		l.saver.Spent(j.Took + j.Learned)
 	default:
-		j.done = true
-		l.commits.next.answer(j)
-		l.inFlight += j.bytes
+		l.inFlight += j.Bytes
 		l.closings.drop()
-		l.saver.changed(s, s.saved.Add(o.StateInterval))
-		l.saver.spent.solves += j.took + j.learned
+		l.commits.next.answer(j)
+		l.saver.Answered(s, l.of.stage.options.StateInterval)
+		l.saver.Spent(j.Took + j.Learned)
 	}
 }
+
+// Save adds snapshots to the next commit.
+func (l *ledger) Save(list []*state.Snapshot) {
+	l.commits.next.snapshots = append(l.commits.next.snapshots, list...)
+}
+
+// Forgotten notes, if any, that the next commit deletes the state of streams.
+func (l *ledger) Forgotten(any bool) { l.commits.next.forgotten = l.commits.next.forgotten || any }
 
 // Letters adds dead letters to the next commit.
 func (l *ledger) Letters(list []letter) {
@@ -76,7 +83,7 @@ func (l *ledger) Next(now time.Time, from *state.Journal) bool {
 	if from != nil {
 		from = l.restart(from)
 	}
-	c := l.commits.begin(l.of.ctx, now, from)
+	c := l.commits.begin(l.of.Context, now, from)
 	if c == nil {
 		return false
 	}
@@ -101,7 +108,7 @@ func (l *ledger) Acked(err error, now time.Time) (*draft, error) {
 	}
 	m.commits.Add(1, "done")
 	if sent.journal {
-		l.saver.unwritten -= sent.saved
+		l.saver.Written(sent.saved)
 	}
 	for fault, n := range sent.faults {
 		m.rejections.Add(float64(n), string(fault))
@@ -109,11 +116,11 @@ func (l *ledger) Acked(err error, now time.Time) (*draft, error) {
 	l.inFlight -= sent.letterBytes
 	for _, j := range sent.jobs {
 		m.episode(j)
-		l.inFlight -= j.episode.Bytes + j.bytes
-		l.saver.earn(j.bytes)
-		m.delay.ObserveTraced(now.Sub(j.at).Seconds(), j.episode.Items[0].Trace.Parent)
+		l.inFlight -= j.Episode.Bytes + j.Bytes
+		l.saver.Earn(j.Bytes)
+		m.delay.ObserveTraced(now.Sub(j.At).Seconds(), j.Episode.Items[0].Trace.Parent)
 		if traced := l.of.stage.options.Traced; traced != nil {
-			traced(j.trace(now))
+			traced(j.Trace(now))
 		}
 	}
 	return sent, nil
@@ -124,21 +131,12 @@ func (l *ledger) idle() bool { return len(l.closings.waiting) == 0 && !l.commits
 
 // recovery is how long a new owner would take to replay what no snapshot covers.
 func (l *ledger) recovery() time.Duration {
-	return l.saver.recovery(l.of.stage.options.Workers, int(l.of.stage.owned.Load()))
+	return l.saver.Recovery(l.of.stage.options.Workers, int(l.of.stage.owned.Load()))
 }
 
 // DueForSaving returns the streams whose snapshots are to be taken now, within the allowance for state.
-func (l *ledger) DueForSaving(now time.Time) (due []*liveStream) {
-	l.saver.refill(now)
-	const most = 64 // at a time, so that episodes do not wait
-	for len(due) < most {
-		// Half of the target is for reading the snapshots themselves.
-		s := l.saver.next(now, l.recovery() > l.of.stage.options.RecoveryTarget/2)
-		if s == nil {
-			break
-		}
-		s.saving = true
-		due = append(due, s)
-	}
-	return due
+func (l *ledger) DueForSaving(now time.Time) []*answering.Stream {
+	return l.saver.Due(now, func() bool {
+		return l.recovery() > l.of.stage.options.RecoveryTarget/2 // the other half is for reading the snapshots themselves
+	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/admin"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -193,7 +194,7 @@ func TestAnotherClient(t *testing.T) {
 // hang is an observer that blocks a worker without end.
 type hang struct{ until chan struct{} }
 
-func (h *hang) Answered(*Answered) { <-h.until }
+func (h *hang) Answered(*answering.Observed) { <-h.until }
 
 // A worker that hangs ends the stage, with the stream named, because the group would not notice.
 // After the second time the episode is not solved again: its items go to the dead letters, and later
@@ -222,7 +223,7 @@ func TestWatchdog(t *testing.T) {
 			t.Errorf("the stage ended with %v", err)
 		}
 		close(h.until)
-		s.pool.close()
+		s.answers.Pool.Close()
 	}
 	o.Observer = nil
 	start(t, client, o)

@@ -10,6 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/now"
 )
@@ -298,37 +299,37 @@ func (m *Metrics) size(p *partition) {
 	tags := tags(p.TopicPartition)
 	m.buffered.Set(float64(p.intake.buffer.Bytes()), tags...)
 	m.inflight.Set(float64(p.ledger.inFlight), tags...)
-	m.streams.Set(float64(len(p.answering.streams)), tags...)
+	m.streams.Set(float64(p.answering.Len()), tags...)
 	m.restoring.Set(float64(p.intake.replay.left), tags...)
 	m.recovery.Set(p.ledger.recovery().Seconds(), tags...)
 }
 
-func (m *Metrics) episode(j *job) {
-	m.episodes.Add(1, string(j.episode.Closed))
-	m.solve.Observe(j.took.Seconds())
-	n := len(j.episode.Items)
-	if j.rejected != nil {
+func (m *Metrics) episode(j *answering.Job) {
+	m.episodes.Add(1, string(j.Episode.Closed))
+	m.solve.Observe(j.Took.Seconds())
+	n := len(j.Episode.Items)
+	if j.Rejected != nil {
 		m.records.Add(float64(n), "rejected")
-		m.watch.Records.Rejected(n, j.rejected.Error(), true, time.Now())
+		m.watch.Records.Rejected(n, j.Rejected.Error(), true, time.Now())
 		return
 	}
 	m.watch.Records.Used(true)
-	m.iterations.Observe(float64(j.report.Iterations))
+	m.iterations.Observe(float64(j.Report.Iterations))
 	taught := 0
-	for i := range j.episode.Items {
-		if j.episode.Items[i].Label != "" {
+	for i := range j.Episode.Items {
+		if j.Episode.Items[i].Label != "" {
 			taught++
 		}
 	}
-	if j.report.EmbeddingChanged {
+	if j.Report.EmbeddingChanged {
 		m.embeddingChanged.Add(1)
 	}
-	if j.report.Doubtful {
+	if j.Report.Doubtful {
 		m.doubtful.Add(1)
 	}
-	m.records.Add(float64(n-j.unknown), "known")
+	m.records.Add(float64(n-j.Unknown), "known")
 	m.taught.Add(float64(taught))
-	m.records.Add(float64(j.unknown), "unknown")
+	m.records.Add(float64(j.Unknown), "unknown")
 }
 
 func size(records []record.Out) float64 {

@@ -11,6 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/now"
 	"github.com/slkstream/slkstream/producer"
 )
@@ -190,7 +191,7 @@ type told struct {
 	faults         []string
 }
 
-func (o *told) Answered(a *Answered) {
+func (o *told) Answered(a *answering.Observed) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	for i := range a.Results {

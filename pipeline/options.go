@@ -9,10 +9,10 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/backfill"
 	"github.com/slkstream/slkstream/pipeline/now"
 	"github.com/slkstream/slkstream/producer"
-	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
@@ -64,12 +64,12 @@ type Answers struct {
 	MaxStreams int              // of a partition; beyond, those of least worth are evicted; default 20,000
 	Recent     *recent.Store    // keeps the last answered items; nil: not kept
 
-	Observer Observer // nil: none
+	Observer answering.Observer // nil: none
 	// AnsweredFirst gets first answers when they are acknowledged, from several goroutines, in order within a
 	// stream. It must not keep the stage waiting, nor keep the list; nil: not called.
 	AnsweredFirst func([]now.Answer)
 	// Traced gets each episode whose results are acknowledged, from several goroutines; nil: not called.
-	Traced func(*Trace)
+	Traced func(*answering.Trace)
 }
 
 // Commits say how and when results, state and offsets are written.
@@ -114,24 +114,6 @@ type Job struct {
 	Compare *backfill.Comparison
 	// FromState is another group's state topic. A stream that has no state of its own starts from the one there.
 	FromState string
-}
-
-// Observer sees each answered episode. It is called from several goroutines, in order within a stream. It
-// must not block, nor change its argument.
-type Observer interface {
-	Answered(*Answered)
-}
-
-// Answered is an episode with its answers.
-type Answered struct {
-	Episode *consumer.Episode
-	Results []record.Result
-	Reviews []record.Review // items whose labels would teach most; vectors and attributes are shared
-	Report  stream.Report
-	Solved  *solver.Result // the solve itself, valid during the call only
-	Labels  *taught.Labels // in force when it was answered
-	Unknown int
-	Took    time.Duration
 }
 
 func (o *Options) fill() {

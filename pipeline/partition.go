@@ -3,28 +3,22 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/health"
-	"github.com/slkstream/slkstream/pipeline/store"
 )
 
-// ownership is one ownership of a partition, from claim to hand-over, as others than its owner see it: the
-// workers, first answers, the watchdog. Nothing of it changes once episodes are answered.
+// ownership is one ownership of a partition, from claim to hand-over. Nothing of it changes once episodes are answered.
 type ownership struct {
-	topic.TopicPartition
-	stage   *Stage
-	log     *slog.Logger
-	ctx     context.Context // ends when the partition is released, not when it drains
-	abandon func()          // ends ctx
-	session *store.Session
-	wings   // what stands beside
-	done    finished
+	*answering.Owner // as workers see it
+	stage            *Stage
+	abandon          func() // ends its context
+	wings                   // what stands beside
 }
 
 // partition is what one ownership of a partition works with: three stations, each of which takes in what the one
@@ -33,12 +27,13 @@ type ownership struct {
 type partition struct {
 	*ownership
 	intake    intake
-	answering answering
+	answering answering.Streams
 	ledger    ledger
 	progress  *health.Partition
-	input     topic.ID // the topic's; zero: not known
-	works     func()   // called after an acknowledged commit
-	handed    bool     // everything is committed or in flight; closing waits for it
+	input     topic.ID  // the topic's; zero: not known
+	works     func()    // called after an acknowledged commit
+	retired   time.Time // when silent streams were last searched for
+	handed    bool      // everything is committed or in flight; closing waits for it
 }
 
 var errAnew = errors.New("the input was deleted and made again")
@@ -64,7 +59,7 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 	for {
 		in := r.batches
 		if p.full() {
-			p.intake.replay.giveUp(p.intake.position, p.answering.jobs)
+			p.intake.replay.giveUp(p.intake.position, p.answering.Jobs())
 			p.intake.endSince, in = time.Time{}, nil
 		}
 		select {
@@ -149,13 +144,13 @@ func (r *reading) stop(cause error) {
 // full says that reading must wait: closed episodes must be acknowledged first, or the workers have enough to
 // do.
 func (p *partition) full() bool {
-	return p.ledger.inFlight >= p.stage.inFlightMost() || p.stage.memory.Paused.Load() || p.answering.busy()
+	return p.ledger.inFlight >= p.stage.inFlightMost() || p.stage.memory.Paused.Load() || p.answering.Busy()
 }
 
 // take adds a batch to the open episodes.
 func (p *partition) take(b *consumer.Batch) {
 	now := time.Now()
-	p.ledger.saver.read(b)
+	p.ledger.saver.Read(b)
 	t := p.intake.Take(b, now)
 	var last time.Time
 	old := time.Duration(0)
@@ -163,7 +158,7 @@ func (p *partition) take(b *consumer.Batch) {
 		last, old = b.Time, now.Sub(b.Time)
 	}
 	if len(t.joined) > 0 {
-		p.wings.read(p.answering.read(t.joined), old)
+		p.wings.read(p.answering.Read(t.joined), old)
 	}
 	p.submit(t)
 	p.progress.Read(b.Next, last, now)
@@ -182,39 +177,37 @@ func (p *partition) submit(t taken) {
 }
 
 // collect takes the jobs that workers have done into the next commit.
-func (p *partition) collect(jobs []*job) {
+func (p *partition) collect(jobs []*answering.Job) {
 	now := time.Now()
 	for _, j := range p.answering.Collect(jobs) {
 		p.ledger.Add(j, now)
-		if j.done {
+		if j.Answers() {
 			p.note(j, now)
 		}
-		if j.answers != nil && len(p.wings.all) > 0 {
-			p.ledger.Write(p.wings.pass(j.forWings()))
+		if e := j.Answered(); e != nil && len(p.wings.all) > 0 {
+			p.ledger.Write(p.wings.pass(e))
 		}
 	}
 }
 
 // note records what an answered episode says of its stream.
-func (p *partition) note(j *job, now time.Time) {
-	s, e := j.stream, j.episode
-	s.episodes = max(s.episodes, j.report.Episode)
-	s.taught = s.taught || teaches(e.Items)
+func (p *partition) note(j *answering.Job, now time.Time) {
+	s, e := j.Stream, j.Episode
 	const several = 3 // records of one dimension are taken as the feed's own
 	labels := p.stage.labels
-	if j.rejected == nil && len(e.Items) >= several && labels.Dimension(e.Key.Model) == 0 {
+	if j.Rejected == nil && len(e.Items) >= several && labels.Dimension(e.Key.Model) == 0 {
 		labels.Agree(map[string]int{e.Key.Model: len(e.Items[0].Vector)})
 	}
 	p.stage.watch.Streams.Answered(health.Stream{TopicPartition: p.TopicPartition, Key: s.Key}, health.Answer{
-		EmbeddingChanged: j.report.EmbeddingChanged, Doubtful: j.report.Doubtful, Right: j.report.LabelledRight,
-		Labelled: j.report.Labelled,
+		EmbeddingChanged: j.Report.EmbeddingChanged, Doubtful: j.Report.Doubtful, Right: j.Report.LabelledRight,
+		Labelled: j.Report.Labelled,
 	}, now)
-	if j.rejected != nil {
-		p.log.Error("an episode could not be answered: its items are in the dead letters", "stream", e.Key.Name,
-			"items", len(e.Items), "error", j.rejected)
+	if j.Rejected != nil {
+		p.Log.Error("an episode could not be answered: its items are in the dead letters", "stream", e.Key.Name,
+			"items", len(e.Items), "error", j.Rejected)
 	}
-	for _, note := range j.report.Notes {
-		p.log.Warn(note, "stream", e.Key.Name, "episode", j.report.Episode)
+	for _, note := range j.Report.Notes {
+		p.Log.Warn(note, "stream", e.Key.Name, "episode", j.Report.Episode)
 	}
 }
 
@@ -257,14 +250,14 @@ func (p *partition) acknowledge(err error) error {
 func (p *partition) tick() time.Duration {
 	now := time.Now()
 	p.submit(p.intake.Silent(now, p.stage.memory.Paused.Load()))
-	if p.session.Remade() {
-		for _, s := range p.answering.streams {
-			p.ledger.saver.changed(s, now)
+	if p.Session.Remade() {
+		for s := range p.answering.All() {
+			p.ledger.saver.Changed(s, now)
 		}
 	}
 	if p.intake.caughtUp() {
 		for _, s := range p.ledger.DueForSaving(now) {
-			p.answering.submit(&job{stream: s})
+			p.answering.Save(s)
 		}
 	}
 	p.relieve(now)
@@ -278,7 +271,7 @@ func (p *partition) tick() time.Duration {
 			next = min(next, again)
 		}
 	}
-	if p.intake.open() || p.answering.jobs > 0 || p.ledger.commits.waiting() || !p.intake.caughtUp() {
+	if p.intake.open() || p.answering.Jobs() > 0 || p.ledger.commits.waiting() || !p.intake.caughtUp() {
 		next = min(next, tickEvery)
 	}
 	return next
@@ -305,7 +298,7 @@ func (p *partition) report(now time.Time) {
 		doing = "waiting for memory"
 	}
 	p.progress.Doing(doing)
-	if !p.intake.endSince.IsZero() && p.answering.jobs == 0 && p.ledger.idle() {
+	if !p.intake.endSince.IsZero() && p.answering.Jobs() == 0 && p.ledger.idle() {
 		p.progress.Moved(now)
 	}
 	if p.intake.replay.left == 0 && p.intake.caughtUp() {

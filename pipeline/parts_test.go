@@ -12,6 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
 )
@@ -74,12 +75,14 @@ func (n *noted) GiveUpHanging(context.Context, []topic.TopicPartition) error { r
 func (n *noted) StateEnd() (int64, bool)                                     { return -1, true }
 
 // ofEpisode is the job to answer an episode.
-func ofEpisode(e *consumer.Episode) *job { return &job{closed: closed{episode: e}} }
+func ofEpisode(e *consumer.Episode) *answering.Job {
+	return &answering.Job{Closed: answering.Closed{Episode: e}}
+}
 
 // answeredJob is one of an episode of one item, with its answer.
-func answeredJob() *job {
+func answeredJob() *answering.Job {
 	j := ofEpisode(&consumer.Episode{Items: []record.Item{*item("a", 1)}})
-	j.records = []record.Out{{Value: []byte("answer")}}
+	j.Records = []record.Out{{Value: []byte("answer")}}
 	return j
 }
 
@@ -148,7 +151,7 @@ func TestCommits(t *testing.T) {
 // same item closed.
 func TestClosings(t *testing.T) {
 	c := closings{}
-	add := func(first, at int64) *job {
+	add := func(first, at int64) *answering.Job {
 		j := ofEpisode(&consumer.Episode{Items: []record.Item{*item("a", first)}, At: record.Start(at)})
 		c.add(j)
 		return j
@@ -159,17 +162,17 @@ func TestClosings(t *testing.T) {
 		return r.From, r.Decided
 	}
 	one, two, three := add(5, 10), add(2, 12), add(7, 12)
-	two.done = true
+	two.Collected = true
 	c.drop()
 	if from, decided := lowered(); from != record.Start(2) || decided != record.Start(10) {
 		t.Errorf("%v, %v with the first open", from, decided)
 	}
-	one.done = true
+	one.Collected = true
 	c.drop()
 	if from, decided := lowered(); from != record.Start(2) || decided != record.Start(12) {
 		t.Errorf("%v, %v: two and three closed together", from, decided)
 	}
-	three.done = true
+	three.Collected = true
 	c.drop()
 	if from, decided := lowered(); from != record.Start(20) || decided != record.Start(21) {
 		t.Errorf("%v, %v with none open", from, decided)
@@ -178,10 +181,10 @@ func TestClosings(t *testing.T) {
 
 // One item may close an episode of each stream. Once they are answered, none of them stays in memory.
 func TestAnsweredEpisodesAreFreed(t *testing.T) {
-	c, answered := closings{}, []weak.Pointer[job]{}
+	c, answered := closings{}, []weak.Pointer[answering.Job]{}
 	for _, at := range []int64{10, 10, 10, 11} {
 		j := ofEpisode(&consumer.Episode{Items: []record.Item{*item("a", at-1)}, At: record.Start(at), Closed: consumer.Age})
-		j.done = true
+		j.Collected = true
 		c.add(j)
 		answered = append(answered, weak.Make(j))
 	}
@@ -200,7 +203,7 @@ func TestAnsweredEpisodesAreFreed(t *testing.T) {
 // item: the offset does not go back.
 func TestClosingsBySilence(t *testing.T) {
 	c := closings{}
-	add := func(first int64, why consumer.Reason) *job {
+	add := func(first int64, why consumer.Reason) *answering.Job {
 		j := ofEpisode(&consumer.Episode{Items: []record.Item{*item("a", first)}, At: record.Start(12), Closed: why})
 		c.add(j)
 		return j
@@ -210,117 +213,15 @@ func TestClosingsBySilence(t *testing.T) {
 		c.lower(r)
 		return r.From, r.Decided
 	}
-	add(2, consumer.Idle).done = true
+	add(2, consumer.Idle).Collected = true
 	c.drop()
 	for _, why := range []consumer.Reason{consumer.Idle, consumer.Age} {
 		next := add(7, why)
 		if from, decided := lowered(); from != record.Start(7) || decided != record.Start(12) {
 			t.Errorf("%v, %v with one closed by %s", from, decided, why)
 		}
-		next.done = true
+		next.Collected = true
 		c.drop()
-	}
-}
-
-// The saver saves streams in order, once each, when they are due and the allowance permits.
-func TestSaver(t *testing.T) {
-	now := time.Now()
-	s := &saver{}
-	s.refill(now)
-	a, b := &liveStream{}, &liveStream{}
-	s.changed(a, now)
-	s.changed(a, now)
-	s.changed(b, now.Add(time.Second))
-	if s.next(now, false) != nil {
-		t.Error("saved without an allowance")
-	}
-	s.earn(1 << 20)
-	if s.next(now, false) != a || s.next(now, false) != nil {
-		t.Error("not a alone")
-	}
-	s.settle(a, 1<<20)
-	if later := now.Add(time.Second); s.next(later, false) != nil || s.take(later) != b || s.take(later) != nil {
-		t.Error("not b, when it must be")
-	}
-}
-
-// However many streams wait, the snapshots requested before the first is taken stay within the allowance.
-func TestSaverHoldsItsBudgetAtEveryMoment(t *testing.T) {
-	now := time.Now()
-	s := &saver{}
-	s.refill(now)
-	for range 1000 {
-		s.changed(&liveStream{size: 10_000}, now)
-	}
-	s.earn(100_000 / stateShare)
-	asked := 0
-	for s.next(now, false) != nil {
-		asked++
-	}
-	if asked != 10 {
-		t.Errorf("%d snapshots of 10,000 bytes asked for where 100,000 may be written", asked)
-	}
-}
-
-// However many streams are saved in a hurry, few snapshots are in memory until the first are acknowledged.
-func TestSaverWaitsForTheBrokers(t *testing.T) {
-	now := time.Now()
-	s := &saver{}
-	const size = 1 << 20
-	for range 100 {
-		s.changed(&liveStream{size: size}, now)
-	}
-	count := func() (n int) {
-		for s.next(now, true) != nil {
-			n++
-		}
-		return n
-	}
-	if n := count(); n != unwrittenMost/size {
-		t.Errorf("%d MiB asked for at once", n)
-	}
-	s.unwritten -= 2 * size
-	if n := count(); n != 2 {
-		t.Errorf("%d asked for when two were acknowledged", n)
-	}
-}
-
-// Episodes that a new owner had to replay must be replayed by the next one too, until they are saved.
-func TestSaverCountsWhatWasLearnedAgain(t *testing.T) {
-	now := time.Now()
-	s := &saver{}
-	s.read(&consumer.Batch{Read: 3 * time.Second})
-	s.relearned(&liveStream{}, now)
-	s.spent.solves += 4 * time.Second
-	if got := s.recovery(2, 1); got != 5*time.Second {
-		t.Errorf("recovery of %v", got)
-	}
-}
-
-// If a new owner would replay for too long, streams are saved regardless of the allowance.
-func TestSaverHoldsTheRecoveryTarget(t *testing.T) {
-	now := time.Now()
-	s := &saver{}
-	s.changed(&liveStream{}, now)
-	s.read(&consumer.Batch{Bytes: 10 * unmeasured, Decoded: 2 * time.Second}) // waited: at the assumed speed
-	s.spent.solves += 8 * time.Second
-	if got := s.recovery(4, 1); got != 14*time.Second {
-		t.Errorf("recovery of %v", got)
-	}
-	if got := s.recovery(4, 6); got != 24*time.Second {
-		t.Errorf("recovery of %v where six partitions share the workers", got)
-	}
-	s.read(&consumer.Batch{Bytes: 1 << 20, Read: time.Second}) // did not have to wait
-	s.read(&consumer.Batch{Bytes: 3 << 20})                    // at the measured speed
-	if got := s.recovery(4, 1); got.Round(time.Millisecond) != 18*time.Second {
-		t.Errorf("recovery of %v at a megabyte a second", got)
-	}
-	s.changed(&liveStream{}, now)
-	if s.next(now, false) != nil || s.next(now, true) == nil {
-		t.Error("the target does not stand above the budget")
-	}
-	if got := s.recovery(4, 1); got != 0 {
-		t.Errorf("recovery of %v, with the first saved", got)
 	}
 }
 

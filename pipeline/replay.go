@@ -11,29 +11,29 @@ import (
 type replay struct {
 	from     record.Position // items before it were answered: they are only learned
 	decided  record.Position // before it nothing closes by the clock and nothing is committed
-	episodes map[record.Stream][]relearning
+	episodes map[record.Stream][]replayed
 	left     int // episodes still to be learned
 }
 
-// relearning is an answered episode that is rebuilt, with the labels in force when it was answered.
-type relearning struct {
+// replayed is an answered episode that is rebuilt, with the labels in force when it was answered.
+type replayed struct {
 	state.Episode
-	view  *labels.Version
-	items []record.Item
+	labels *labels.Version
+	items  []record.Item
 }
 
 // newReplay is empty: every record read is new.
 func newReplay() *replay {
 	return &replay{
 		from: record.NoPosition, decided: record.NoPosition,
-		episodes: map[record.Stream][]relearning{},
+		episodes: map[record.Stream][]replayed{},
 	}
 }
 
 // add queues an episode for learning. Episodes of a stream are added in the order of their items.
 func (r *replay) add(a state.Episode, v *labels.Version) {
 	key := a.Stream
-	r.episodes[key] = append(r.episodes[key], relearning{Episode: a, view: v})
+	r.episodes[key] = append(r.episodes[key], replayed{Episode: a, labels: v})
 	r.left++
 }
 
@@ -53,7 +53,7 @@ func (r *replay) giveUp(position record.Position, jobs int) {
 
 // take adds the item to its stream's next episode, and returns the episodes that are complete. It does not wait
 // for items that retention has deleted.
-func (r *replay) take(it *record.Item) (complete []relearning) {
+func (r *replay) take(it *record.Item) (complete []replayed) {
 	if r.left == 0 {
 		return nil
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/producer"
-	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // claim restores a partition after its assignment: it fences the previous owner, then reads the committed
@@ -71,13 +71,13 @@ func (p *partition) open() (*topic.Reader, *record.Decoder, error) {
 		return nil, nil, err
 	}
 	p.stage.labels.Agree(p.intake.dimensions)
-	for _, name := range p.session.Outdated() {
-		if s := p.answering.streams[name]; s != nil {
-			p.ledger.saver.changed(s, time.Now())
+	for _, name := range p.Session.Outdated() {
+		if s := p.answering.Find(name); s != nil {
+			p.ledger.saver.Changed(s, time.Now())
 		}
 	}
 	committed := p.ledger.commits.last.Offset
-	if err := p.ledger.commits.committer.Commit(p.ctx, &producer.Commit{Offset: committed}); err != nil {
+	if err := p.ledger.commits.committer.Commit(p.Context, &producer.Commit{Offset: committed}); err != nil {
 		return nil, nil, err
 	}
 	p.progress.Committed(committed, time.Now())
@@ -91,12 +91,9 @@ func (p *partition) open() (*topic.Reader, *record.Decoder, error) {
 
 // ownership begins an ownership of a partition, whose state the session writes.
 func (s *Stage) ownership(a consumer.Assignment, session *store.Session) *ownership {
-	of := &ownership{
-		TopicPartition: a.TopicPartition, stage: s, log: s.log.With("topic", a.Topic, "partition", a.Partition),
-		session: session, done: finished{jobs: make(chan []*job, 1)},
-	}
-	of.ctx, of.abandon = context.WithCancel(context.Background())
-	return of
+	ctx, abandon := context.WithCancel(context.Background())
+	log := s.log.With("topic", a.Topic, "partition", a.Partition)
+	return &ownership{Owner: answering.NewOwner(ctx, &s.answers, a.TopicPartition, session, log), stage: s, abandon: abandon}
 }
 
 // own makes p's stations work for an ownership: new ones, or, if p was kept in memory, those that it has.
@@ -104,15 +101,19 @@ func (p *partition) own(of *ownership, committer producer.Committer) {
 	o := &of.stage.options
 	before := p.ledger.commits
 	p.ownership, p.handed = of, false
-	p.ledger.of, p.ledger.commits = of, newCommits(committer, of.session, o.CommitInterval, o.Eager)
+	p.ledger.of, p.ledger.commits = of, newCommits(committer, of.Session, o.CommitInterval, o.Eager)
 	if before != nil {
-		p.intake.of, p.answering.of, p.ledger.commits.last = of, of, before.last
+		p.intake.of, p.ledger.commits.last = of, before.last
+		p.answering.Own(of.Owner)
 		return
 	}
 	p.intake = intake{of: of, replay: newReplay(), dimensions: map[string]int{}, fetchedAt: time.Now()}
 	p.intake.buffer = consumer.NewBuffer(o.Limits)
-	p.answering = answering{of: of, streams: map[record.Stream]*liveStream{}}
+	p.answering = answering.New(of.Owner)
 }
+
+// stand has wings stand beside the partition.
+func (o *ownership) stand(beside wings) { o.wings, o.Learners = beside, beside.learners }
 
 // nameOf is the input's id as the journal writes it; "" if it is not known.
 func nameOf(input topic.ID) string {
@@ -150,7 +151,10 @@ func (s *Stage) restore(
 		}
 	}
 	p.intake.hung = restored.Hung
-	p.remember(restored.Restored)
+	if j := restored.Journal; j != nil {
+		maps.Copy(p.intake.dimensions, j.Dimensions)
+	}
+	p.answering.Restore(restored.Snapshots)
 	now, err := p.find(ctx)
 	if err != nil {
 		return nil, err
@@ -165,12 +169,14 @@ func (s *Stage) restore(
 	if p.intake.replay.from == last {
 		earlier = wing.NewEarlier(restored.Restored, last)
 	}
-	if p.wings, err = s.beside(ctx, p.ownership, earlier); err != nil {
+	beside, err := s.beside(ctx, p.ownership, earlier)
+	if err != nil {
 		return nil, err
 	}
+	p.stand(beside)
 	session.Start(last)
 	s.metrics.takeovers.Add(1, fromState)
-	log.Info("partition taken over", "from", start, "committed", committed, "streams", len(p.answering.streams),
+	log.Info("partition taken over", "from", start, "committed", committed, "streams", p.answering.Len(),
 		"episodes_to_learn_again", p.intake.replay.left, "state_bytes", restored.Bytes)
 	return p, nil
 }
@@ -191,56 +197,13 @@ func (s *Stage) turn(ctx context.Context) (done func()) {
 	return func() {}
 }
 
-// remember restores the memories of the streams.
-func (p *partition) remember(r *state.Restored) {
-	if r.Journal != nil {
-		maps.Copy(p.intake.dimensions, r.Journal.Dimensions)
-	}
-	held := int64(0)
-	for name, snapshot := range r.Snapshots {
-		s := p.answering.stream(name)
-		s.learned, s.labels, s.learnedTime = snapshot.Learned, snapshot.Labels, snapshot.Seen
-		s.size = snapshot.Bytes()
-		var readable bool
-		if s.Memory, readable = p.memory(snapshot); !readable {
-			p.session.Leave(name)
-		}
-		s.measure()
-		if p.stage.memory.Tight(held + s.bytes.Load()) {
-			s.Memory.DropMetric()
-			s.measure()
-		}
-		held += s.bytes.Load()
-		s.episodes, s.taught = s.Memory.Episode(), s.Memory.Taught()
-		snapshot.Pieces = nil // so that no stream is in memory twice for long
-	}
-}
-
-// memory decodes a snapshot. If it cannot be read, or was reset by hand and holds a position only, the stream
-// starts cold.
-func (p *partition) memory(snapshot *state.Snapshot) (memory *stream.Stream, readable bool) {
-	name := snapshot.Stream.Name
-	if len(snapshot.Pieces) > 0 {
-		restored, err := stream.Restore(p.stage.options.Memory, snapshot.Pieces)
-		if err == nil {
-			return restored, true
-		}
-		p.log.Error("state set aside: the stream starts cold", "stream", name, "model", snapshot.Stream.Model, "error", err)
-	}
-	return stream.New(name, p.stage.options.Memory), len(snapshot.Pieces) == 0
-}
-
 // inherit starts streams from another group's state. It runs before this group's own state is restored.
 func (p *partition) inherit(ctx context.Context) error {
 	restored, err := p.stage.store.Inherit(ctx, p.stage.options.FromState, p.TopicPartition)
 	if err != nil || restored == nil {
 		return err
 	}
-	for name, snapshot := range restored.Snapshots {
-		s := p.answering.stream(name)
-		s.Memory, _ = p.memory(snapshot)
-		p.stage.labels.Current().Reset(s.Memory, name.Name, snapshot.Labels)
-	}
+	p.answering.Inherit(restored.Snapshots)
 	return nil
 }
 
@@ -269,24 +232,22 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 			// Brokers have lost the end of the log. The records left in it before From were answered; the next
 			// ones have the offsets of the lost ones.
 			start = p.within(min(j.From.Offset, end), first, end)
-			p.log.Error("the brokers have lost records at the end of the input that were read: it is read on "+
+			p.Log.Error("the brokers have lost records at the end of the input that were read: it is read on "+
 				"from its end, or the first item without an answer, memories stay", "from", start,
 				"was", max(j.From.Offset, j.Rejected), "end", end)
 		} else {
-			p.log.Error("the input was deleted and made again: it is read from its start, memories stay",
+			p.Log.Error("the input was deleted and made again: it is read from its start, memories stay",
 				"was", j.From.Offset, "end", end)
 		}
-		p.session.Anew()
-		for _, s := range p.answering.streams {
-			s.learned = record.NoPosition
-		}
+		p.Session.Anew()
+		p.answering.Anew()
 		return p.begin(start), nil
 	}
 	// Every offset is committed with a journal that covers it, so one beyond it was committed by others: by a consumer
 	// that has the group by mistake, or by a crashed broker for a topic that was deleted.
 	from := j.From
 	if committed > from.Offset {
-		p.log.Error("the group's offset was moved forward by others: reading starts where this group has answered to, "+
+		p.Log.Error("the group's offset was moved forward by others: reading starts where this group has answered to, "+
 			"so that nothing is left without an answer", "from", from.Offset, "offset", committed)
 	}
 	p.intake.replay.from, p.intake.replay.decided = from, j.Decided
@@ -317,7 +278,7 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 		start = min(start, a.First.Offset)
 	}
 	if lost > 0 {
-		p.log.Warn("retention took items before they were saved in a snapshot: what was learned from them is lost", "episodes", lost)
+		p.Log.Warn("retention took items before they were saved in a snapshot: what was learned from them is lost", "episodes", lost)
 	}
 	start = p.within(start, first, end)
 	p.intake.position, p.ledger.commits.last = record.Start(start), from
@@ -340,10 +301,10 @@ func (p *partition) within(start, first, end int64) int64 {
 	switch {
 	case start < first:
 		p.stage.metrics.lost.Add(float64(first - start))
-		p.log.Warn("retention took records before they were read", "records", first-start, "from", start, "to", first)
+		p.Log.Warn("retention took records before they were read", "records", first-start, "from", start, "to", first)
 		return first
 	case start > end:
-		p.log.Error("the group's offset is past the end of the log, which is read from its start", "offset", start, "end", end)
+		p.Log.Error("the group's offset is past the end of the log, which is read from its start", "offset", start, "end", end)
 		return first
 	}
 	return start

@@ -1,124 +1,110 @@
 package pipeline
 
 import (
-	"cmp"
-	"maps"
-	"slices"
 	"time"
 
-	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/pipeline/answering"
+	"github.com/slkstream/slkstream/pipeline/budget"
 )
 
-// retired tracks evicted streams until their state is deleted.
-type retired struct {
-	at      time.Time // when silent streams were last searched for
-	leaving []leaving // streams whose state must still be deleted
+// usage is the approximate memory of the process.
+func (s *Stage) usage() budget.Usage {
+	u := budget.Usage{
+		Episodes: int64(s.metrics.buffered.Sum() + s.metrics.inflight.Sum()), Labels: s.labels.Bytes(), First: s.first.Bytes(),
+	}
+	u.Streams, u.Metrics = s.answers.Known.Bytes()
+	if s.options.Recent != nil {
+		u.Recent = s.options.Recent.Bytes()
+	}
+	return u
 }
 
-// leaving is an evicted stream whose state holds its last answered position only.
-type leaving struct {
-	key  record.Stream
-	last record.Position
+// guard measures the process's memory and sets what must be freed.
+func (s *Stage) guard(now time.Time) {
+	u := s.usage()
+	s.memory.Held.Store(&u)
+	u.Each(func(kind string, bytes int64) { s.metrics.memory.Set(float64(bytes), kind) })
+	s.metrics.memoryUsed.Set(float64(s.memory.Live()))
+	s.memory.Check(now)
+	if s.memory.Refused.Swap(0) > 0 {
+		s.warned.Once("no metrics", func(int) {
+			s.log.Warn("no metric is learned: it would take the memory over its budget",
+				"memory", budget.Mebibytes(s.memory.Limit), "do", "raise --memory; answers go on without")
+		})
+	}
+}
+
+// relieve frees what the budget asks for: first metrics, the largest first, then the streams of least worth
+// for their bytes.
+func (p *partition) relieve(now time.Time) {
+	b := p.stage.memory
+	if b.Metrics.Load() > 0 {
+		p.dropMetrics(now)
+	}
+	if b.Streams.Load() > 0 && p.mayEvict() {
+		p.evict(p.answering.ForMemory(p.intake.position.Offset), "memory",
+			"streams given up, the least lasting for their bytes first: memory is used up")
+	}
+}
+
+func (p *partition) dropMetrics(now time.Time) {
+	dropped := p.answering.DropMetrics()
+	for _, s := range dropped {
+		p.ledger.saver.Changed(s, now)
+	}
+	if len(dropped) == 0 {
+		return
+	}
+	p.stage.metrics.metricsDropped.Add(float64(len(dropped)))
+	p.intake.warned.Once("metrics", func(int) {
+		p.Log.Warn("metrics of streams given up: memory is used up", "streams", len(dropped),
+			"memory", budget.Mebibytes(p.stage.memory.Limit))
+	})
+}
+
+// mayEvict says whether streams may be evicted now: no commit is in flight, and nothing is replayed.
+func (p *partition) mayEvict() bool {
+	return p.ledger.commits.sending == nil && p.intake.caughtUp() && p.intake.replay.left == 0
 }
 
 // retire evicts streams that have been silent for longer than StateTTL, by event time, so that eviction is a
 // function of the input. If there are too many streams, those worth least go.
 func (p *partition) retire(now time.Time) {
+	if !p.mayEvict() {
+		return
+	}
 	o := &p.stage.options
-	if p.ledger.commits.sending != nil || !p.intake.caughtUp() || p.intake.replay.left > 0 {
+	p.evict(p.answering.Beyond(o.MaxStreams, p.intake.position.Offset), "too-many",
+		"streams given up, the shortest and longest silent first: there are more than a partition remembers")
+	if now.Sub(p.retired) < min(10*time.Second, max(o.StateTTL, time.Second)) {
 		return
 	}
-	if over := len(p.answering.streams) - o.MaxStreams; over > 0 {
-		list := p.leastWorth(func(s *liveStream) float64 { return s.worth(p.intake.position.Offset) })
-		most := over + o.MaxStreams/20 - (len(p.answering.streams) - len(list))
-		p.giveUp(list[:max(0, min(most, len(list)))], "too-many",
-			"streams given up, the shortest and longest silent first: there are more than a partition remembers")
-	}
-	if now.Sub(p.answering.retired.at) < min(10*time.Second, max(o.StateTTL, time.Second)) {
-		return
-	}
-	p.answering.retired.at = now
+	p.retired = now
 	from := p.restart().From
-	p.forget(from)
-	if o.StateTTL == 0 {
-		return
-	}
-	for key, s := range p.answering.streams {
-		if s.unsaved || !s.quiet() || !from.After(s.learned) || p.intake.buffer.High().Sub(s.learnedTime) < o.StateTTL {
-			continue
+	forgotten := p.answering.ForgetEvicted(from)
+	if o.StateTTL > 0 {
+		for _, s := range p.answering.ForgetSilent(p.intake.buffer.High().Add(-o.StateTTL), from) {
+			forgotten = true
+			p.drop(s)
+			p.stage.metrics.retired.Add(1, "silent")
+			p.Log.Info("stream retired: silent for longer than state-ttl", "stream", s.Key.Name, "model", s.Key.Model,
+				"last", s.LastTime())
 		}
-		if !p.session.Forget(key) {
-			continue
-		}
-		delete(p.answering.streams, key)
-		p.drop(s)
-		p.ledger.commits.next.forgotten = true
-		p.stage.metrics.retired.Add(1, "silent")
-		p.log.Info("stream retired: silent for longer than state-ttl", "stream", key.Name, "model", key.Model, "last", s.learnedTime)
 	}
+	p.ledger.Forgotten(forgotten)
 }
 
-// quiet says whether no worker has, or will have, a job of the stream. Only then may it be evicted.
-func (s *liveStream) quiet() bool { return !s.saving && s.pending == 0 }
-
-// worth orders streams by what eviction would lose: the square of their episodes, divided by the records
-// since their last one. A stream that was taught counts a hundredfold, because people's labels do not come
-// back. So keys that come once evict each other, not a long-lived camera that pauses.
-func (s *liveStream) worth(now int64) float64 {
-	weight := float64(max(s.episodes*s.episodes, 1))
-	if s.taught {
-		weight *= 100
-	}
-	return weight / float64(max(now-s.learned.Offset, 1))
-}
-
-// leastWorth returns the quiet streams, those of least worth first.
-func (p *partition) leastWorth(worth func(*liveStream) float64) []*liveStream {
-	list := slices.Collect(maps.Values(p.answering.streams))
-	// Busy streams are left out, because workers change their memory. If they are worth least,
-	// their eviction waits.
-	list = slices.DeleteFunc(list, func(s *liveStream) bool { return !s.quiet() })
-	slices.SortFunc(list, func(a, b *liveStream) int {
-		return cmp.Or(cmp.Compare(worth(a), worth(b)),
-			cmp.Compare(a.learned.Offset, b.learned.Offset), cmp.Compare(a.learned.Object, b.learned.Object))
-	})
-	return list
-}
-
-// giveUp evicts quiet streams. An empty snapshot replaces their memory at once. It tells the next owner which
-// items were answered, and is deleted when no item of the stream will be read again and no journal names it.
-func (p *partition) giveUp(list []*liveStream, reason, why string) {
+// evict gives up quiet streams.
+func (p *partition) evict(list []*answering.Stream, reason, why string) {
 	if len(list) == 0 {
 		return
 	}
+	p.ledger.Save(p.answering.Evict(list))
 	for _, s := range list {
-		p.ledger.commits.next.snapshots = append(p.ledger.commits.next.snapshots, &state.Snapshot{
-			Stream: s.Key, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
-		})
-		s.gone = true
-		delete(p.answering.streams, s.Key)
 		p.drop(s)
-		p.answering.retired.leaving = append(p.answering.retired.leaving, leaving{s.Key, s.learned})
 	}
 	p.stage.metrics.retired.Add(float64(len(list)), reason)
 	p.intake.warned.Once("streams "+reason, func(times int) {
-		p.log.Warn(why, "streams", len(list), "most", p.stage.options.MaxStreams, "times", times)
+		p.Log.Warn(why, "streams", len(list), "most", p.stage.options.MaxStreams, "times", times)
 	})
-}
-
-// forget deletes the state of evicted streams.
-func (p *partition) forget(from record.Position) {
-	left := p.answering.retired.leaving[:0]
-	for _, l := range p.answering.retired.leaving {
-		switch {
-		case p.answering.streams[l.key] != nil: // the stream has returned
-		case from.After(l.last) && p.session.Forget(l.key):
-			p.ledger.commits.next.forgotten = true
-		default:
-			left = append(left, l)
-		}
-	}
-	clear(p.answering.retired.leaving[len(left):])
-	p.answering.retired.leaving = left
 }

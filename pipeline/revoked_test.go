@@ -9,6 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
@@ -40,6 +41,7 @@ func TestOutdated(t *testing.T) {
 // owned is a partition that a stage owns, with nothing in it.
 func owned(s *Stage, committer producer.Committer) *partition {
 	s.log, s.options.Log, s.watch = quiet(), quiet(), new(health.Watch)
+	s.answers = answering.Settings{Pool: answering.NewPool(0), Known: new(answering.Known)} // nobody works
 	p := &partition{works: func() {}}
 	at := topic.TopicPartition{Topic: "in"}
 	p.progress = s.watch.Partitions.Assign(at, time.Now())
@@ -78,8 +80,8 @@ func TestSettled(t *testing.T) {
 	for name, change := range map[string]func(*partition){
 		"replaying":     func(p *partition) { p.intake.replay.decided = record.Start(9) },
 		"relearning":    func(p *partition) { p.intake.replay.left = 1 },
-		"solving":       func(p *partition) { p.answering.jobs = 1 },
-		"unanswered":    func(p *partition) { p.ledger.closings.add(&job{}) },
+		"solving":       func(p *partition) { p.answering.Save(new(answering.Stream)) },
+		"unanswered":    func(p *partition) { p.ledger.closings.add(new(answering.Job)) },
 		"writing":       func(p *partition) { p.ledger.commits.sending = &draft{} },
 		"uncommitted":   func(p *partition) { p.ledger.commits.next.records = make([]record.Out, 1) },
 		"not in flight": func(p *partition) { p.ledger.inFlight = 1 },

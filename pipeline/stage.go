@@ -16,6 +16,7 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/backfill"
 	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/pipeline/health"
@@ -31,7 +32,7 @@ type Stage struct {
 	options Options
 	client  *topic.Client
 	log     *slog.Logger
-	pool    *pool
+	answers answering.Settings
 	labels  *labels.Topic
 	metrics *Metrics
 	memory  *budget.Budget
@@ -57,8 +58,7 @@ type claims struct {
 
 // asked is what goroutines other than a partition's own use of its streams.
 type asked struct {
-	remembered sync.Map // *liveStream by key: those of the owned partitions
-	first      *now.Process
+	first *now.Process
 }
 
 // ErrHung is returned when a solve does not end. The process must exit so that others take its partitions.
@@ -101,6 +101,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 		Client: client, Topic: o.Now, Results: o.Out, Within: o.NowWithin, Labels: s.labels, Most: o.Budget, Log: o.Log,
 		Tell: o.AnsweredFirst, Counted: s.metrics.now, Took: s.metrics.nowTook,
 	})
+	s.answers = s.answering()
 	s.Recent = recall.NewRecent(o.Recent, s.labels, s.options.Memory)
 	return s, nil
 }
@@ -114,6 +115,20 @@ func (s *Stage) watched() health.Settings {
 		Others:  []string{o.Now, o.Review, o.Episodes, o.Corrections},
 		Schemas: o.Decode.Schemas, Memory: s.memory.Troubles, Log: o.Log,
 	}
+}
+
+// answering says what episodes are answered by, and where results are written.
+func (s *Stage) answering() answering.Settings {
+	o := &s.options
+	settings := answering.Settings{
+		Memory: o.Memory, Labels: s.labels, Budget: s.memory, Observer: o.Observer, Known: new(answering.Known),
+		Results: answering.Results{
+			Out: o.Out, Dead: o.Dead, Review: o.Review, Episodes: o.Episodes, Form: o.Form, WithVector: o.WithVector,
+			Compare: o.Compare, Corrections: o.Corrections,
+		},
+	}
+	settings.Memory.Judged = o.Episodes != ""
+	return settings
 }
 
 // inFlightMost bounds a partition's unacknowledged bytes: all partitions together an eighth of the budget.
@@ -149,8 +164,7 @@ func (s *Stage) Run(ctx context.Context) error {
 		}
 		return err
 	}
-	s.options.Memory.Judged = s.options.Episodes != ""
-	s.pool = newPool(s.options.Workers)
+	s.answers.Pool = answering.NewPool(s.options.Workers)
 	ready, followed := make(chan struct{}), make(chan error, 1)
 	s.watch.Start.Begin("reading the labels topic "+s.options.Labels, time.Now())
 	go func() {
@@ -162,7 +176,7 @@ func (s *Stage) Run(ctx context.Context) error {
 	}()
 	var once sync.Once // for all its workers
 	go every(following, min(time.Second, s.options.Watchdog/4), func(time.Time) {
-		if j, since := s.pool.hung(s.options.Watchdog); j != nil {
+		if j, since := s.answers.Pool.Hung(s.options.Watchdog); j != nil {
 			once.Do(func() { fail(s.hangs(j, since)) })
 		}
 	})
@@ -186,7 +200,7 @@ func (s *Stage) Run(ctx context.Context) error {
 		err = cause
 	}
 	if !errors.Is(err, ErrHung) {
-		s.pool.close()
+		s.answers.Pool.Close()
 	}
 	return err
 }
@@ -325,8 +339,14 @@ func every(ctx context.Context, interval time.Duration, do func(now time.Time)) 
 
 // hangs notes an episode that does not end for the next owner, and returns the error. Heartbeats continue
 // without the worker, so the group would never notice.
-func (s *Stage) hangs(j *job, since time.Duration) error {
-	s.noteHung(j)
-	return fmt.Errorf("stream %q of %s: %w, after %v", j.stream.Key.Name, j.stream.At, ErrHung,
+func (s *Stage) hangs(j *answering.Job, since time.Duration) error {
+	if j.Episode != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := j.Owner().Session.NoteHung(ctx, j.Stream.Key, j.Episode.First()); err != nil {
+			s.log.Error("an episode that does not end cannot be recorded: the next owner will try it again", "error", err)
+		}
+	}
+	return fmt.Errorf("stream %q of %s: %w, after %v", j.Stream.Key.Name, j.Stream.At, ErrHung,
 		since.Round(time.Millisecond))
 }

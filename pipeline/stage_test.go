@@ -18,6 +18,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -84,7 +85,7 @@ type watcher struct {
 	closed map[consumer.Reason]int
 }
 
-func (w *watcher) Answered(a *Answered) {
+func (w *watcher) Answered(a *answering.Observed) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.closed == nil {

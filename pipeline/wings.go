@@ -16,12 +16,12 @@ import (
 func (s *Stage) beside(ctx context.Context, of *ownership, earlier *wing.Earlier) (w wings, err error) {
 	o := &s.options
 	if o.Now != "" {
-		w.add(s.first.Beside(of.TopicPartition, of.log))
+		w.add(s.first.Beside(of.TopicPartition, of.Log))
 	} else {
-		w.add(s.first.Following(of.log))
+		w.add(s.first.Following(of.Log))
 	}
 	if o.Recent != nil {
-		r, err := recall.New(ctx, s.recalled(), of.TopicPartition, earlier, of.log)
+		r, err := recall.New(ctx, s.recalled(), of.TopicPartition, earlier, of.Log)
 		if err != nil {
 			return w, err
 		}
@@ -47,7 +47,7 @@ func (s *Stage) recalled() *recall.Settings {
 type wings struct {
 	all      []wing.Wing
 	readers  []wing.Reader
-	learners []wing.Learner
+	learners []wing.Learner // what workers call
 }
 
 func (w *wings) add(one wing.Wing) {

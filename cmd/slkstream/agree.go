@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
-// answering are the sections of settings that answers depend on.
-var answering = []string{"Topics", "Records in", "Episodes", "Schema registry", "Answers and memory", "Solver", "Neighbours"}
+// agreeing are the sections of settings that answers depend on.
+var agreeing = []string{"Topics", "Records in", "Episodes", "Schema registry", "Answers and memory", "Solver", "Neighbours"}
 
 // ofProcess are the settings of those sections that a process may have to itself.
 var ofProcess = []string{
@@ -27,7 +27,7 @@ func agreed(c *config.Config, support []taught.Example) (map[string]string, erro
 	}
 	agreed := map[string]string{}
 	for _, s := range c.Settings() {
-		if slices.Contains(answering, s.Section) && !slices.Contains(ofProcess, s.Name) && s.Value() != byDefault[s.Name] {
+		if slices.Contains(agreeing, s.Section) && !slices.Contains(ofProcess, s.Name) && s.Value() != byDefault[s.Name] {
 			agreed[s.Name] = s.Value()
 		}
 	}

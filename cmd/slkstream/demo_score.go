@@ -9,7 +9,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/internal/web"
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/solver/stream"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
@@ -39,9 +39,9 @@ func newScore(page *web.Page, c *call) *score {
 	return &score{judge: demo.NewJudge(), page: page, call: c, episodes: make(chan scored, waiting), started: time.Now()}
 }
 
-// Answered implements pipeline.Observer. If too many episodes wait for the judge, the episode is not
+// Answered implements answering.Observer. If too many episodes wait for the judge, the episode is not
 // scored.
-func (s *score) Answered(a *pipeline.Answered) {
+func (s *score) Answered(a *answering.Observed) {
 	e := scored{
 		camera: a.Episode.Key.Name, number: int(a.Report.Episode), unknown: a.Unknown, took: a.Took,
 		before: a.Report.Before, after: a.Report.After, labels: a.Labels,

@@ -9,6 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/demo"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
@@ -35,8 +36,8 @@ const (
 	confidentAt = .8
 )
 
-// Answered implements pipeline.Observer.
-func (o *progressReport) Answered(a *pipeline.Answered) {
+// Answered implements answering.Observer.
+func (o *progressReport) Answered(a *answering.Observed) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if time.Since(o.at) < sampleEvery {

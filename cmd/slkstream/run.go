@@ -12,6 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/internal/web"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -87,10 +88,10 @@ func runStage(ctx context.Context, c *call, client *topic.Client, options pipeli
 }
 
 // observers passes each episode to several observers.
-type observers []pipeline.Observer
+type observers []answering.Observer
 
-// Answered implements pipeline.Observer.
-func (o observers) Answered(a *pipeline.Answered) {
+// Answered implements answering.Observer.
+func (o observers) Answered(a *answering.Observed) {
 	for _, one := range o {
 		one.Answered(a)
 	}

@@ -15,7 +15,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/answering"
 )
 
 // mostLinks bounds the items that a span is linked to: OpenTelemetry drops links beyond this limit
@@ -25,7 +25,7 @@ const mostLinks = 128
 // tracing exports a span per episode over OTLP/HTTP if OTEL_EXPORTER_OTLP_ENDPOINT, or its form for traces,
 // is set. The SDK reads it and its other variables itself. Without it traced is nil. The caller calls flush
 // at the end.
-func tracing(ctx context.Context, _ *slog.Logger) (traced func(*pipeline.Trace), flush func(), err error) {
+func tracing(ctx context.Context, _ *slog.Logger) (traced func(*answering.Trace), flush func(), err error) {
 	if !tracesWanted() {
 		return nil, func() {}, nil
 	}
@@ -45,12 +45,12 @@ func tracing(ctx context.Context, _ *slog.Logger) (traced func(*pipeline.Trace),
 		defer cancel()
 		_ = provider.Shutdown(ctx) // the collector is away: the spans are lost, the results are not
 	}
-	return func(t *pipeline.Trace) { episodeSpan(tracer, t) }, flush, nil
+	return func(t *answering.Trace) { episodeSpan(tracer, t) }, flush, nil
 }
 
 // episodeSpan records one span from an episode's close to the acknowledgement of its results. An episode has
 // many senders, so they are links, not parents.
-func episodeSpan(tracer trace.Tracer, t *pipeline.Trace) {
+func episodeSpan(tracer trace.Tracer, t *answering.Trace) {
 	var links []trace.Link
 	for _, item := range t.Items {
 		carrier := propagation.MapCarrier{"traceparent": item.Parent, "tracestate": item.State}

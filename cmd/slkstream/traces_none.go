@@ -6,12 +6,12 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/answering"
 )
 
 // tracing exports nothing: OpenTelemetry and its dependencies are a tenth of the binary, so only builds with
 // -tags otel, such as images and releases, have them. A collector that is configured nevertheless is logged.
-func tracing(_ context.Context, log *slog.Logger) (traced func(*pipeline.Trace), flush func(), err error) {
+func tracing(_ context.Context, log *slog.Logger) (traced func(*answering.Trace), flush func(), err error) {
 	if tracesWanted() {
 		log.Warn("traces are not exported: this build is without OpenTelemetry",
 			"setting", "OTEL_EXPORTER_OTLP_ENDPOINT", "do", "build with -tags otel, or use the image or a release")

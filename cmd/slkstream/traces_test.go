@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/answering"
 )
 
 // A collector gets one span per episode, linked to the items whose senders gave a context, up to its
@@ -41,7 +41,7 @@ func TestTraces(t *testing.T) {
 	for range 2 * mostLinks {
 		items = append(items, items[0])
 	}
-	traced(&pipeline.Trace{
+	traced(&answering.Trace{
 		Stream: "cam-7", Episode: 3, Count: len(items), Reason: "size", Closed: closed,
 		Acknowledged: closed.Add(time.Second), Items: items,
 	})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/answering"
 )
 
 // item is an answered embedding.
@@ -46,7 +46,7 @@ type episode struct {
 }
 
 // episodeOf copies what the page shows of an episode.
-func episodeOf(a *pipeline.Answered) *episode {
+func episodeOf(a *answering.Observed) *episode {
 	const most = 120 // items: more cannot be told apart
 	e := &episode{
 		Stream: a.Episode.Key.Name, Number: a.Report.Episode, Closed: string(a.Episode.Closed),

@@ -17,6 +17,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -134,9 +135,9 @@ func New(o Options) *Page {
 // Follow has the page show a stage.
 func (p *Page) Follow(s *pipeline.Stage) { p.stage = running{s, s.Labels()} }
 
-// Answered implements pipeline.Observer. Of an episode that comes soon after another, only counts and
+// Answered implements answering.Observer. Of an episode that comes soon after another, only counts and
 // questions are kept.
-func (p *Page) Answered(a *pipeline.Answered) {
+func (p *Page) Answered(a *answering.Observed) {
 	p.told(a.Results, a.Reviews, a.Report.Doubtful)
 	now := time.Now()
 	p.mu.Lock()

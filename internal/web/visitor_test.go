@@ -9,7 +9,7 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/answering"
 )
 
 // An episode that nobody looks at costs no more than its copy; the first visitor begins with it.
@@ -49,7 +49,7 @@ func TestNobodyLooksOn(t *testing.T) {
 // Of episodes that come close upon each other, one is shown; each is counted.
 func TestEpisodesAreShownAtAnEyesPace(t *testing.T) {
 	p := newSimulation(t).page()
-	a := &pipeline.Answered{
+	a := &answering.Observed{
 		Episode: &consumer.Episode{Items: []record.Item{{ItemID: "a", Vector: []float32{1}}}},
 		Results: []record.Result{{ID: "a", Label: "hat", Stream: "belt"}},
 	}

@@ -67,8 +67,8 @@ type following struct {
 // Following returns the wing of a partition whose items get no first answers.
 func (p *Process) Following(log *slog.Logger) wing.Wing { return &following{process: p, log: log} }
 
-// Settle implements wing.Learner: nothing is on its way that results would wait for.
-func (f *following) Settle(*wing.Stream, record.Position) <-chan struct{} { return nil }
+// Hold implements wing.Learner: nothing is on its way that results would wait for.
+func (f *following) Hold(*wing.Stream, record.Position) <-chan struct{} { return nil }
 
 // Learned implements wing.Learner.
 func (f *following) Learned(s *wing.Stream, e *wing.Answered) { f.process.learned(s, e, f.log) }

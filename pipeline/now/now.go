@@ -133,8 +133,8 @@ func (f *Partition) count(n int, outcome string) {
 	}
 }
 
-// Settle implements wing.Learner.
-func (f *Partition) Settle(s *wing.Stream, last record.Position) <-chan struct{} {
+// Hold implements wing.Learner.
+func (f *Partition) Hold(s *wing.Stream, last record.Position) <-chan struct{} {
 	first := f.process.find(s)
 	if first == nil {
 		return nil

@@ -22,7 +22,7 @@ func TestSettledItemsGetNoFirstAnswer(t *testing.T) {
 		last   int64
 		waits  bool
 	}{{live, 6, false}, {live, 7, true}, {live, 9, true}, {other, 9, false}, {&wing.Stream{}, 9, false}} {
-		if waits := f.Settle(c.stream, at(c.last)) != nil; waits != c.waits {
+		if waits := f.Hold(c.stream, at(c.last)) != nil; waits != c.waits {
 			t.Errorf("settled up to %d: waits %t", c.last, waits)
 		}
 	}

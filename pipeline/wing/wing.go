@@ -38,9 +38,6 @@ type Answered struct {
 	Answers []stream.Answer
 	Report  stream.Report
 	Labels  labels.Position // up to which the labels were in force
-	// Again is set if an earlier owner answered it too: nothing but the stream's memory, and the wings, get these
-	// answers.
-	Again bool
 }
 
 // Reader is a wing that sees items before their episodes are answered.
@@ -57,9 +54,9 @@ type Read struct {
 
 // Learner is a wing that looks into the memory of streams. Its calls come from the workers, in order within a stream.
 type Learner interface {
-	// Settle is called when an episode is answered, or given up, before anybody sees its results. last is its last item.
+	// Hold is called when an episode is answered, or given up, before anybody sees its results. last is its last item.
 	// The results are not committed before the channel is closed; nil: they need not wait.
-	Settle(s *Stream, last record.Position) <-chan struct{}
+	Hold(s *Stream, last record.Position) <-chan struct{}
 	// Learned is called when a stream has learned from an episode. The caller holds the stream's lock.
 	Learned(s *Stream, e *Answered)
 	// Free is called after that, without the lock.

@@ -1,20 +1,30 @@
-package pipeline
+package answering
 
 import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/backfill"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
+// Results says where answers are written, and how.
+type Results struct {
+	Out, Dead        string
+	Review, Episodes string // "": none
+	Form             record.ResultForm
+	WithVector       bool
+	Compare          *backfill.Comparison // writes corrections instead; nil: results
+	Corrections      string
+}
+
 // encode turns answers into records: results, review records and the episode's own. It returns results and
 // review items for the observer.
-func (j *job) encode(answers []stream.Answer, v *labels.Version) ([]record.Result, []record.Review) {
-	stage, e := j.of.stage, j.episode
-	o := &stage.options
-	j.records = make([]record.Out, 0, len(answers)+1)
+func (j *Job) encode(answers []stream.Answer, v *labels.Version) ([]record.Result, []record.Review) {
+	e, o := j.Episode, &j.of.Results
+	j.Records = make([]record.Out, 0, len(answers)+1)
 	results := make([]record.Result, len(answers))
 	fallbacks := make([]resultFallback, len(answers))
 	buffer := make([]byte, 0, 416*len(answers))
@@ -29,7 +39,7 @@ func (j *job) encode(answers []stream.Answer, v *labels.Version) ([]record.Resul
 		a, it := &answers[i], &e.Items[i]
 		r := &results[i]
 		if alternatives = j.result(r, i, a, alternatives); a.Unknown {
-			j.unknown++
+			j.Unknown++
 		}
 		if o.Compare != nil {
 			if correction := o.Compare.Compare(it, r); correction != nil {
@@ -89,12 +99,12 @@ func (j *job) encode(answers []stream.Answer, v *labels.Version) ([]record.Resul
 
 // result sets the result of an item, without its vector. It appends the alternatives to others, of which the
 // result holds a part, and returns them.
-func (j *job) result(
+func (j *Job) result(
 	r *record.Result, i int, a *stream.Answer, others []record.Alternative,
 ) []record.Alternative {
-	wing.SetResult(r, &j.episode.Items[i], record.ResultOf(j.keys[i]), a)
-	r.Episode = j.report.Episode
-	if j.of.stage.options.Memory.MaxWrong > 0 {
+	wing.SetResult(r, &j.Episode.Items[i], record.ResultOf(j.keys[i]), a)
+	r.Episode = j.Report.Episode
+	if j.of.Memory.MaxWrong > 0 {
 		r.Sure, r.SureFrom = &a.Sure, a.SureFrom
 	}
 	if n := len(others); len(a.Alternatives) > 0 {
@@ -109,14 +119,14 @@ func (j *job) result(
 // resultFallback is the Fallback of a result. It makes the result again, which hardly ever happens: many
 // answers wait for their commit, and the collector would have to mark the results of all.
 type resultFallback struct {
-	job    *job
+	job    *Job
 	answer *stream.Answer
 	item   int
 }
 
 // Instead implements record.Fallback.
 func (f *resultFallback) Instead(rejected record.Out, why error, limit int) (record.Out, bool) {
-	o, it := &f.job.of.stage.options, &f.job.episode.Items[f.item]
+	o, it := &f.job.of.Results, &f.job.Episode.Items[f.item]
 	var r record.Result
 	f.job.result(&r, f.item, f.answer, nil)
 	if o.WithVector || o.Form.Vector {
@@ -128,26 +138,26 @@ func (f *resultFallback) Instead(rejected record.Out, why error, limit int) (rec
 
 // reject sends the items of an episode that could not be answered to the dead letters, as JSON that can
 // be fed again.
-func (j *job) reject(why error) {
-	if j.of.stage.options.Compare != nil {
+func (j *Job) reject(why error) {
+	if j.of.Results.Compare != nil {
 		return // the dead letters exist already
 	}
-	for i := range j.episode.Items {
-		j.add(record.ItemLetter(&j.episode.Items[i], why.Error(), j.of.stage.options.Dead))
+	for i := range j.Episode.Items {
+		j.add(record.ItemLetter(&j.Episode.Items[i], why.Error(), j.of.Results.Dead))
 	}
 }
 
-func (j *job) add(r record.Out) {
-	j.records = append(j.records, r)
-	j.bytes += int64(len(r.Key) + len(r.Value))
+func (j *Job) add(r record.Out) {
+	j.Records = append(j.Records, r)
+	j.Bytes += int64(len(r.Key) + len(r.Value))
 }
 
 // summary makes the episode's record.
-func (j *job) summary() *record.Episode {
-	e, r := j.episode, &j.report
+func (j *Job) summary() *record.Episode {
+	e, r := j.Episode, &j.Report
 	s := &record.Episode{
-		Stream: e.Key.Name, Episode: r.Episode, Count: r.Count, Closed: string(e.Closed), Unknown: j.unknown, Iterations: r.Iterations,
-		ObjectiveBefore: r.Before, ObjectiveAfter: r.After, Warm: r.Warm, Admitted: r.Admitted, SolveSeconds: j.took.Seconds(),
+		Stream: e.Key.Name, Episode: r.Episode, Count: r.Count, Closed: string(e.Closed), Unknown: j.Unknown, Iterations: r.Iterations,
+		ObjectiveBefore: r.Before, ObjectiveAfter: r.After, Warm: r.Warm, Admitted: r.Admitted, SolveSeconds: j.Took.Seconds(),
 		Topic: e.Items[0].Source.Topic, Partition: e.Items[0].Source.Partition, FirstOffset: e.First().Offset, LastOffset: e.Last().Offset,
 	}
 	for i := range e.Items {

@@ -1,4 +1,4 @@
-package pipeline
+package answering
 
 import (
 	"time"
@@ -17,9 +17,9 @@ const (
 	unwrittenMost = 8 << 20
 )
 
-// saver chooses the next stream to save: the one that has waited longest, within the bytes of state that may
+// Saver chooses the next stream to save: the one that has waited longest, within the bytes of state that may
 // be written now.
-type saver struct {
+type Saver struct {
 	waiting   []unsaved // changed since their snapshot, in the order in which they will be saved
 	allowance float64   // bytes of state that may be written now
 	unwritten int       // bytes of snapshots that were asked for and are not acknowledged
@@ -30,7 +30,7 @@ type saver struct {
 }
 
 type unsaved struct {
-	stream *liveStream
+	stream *Stream
 	due    time.Time
 	since  effort // the effort spent when the stream first differed from its snapshot
 }
@@ -44,9 +44,9 @@ type effort struct {
 // unmeasured is the assumed reading speed before the first measurement, in bytes a second.
 const unmeasured = 50 << 20
 
-// read adds the time to read a batch. If the batch had to wait for new records, the measured speed of other
+// Read adds the time to read a batch. If the batch had to wait for new records, the measured speed of other
 // batches is used, because a new owner would not have to wait for them.
-func (s *saver) read(b *consumer.Batch) {
+func (s *Saver) Read(b *consumer.Batch) {
 	took := b.Read
 	switch {
 	case took == 0:
@@ -65,9 +65,9 @@ func (s *saver) read(b *consumer.Batch) {
 	s.spent.reading += took + b.Decoded
 }
 
-// recovery estimates how long a new owner would replay unsaved episodes, if the streams of so many partitions
+// Recovery estimates how long a new owner would replay unsaved episodes, if the streams of so many partitions
 // share so many workers.
-func (s *saver) recovery(workers, partitions int) time.Duration {
+func (s *Saver) Recovery(workers, partitions int) time.Duration {
 	if len(s.waiting) == 0 {
 		return 0
 	}
@@ -76,25 +76,34 @@ func (s *saver) recovery(workers, partitions int) time.Duration {
 	return s.spent.reading - since.reading + solves
 }
 
-// changed queues a stream for its next snapshot, not before due, unless it is queued already.
-func (s *saver) changed(stream *liveStream, due time.Time) { s.queue(stream, due, s.spent) }
+// Changed queues a stream for its next snapshot, not before due, unless it is queued already.
+func (s *Saver) Changed(stream *Stream, due time.Time) { s.queue(stream, due, s.spent) }
 
-// relearned queues a stream that has replayed episodes not covered by a snapshot. The next owner would have
+// Replayed queues a stream that has replayed episodes not covered by a snapshot. The next owner would have
 // to replay from where this one began.
-func (s *saver) relearned(stream *liveStream, now time.Time) { s.queue(stream, now, effort{}) }
+func (s *Saver) Replayed(stream *Stream, now time.Time) { s.queue(stream, now, effort{}) }
 
-func (s *saver) queue(stream *liveStream, due time.Time, since effort) {
+func (s *Saver) queue(stream *Stream, due time.Time, since effort) {
 	if !stream.unsaved {
 		stream.unsaved = true
 		s.waiting = append(s.waiting, unsaved{stream, due, since})
 	}
 }
 
-// earn lets state be written for so many bytes of results.
-func (s *saver) earn(results int64) { s.allowance += stateShare * float64(results) }
+// Earn lets state be written for so many bytes of results.
+func (s *Saver) Earn(results int64) { s.allowance += stateShare * float64(results) }
 
-// settle replaces the estimate that next subtracted for a stream's snapshot by its true size.
-func (s *saver) settle(stream *liveStream, bytes int) {
+// Answered queues a stream that was answered for its next snapshot, an interval after the last.
+func (s *Saver) Answered(stream *Stream, interval time.Duration) {
+	s.Changed(stream, stream.saved.Add(interval))
+}
+
+// Spent adds the time that workers took.
+func (s *Saver) Spent(solves time.Duration) { s.spent.solves += solves }
+
+// Taken notes a stream's snapshot. Its size replaces the estimate that next subtracted.
+func (s *Saver) Taken(stream *Stream, bytes int) {
+	stream.saving = false
 	s.allowance -= float64(bytes - stream.size)
 	s.unwritten += bytes - stream.size
 	stream.size = bytes
@@ -104,8 +113,33 @@ func (s *saver) settle(stream *liveStream, bytes int) {
 	}
 }
 
+// Failed notes that no snapshot could be taken of a stream.
+func (s *Saver) Failed(stream *Stream) {
+	stream.saving = false
+	s.unwritten -= stream.size
+}
+
+// Written notes that so many bytes of snapshots are acknowledged.
+func (s *Saver) Written(bytes int) { s.unwritten -= bytes }
+
+// Due returns the streams whose snapshots are to be taken now, within the allowance for state. hurry says whether a new
+// owner would have to replay for too long: then the allowance does not count.
+func (s *Saver) Due(now time.Time, hurry func() bool) (due []*Stream) {
+	s.refill(now)
+	const most = 64 // at a time, so that episodes do not wait
+	for len(due) < most {
+		stream := s.next(now, hurry())
+		if stream == nil {
+			break
+		}
+		stream.saving = true
+		due = append(due, stream)
+	}
+	return due
+}
+
 // refill lets the allowance grow by time.
-func (s *saver) refill(now time.Time) {
+func (s *Saver) refill(now time.Time) {
 	if s.at.IsZero() {
 		s.at = now
 	}
@@ -117,13 +151,13 @@ func (s *saver) refill(now time.Time) {
 // subtracts the snapshot's estimated size from the allowance at once, because more snapshots may be
 // requested before this one is taken. hurry ignores the allowance: it is set when a new owner would have to
 // replay for too long.
-func (s *saver) next(now time.Time, hurry bool) *liveStream {
+func (s *Saver) next(now time.Time, hurry bool) *Stream {
 	s.skip()
 	if len(s.waiting) == 0 || s.allowance <= 0 && !hurry || s.waiting[0].due.After(now) ||
 		s.unwritten >= unwrittenMost {
 		return nil
 	}
-	stream := s.take(now)
+	stream := s.Take(now)
 	if stream.size == 0 {
 		stream.size = s.typical
 	}
@@ -132,8 +166,8 @@ func (s *saver) next(now time.Time, hurry bool) *liveStream {
 	return stream
 }
 
-// take removes the first stream from the queue, due or not; nil if there is none.
-func (s *saver) take(now time.Time) *liveStream {
+// Take removes the first stream from the queue, due or not; nil if there is none.
+func (s *Saver) Take(now time.Time) *Stream {
 	s.skip()
 	if len(s.waiting) == 0 {
 		return nil
@@ -146,7 +180,7 @@ func (s *saver) take(now time.Time) *liveStream {
 }
 
 // skip drops evicted streams from the front of the queue.
-func (s *saver) skip() {
+func (s *Saver) skip() {
 	for len(s.waiting) > 0 && s.waiting[0].stream.gone {
 		s.waiting[0].stream = nil
 		s.waiting = s.waiting[1:]

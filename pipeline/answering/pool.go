@@ -1,4 +1,4 @@
-package pipeline
+package answering
 
 import (
 	"cmp"
@@ -10,22 +10,22 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// pool runs the jobs of all streams on a few workers, each with its own engine. Jobs of one stream run in
+// Pool runs the jobs of all streams on a few workers, each with its own engine. Jobs of one stream run in
 // order. A stream with many waiting jobs goes to the back of the queue after each. While episodes of other
 // streams wait for their answers, what a stream has left to learn from its last one waits in turn, at most
 // until the stream's next job.
-type pool struct {
+type Pool struct {
 	mutex     sync.Mutex
 	wake      sync.Cond
-	ready     []*liveStream // streams with a waiting job and none running
-	unlearned []*liveStream // streams with an answered job to learn from, and none running; the oldest first
+	ready     []*Stream // streams with a waiting job and none running
+	unlearned []*Stream // streams with an answered job to learn from, and none running; the oldest first
 	closed    bool
 	workers   sync.WaitGroup
 	busy      []busy // each worker's running job
 }
 
 type busy struct {
-	job   *job // nil: none
+	job   *Job // nil: none
 	since time.Time
 }
 
@@ -36,8 +36,9 @@ const (
 	unlearnedBytes = 1 << 20
 )
 
-func newPool(workers int) *pool {
-	p := &pool{busy: make([]busy, workers)}
+// NewPool starts so many workers.
+func NewPool(workers int) *Pool {
+	p := &Pool{busy: make([]busy, workers)}
 	p.wake.L = &p.mutex
 	for i := range workers {
 		p.workers.Add(1)
@@ -46,10 +47,10 @@ func newPool(workers int) *pool {
 	return p
 }
 
-func (p *pool) submit(j *job) {
+func (p *Pool) submit(j *Job) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	s := j.stream
+	s := j.Stream
 	s.jobs = append(s.jobs, j)
 	if !s.running && len(s.jobs) == 1 {
 		p.ready = append(p.ready, s)
@@ -57,7 +58,7 @@ func (p *pool) submit(j *job) {
 	}
 }
 
-func (p *pool) work(worker int, engine *stream.Engine) {
+func (p *Pool) work(worker int, engine *stream.Engine) {
 	defer p.workers.Done()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -81,7 +82,7 @@ func (p *pool) work(worker int, engine *stream.Engine) {
 
 // do learns what a stream has left to learn, then runs its job j; nil: none. The lock is held except
 // meanwhile.
-func (p *pool) do(worker int, engine *stream.Engine, s *liveStream, j *job) {
+func (p *Pool) do(worker int, engine *stream.Engine, s *Stream, j *Job) {
 	before := s.unlearned
 	if before != nil {
 		s.unlearned = nil
@@ -95,8 +96,8 @@ func (p *pool) do(worker int, engine *stream.Engine, s *liveStream, j *job) {
 	s.learn(before)
 	if j != nil {
 		s.Lock()
-		if j.of.ctx.Err() == nil {
-			j.attempt(j.of.ctx, engine)
+		if j.of.Context.Err() == nil {
+			j.attempt(j.of.Context, engine)
 		}
 		s.Unlock()
 		j.of.done.put(j)
@@ -122,14 +123,14 @@ func (p *pool) do(worker int, engine *stream.Engine, s *liveStream, j *job) {
 }
 
 // busyFor says whether at least so many streams for each worker are ready.
-func (p *pool) busyFor(each int) bool {
+func (p *Pool) busyFor(each int) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return len(p.ready) > each*len(p.busy)
 }
 
-// hung is a job that has run for longer than limit; nil: none.
-func (p *pool) hung(limit time.Duration) (*job, time.Duration) {
+// Hung returns a job that has run for longer than limit; nil: none.
+func (p *Pool) Hung(limit time.Duration) (*Job, time.Duration) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for _, b := range p.busy {
@@ -140,8 +141,8 @@ func (p *pool) hung(limit time.Duration) (*job, time.Duration) {
 	return nil, 0
 }
 
-// close stops each worker after its running job.
-func (p *pool) close() {
+// Close stops each worker after its running job.
+func (p *Pool) Close() {
 	p.mutex.Lock()
 	p.closed = true
 	p.wake.Broadcast()

@@ -1,40 +1,36 @@
-package pipeline
+package answering
 
 import (
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/pipeline/budget"
+	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// A partition reads ahead only as far as needed to keep the workers busy, unless its closed episodes wait
-// for one stream.
+// Reading ahead goes on only as far as needed to keep the workers busy, unless closed episodes wait for one stream.
 func TestReadsWhatTheWorkersNeed(t *testing.T) {
-	p := owned(
-		&Stage{options: Options{Process: Process{InFlight: 8 << 20}}, pool: &pool{busy: make([]busy, 2)}, memory: budget.New(0)},
-		nil,
-	)
-	waiting := func(n int) { p.stage.pool.ready = make([]*liveStream, n) }
+	pool := &Pool{busy: make([]busy, 2)}
+	a := New(&Owner{Settings: &Settings{Pool: pool}})
 	for _, c := range []struct {
-		unsolved, inFlight int64
-		ready              int
-		full               bool
-		what               string
+		unsolved int64
+		ready    int
+		busy     bool
+		what     string
 	}{
-		{0, 0, 100, false, "nothing of its own waits"},
-		{unsolvedMost, unsolvedMost, 2*readyMost + 1, true, "enough waits, and the workers are busy"},
-		{unsolvedMost, unsolvedMost, 2 * readyMost, false, "other streams may keep a worker busy that would wait"},
-		{0, 8 << 20, 0, true, "the output does not take what is answered"},
+		{0, 100, false, "nothing of its own waits"},
+		{unsolvedMost, 2*readyMost + 1, true, "enough waits, and the workers are busy"},
+		{unsolvedMost, 2 * readyMost, false, "other streams may keep a worker busy that would wait"},
 	} {
-		p.answering.unsolved, p.ledger.inFlight = c.unsolved, c.inFlight
-		if waiting(c.ready); p.full() != c.full {
-			t.Errorf("full %v where %s", p.full(), c.what)
+		a.unsolved, pool.ready = c.unsolved, make([]*Stream, c.ready)
+		if a.Busy() != c.busy {
+			t.Errorf("busy %v where %s", a.Busy(), c.what)
 		}
 	}
 }
@@ -42,14 +38,14 @@ func TestReadsWhatTheWorkersNeed(t *testing.T) {
 // While another stream waits for its answer, learning waits; it is done before the stream's next job, and at
 // once where nothing waits.
 func TestAnswersComeBeforeLearning(t *testing.T) {
-	pool := &pool{busy: make([]busy, 1)}
-	of := owned(&Stage{pool: pool}, nil).ownership
-	streams, jobs := make([]*liveStream, 2), make([]*job, 2)
+	pool := &Pool{busy: make([]busy, 1)}
+	of := NewOwner(t.Context(), &Settings{Pool: pool}, topic.TopicPartition{}, nil, slog.New(slog.DiscardHandler))
+	streams, jobs := make([]*Stream, 2), make([]*Job, 2)
 	for i := range streams {
-		streams[i] = &liveStream{Stream: wing.Stream{Memory: stream.New("camera")}}
-		jobs[i] = &job{of: of, stream: streams[i], closed: closed{poison: errors.New("not solved here")}}
+		streams[i] = &Stream{Stream: wing.Stream{Memory: stream.New("camera")}}
+		jobs[i] = &Job{of: of, Stream: streams[i], Closed: Closed{Poison: errors.New("not solved here")}}
 	}
-	run := func(s *liveStream, j *job) {
+	run := func(s *Stream, j *Job) {
 		pool.mutex.Lock()
 		defer pool.mutex.Unlock()
 		pool.do(0, new(stream.Engine), s, j)
@@ -62,7 +58,7 @@ func TestAnswersComeBeforeLearning(t *testing.T) {
 		t.Error("a stream's next job came before what it had left to learn, or left nothing to learn")
 	}
 	large := &consumer.Episode{Bytes: 2 << 20, Items: make([]record.Item, 1)}
-	run(streams[1], &job{of: of, stream: streams[1], closed: closed{large, new(labels.Version), jobs[1].poison, time.Time{}}})
+	run(streams[1], &Job{of: of, Stream: streams[1], Closed: Closed{large, new(labels.Version), jobs[1].Poison, time.Time{}}})
 	if streams[1].unlearned != nil {
 		t.Error("a copy of a large episode waits")
 	}

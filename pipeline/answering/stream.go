@@ -1,0 +1,86 @@
+package answering
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/pipeline/wing"
+)
+
+// Stream is one stream's queue. Any free worker does its jobs, one after the other; memory and labels
+// belong to the running job, which holds the lock. The partition gets a job's answers before the
+// memory has learned from them.
+type Stream struct {
+	wing.Stream
+	learned     record.Position // the last item of the last episode
+	labels      []int64         // the labels in force at its last answer
+	learning    time.Duration   // time to learn from the last episode, after its answers
+	learnedTime time.Time       // event time of the partition at the last item of the last episode
+
+	bytes, metricBytes atomic.Int64 // approximate size of its memory, and of the metric in it
+
+	// Of the pool, under its lock.
+	jobs      []*Job
+	running   bool
+	unlearned *Job // answered, but not learned from; nil: none
+
+	// Of the partition's owner.
+	pending  int   // jobs given to the workers and not taken back
+	episodes int64 // that it has answered
+	taught   bool  // its own items have taught it
+
+	// Of the saver, whose is the partition's owner's.
+	unsaved bool // has learned something that no snapshot holds or will hold
+	saving  bool // a snapshot is being taken
+	gone    bool // evicted
+	saved   time.Time
+	size    int // bytes of its last snapshot, or an estimate; 0: not known
+}
+
+// passed says that an episode is over for the stream: answered, or given up.
+func (s *Stream) passed(e *consumer.Episode) {
+	s.learned = e.Last()
+	if !e.Reached.IsZero() {
+		s.learnedTime = e.Reached
+	}
+}
+
+// learn lets the memory, and the wings that look into it, learn from an answered job; nil: there is none. After a panic the
+// answers stand.
+func (s *Stream) learn(j *Job) {
+	if j == nil {
+		return
+	}
+	s.Lock()
+	begin := time.Now()
+	wing.Guard(j.of.Log, "an episode could not be learned from in full", s.Key.Name, s.Memory.Learn)
+	s.measure()
+	s.learning = time.Since(begin)
+	for _, w := range j.of.Learners {
+		if j.answers != nil {
+			wing.Guard(j.of.Log, "a wing could not follow", s.Key.Name, func() { w.Learned(&s.Stream, j.Answered()) })
+		}
+	}
+	s.Unlock()
+	for _, w := range j.of.Learners {
+		w.Free(&s.Stream)
+	}
+}
+
+// Snapshot encodes the stream's memory. The caller holds its lock.
+func (s *Stream) Snapshot() *state.Snapshot {
+	return &state.Snapshot{
+		Stream: s.Key, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
+		Pieces: s.Memory.State(),
+	}
+}
+
+// measure stores the size of the stream's memory. The caller holds its lock.
+func (s *Stream) measure() {
+	rest, ofMetric := s.Memory.Bytes()
+	s.bytes.Store(int64(rest + ofMetric))
+	s.metricBytes.Store(int64(ofMetric))
+}

@@ -1,0 +1,274 @@
+// Package answering is the second station of a partition: it owns the memories of streams, and has workers answer their
+// episodes, those of a stream one after the other. What comes of an episode is a Job's Outcome; workers touch nothing
+// else of a partition.
+package answering
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/budget"
+	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/store"
+	"github.com/slkstream/slkstream/pipeline/wing"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// Settings are those of a process.
+type Settings struct {
+	Memory   stream.Settings
+	Labels   *labels.Topic
+	Results  Results
+	Observer Observer // nil: none
+	Budget   *budget.Budget
+	Pool     *Pool
+	Known    *Known
+}
+
+// Owner is one ownership of a partition, from claim to hand-over, as workers see it. Nothing of it changes once episodes
+// are answered.
+type Owner struct {
+	topic.TopicPartition
+	*Settings
+	Log      *slog.Logger
+	Context  context.Context // ends when the partition is released, not when it drains
+	Session  *store.Session
+	Learners []wing.Learner
+	done     finished
+}
+
+// NewOwner begins an ownership.
+func NewOwner(ctx context.Context, of *Settings, at topic.TopicPartition, session *store.Session, log *slog.Logger) *Owner {
+	return &Owner{
+		TopicPartition: at, Settings: of, Log: log, Context: ctx, Session: session,
+		done: finished{jobs: make(chan []*Job, 1)},
+	}
+}
+
+// Streams are those of a partition. One goroutine owns them; workers have their jobs.
+type Streams struct {
+	of       *Owner
+	all      map[record.Stream]*Stream
+	jobs     int       // given to the workers and not collected
+	unsolved int64     // bytes of closed episodes that wait for a worker
+	leaving  []leaving // evicted, and their state must still be deleted
+}
+
+// New returns no streams.
+func New(of *Owner) Streams { return Streams{of: of, all: map[record.Stream]*Stream{}} }
+
+// Own has another owner go on with the streams.
+func (a *Streams) Own(of *Owner) { a.of = of }
+
+// Submit has a closed episode answered.
+func (a *Streams) Submit(c Closed) *Job {
+	a.unsolved += c.Episode.Bytes
+	j := &Job{Closed: c, Stream: a.Stream(c.Episode.Key)}
+	a.submit(j)
+	return j
+}
+
+// Save has a snapshot taken of a stream.
+func (a *Streams) Save(s *Stream) { a.submit(&Job{Stream: s}) }
+
+func (a *Streams) submit(j *Job) {
+	a.jobs++
+	j.of = a.of
+	j.Stream.pending++
+	a.of.Pool.submit(j)
+}
+
+// Done passes what workers have done to Collect.
+func (a *Streams) Done() <-chan []*Job { return a.of.done.jobs }
+
+// Collect takes jobs back, and returns those that count: none once the partition is released.
+func (a *Streams) Collect(jobs []*Job) []*Job {
+	for _, j := range jobs {
+		a.jobs--
+		j.Stream.pending--
+		if j.Episode != nil {
+			a.unsolved -= j.Episode.Bytes
+		}
+	}
+	if a.of.Context.Err() != nil {
+		return nil
+	}
+	for _, j := range jobs {
+		j.Collected = true
+		if j.Answers() {
+			s := j.Stream
+			s.episodes = max(s.episodes, j.Report.Episode)
+			s.taught = s.taught || teaches(j.Episode.Items)
+		}
+	}
+	return jobs
+}
+
+// Jobs returns how many jobs the workers have that are not collected.
+func (a *Streams) Jobs() int { return a.jobs }
+
+// Len returns how many streams there are.
+func (a *Streams) Len() int { return len(a.all) }
+
+// All returns the streams.
+func (a *Streams) All() iter.Seq[*Stream] { return maps.Values(a.all) }
+
+// Find returns a stream; nil: there is none.
+func (a *Streams) Find(key record.Stream) *Stream { return a.all[key] }
+
+// Stream returns a stream, which starts if it is new.
+func (a *Streams) Stream(key record.Stream) *Stream {
+	s := a.all[key]
+	if s == nil {
+		s = &Stream{
+			Stream: wing.Stream{
+				Key: key, At: a.of.TopicPartition, Memory: stream.New(key.Name, a.of.Memory),
+			},
+			learned: record.NoPosition, saved: time.Now(),
+		}
+		a.all[key] = s
+		a.of.Known.Add(s)
+	}
+	return s
+}
+
+// Read returns items with their streams.
+func (a *Streams) Read(items []*record.Item) []wing.Read {
+	list := make([]wing.Read, len(items))
+	for i, it := range items {
+		list[i] = wing.Read{Item: it, Stream: &a.Stream(it.Of()).Stream}
+	}
+	return list
+}
+
+// Busy says whether reading further ahead only fills memory: enough waits here, and the workers have enough to
+// do. If few streams are ready, as when a topic holds items of one stream in long runs, reading continues to
+// find others. A partition with unsolved episodes is woken when a worker is done and checks again.
+func (a *Streams) Busy() bool {
+	return a.unsolved >= unsolvedMost && a.of.Pool.busyFor(readyMost)
+}
+
+// unsolvedMost bytes of closed episodes may wait in a partition however busy the workers are: about one
+// fetch. Beyond that, reading waits once each worker has readyMost streams to work on.
+const (
+	unsolvedMost = 1 << 20
+	readyMost    = 2
+)
+
+// Restore restores the memories of streams. A stream whose snapshot cannot be read starts cold, and the snapshot is left
+// for a version that can.
+func (a *Streams) Restore(snapshots map[record.Stream]*state.Snapshot) {
+	held := int64(0)
+	for key, snapshot := range snapshots {
+		s := a.Stream(key)
+		s.learned, s.labels, s.learnedTime = snapshot.Learned, snapshot.Labels, snapshot.Seen
+		s.size = snapshot.Bytes()
+		var readable bool
+		if s.Memory, readable = a.memory(snapshot); !readable {
+			a.of.Session.Leave(key)
+		}
+		s.measure()
+		if a.of.Budget.Tight(held + s.bytes.Load()) {
+			s.Memory.DropMetric()
+			s.measure()
+		}
+		held += s.bytes.Load()
+		s.episodes, s.taught = s.Memory.Episode(), s.Memory.Taught()
+		snapshot.Pieces = nil // so that no stream is in memory twice for long
+	}
+}
+
+// Inherit starts streams from another group's snapshots, with the labels in force.
+func (a *Streams) Inherit(snapshots map[record.Stream]*state.Snapshot) {
+	for key, snapshot := range snapshots {
+		s := a.Stream(key)
+		s.Memory, _ = a.memory(snapshot)
+		a.of.Labels.Current().Reset(s.Memory, key.Name, snapshot.Labels)
+	}
+}
+
+// memory decodes a snapshot. If it cannot be read, or was reset by hand and holds a position only, the stream
+// starts cold.
+func (a *Streams) memory(snapshot *state.Snapshot) (memory *stream.Stream, readable bool) {
+	name := snapshot.Stream.Name
+	if len(snapshot.Pieces) > 0 {
+		restored, err := stream.Restore(a.of.Memory, snapshot.Pieces)
+		if err == nil {
+			return restored, true
+		}
+		a.of.Log.Error("state set aside: the stream starts cold", "stream", name, "model", snapshot.Stream.Model, "error", err)
+	}
+	return stream.New(name, a.of.Memory), len(snapshot.Pieces) == 0
+}
+
+// Anew forgets up to which items streams were answered: the input has other records now.
+func (a *Streams) Anew() {
+	for _, s := range a.all {
+		s.learned = record.NoPosition
+	}
+}
+
+// teaches says whether any of the items carries a label.
+func teaches(items []record.Item) bool {
+	return slices.ContainsFunc(items, func(it record.Item) bool { return it.Label != "" })
+}
+
+// finished passes jobs from the workers to the partition's owner, as many at a time as are done.
+type finished struct {
+	mutex sync.Mutex
+	jobs  chan []*Job // with room for one list
+}
+
+func (f *finished) put(j *Job) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	var before []*Job
+	select {
+	case before = <-f.jobs:
+	default:
+	}
+	f.jobs <- append(before, j) // has room: only put fills it, and one at a time
+}
+
+// Known are the streams of the partitions that a process owns: what goroutines other than a partition's own find.
+type Known struct{ streams sync.Map } // *Stream by key
+
+// Add makes a stream known.
+func (k *Known) Add(s *Stream) { k.streams.Store(s.Key, s) }
+
+// Drop makes it unknown. Its key may have another stream by now, which stays.
+func (k *Known) Drop(s *Stream) { k.streams.CompareAndDelete(s.Key, s) }
+
+// Find returns a stream; nil: none is known.
+func (k *Known) Find(key record.Stream) *Stream {
+	s, known := k.streams.Load(key)
+	if !known {
+		return nil
+	}
+	return s.(*Stream)
+}
+
+// Len returns how many streams are known.
+func (k *Known) Len() (n int) {
+	for range k.streams.Range {
+		n++
+	}
+	return n
+}
+
+// Bytes returns the approximate size of the streams' memories, and of the metrics in them.
+func (k *Known) Bytes() (all, ofMetrics int64) {
+	for _, s := range k.streams.Range {
+		all += s.(*Stream).bytes.Load()
+		ofMetrics += s.(*Stream).metricBytes.Load()
+	}
+	return all, ofMetrics
+}
