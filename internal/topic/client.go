@@ -64,6 +64,7 @@ type Client struct {
 	stop       context.CancelFunc
 
 	failures failures
+	quota    writeQuota
 	clock    clock
 
 	mutex  sync.Mutex

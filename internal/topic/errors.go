@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"syscall"
-	"time"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
@@ -41,17 +40,6 @@ type Undecided struct {
 func (e *Undecided) Error() string {
 	return fmt.Sprintf("%s/%d: a transaction that began at offset %d has not ended", e.Topic, e.Partition,
 		e.Offset)
-}
-
-// Throttled is reported while the brokers keep a reader waiting, because this client has read more than its quota.
-type Throttled struct {
-	Topic     string
-	Partition int32
-	For       time.Duration // how long the reader has to wait
-}
-
-func (e *Throttled) Error() string {
-	return fmt.Sprintf("%s/%d: the brokers throttle this client's reading to its quota", e.Topic, e.Partition)
 }
 
 // Refused is the error of one partition in an otherwise successful answer.

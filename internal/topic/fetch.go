@@ -58,7 +58,7 @@ func (c *Client) fetch(ctx context.Context, at TopicPartition, position int64, m
 		return nil, &Refused{"read", at.Topic, at.Partition, err}
 	}
 	if wait := time.Duration(answer.ThrottleMillis) * time.Millisecond; wait > 0 && len(answer.Topics) == 0 {
-		return nil, &Throttled{at.Topic, at.Partition, wait}
+		return nil, &Throttled{"reading " + at.String(), wait}
 	}
 	if len(answer.Topics) != 1 || answer.Topics[0].Topic != at.Topic || len(answer.Topics[0].Partitions) != 1 ||
 		answer.Topics[0].Partitions[0].Partition != at.Partition {

@@ -124,7 +124,7 @@ func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.As(err, &throttled):
-			if err := r.throttled(ctx, throttled); err != nil {
+			if err := r.client.throttled(ctx, throttled, r.outage, &r.told); err != nil {
 				return nil, err
 			}
 			continue
@@ -139,22 +139,6 @@ func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 			return nil, err
 		}
 	}
-}
-
-// throttled waits for as long as the brokers ask, and logs it at most once a minute. They keep the connection
-// waiting for as long.
-func (r *Reader) throttled(ctx context.Context, t *Throttled) error {
-	if time.Since(r.told) > time.Minute {
-		r.told = time.Now()
-		r.client.log.Warn("reading waits: the brokers throttle this client to its quota", "topic", t.Topic, "partition",
-			t.Partition, "wait", t.For)
-	}
-	const moment = 2 * time.Second // after which what fails would count as given up
-	for left := t.For; left > 0 && ctx.Err() == nil; left -= moment {
-		r.outage.Note(t)
-		_ = Pause(ctx, min(left, moment))
-	}
-	return ctx.Err()
 }
 
 func (r *Reader) read(ctx context.Context) (*Batch, error) {

@@ -40,6 +40,7 @@ type Sender struct {
 
 	replaced int       // records since the last log message
 	told     time.Time // time of that message
+	waited   time.Time // when a wait for the brokers' quota was last logged
 }
 
 // Queue holds the records that remain to be written, cut into batches, by partition.
@@ -95,7 +96,12 @@ func (s *Sender) Send(ctx context.Context, q Queue) error {
 		if err != nil {
 			return err
 		}
+		throttled, err := s.waitForQuota(ctx, batches[0].Topic)
+		if err != nil {
+			return err
+		}
 		s.Client.Send(ctx, s.Transaction, batches)
+		throttled.Over()
 		var failed error
 		for _, b := range batches {
 			p := q[b.TopicPartition][0]

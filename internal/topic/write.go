@@ -226,7 +226,7 @@ func (c *Client) Send(ctx context.Context, transaction string, batches []*Encode
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, err := c.transport.RoundTrip(limited, c.kafka.Addr, &sending{transaction, batches})
+	_, err := c.transport.RoundTrip(limited, c.kafka.Addr, &sending{transaction, batches, &c.quota})
 	if err == nil {
 		return
 	}
@@ -240,6 +240,7 @@ func (c *Client) Send(ctx context.Context, transaction string, batches []*Encode
 type sending struct {
 	transaction string
 	batches     []*EncodedBatch
+	quota       *writeQuota
 }
 
 var errNoAnswer = errors.New("the broker's answer leaves the partition out")
@@ -309,7 +310,9 @@ func (s *sending) Merge(messages []protocol.Message, results []interface{}) (pro
 			}
 			continue
 		}
-		for _, t := range answer.(*produce.Response).Topics {
+		written := answer.(*produce.Response)
+		s.quota.asked(time.Duration(written.ThrottleTimeMs) * time.Millisecond)
+		for _, t := range written.Topics {
 			for _, p := range t.Partitions {
 				b := batches[TopicPartition{t.Topic, p.Partition}]
 				if b == nil {

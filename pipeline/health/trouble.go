@@ -98,7 +98,7 @@ func Remedy(err error) string {
 	}
 	var throttled *topic.Throttled
 	if errors.As(err, &throttled) {
-		return "raise the consumer_byte_rate or request_percentage quota of this client or user; it goes on by itself"
+		return "raise the producer_byte_rate, consumer_byte_rate or request_percentage quota of this client or user; it goes on by itself"
 	}
 	if errors.Is(err, kafka.InvalidTimestamp) {
 		return "set the clock of this machine or the brokers', or raise the topic's message.timestamp limits; it goes on by itself"
