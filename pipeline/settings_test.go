@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,29 @@ func TestSettingsThatLoseDataAreTold(t *testing.T) {
 			})
 		})
 	}
+	for what, c := range map[string]struct {
+		settings map[string]string
+		mends    string
+	}{
+		"compacted input":       {folded, "cleanup.policy=delete"},
+		"input of an instant":   {map[string]string{"retention.ms": "60000"}, "retention.ms=86400000"},
+		"compacted and deleted": {map[string]string{"cleanup.policy": "compact,delete"}, "cleanup.policy=delete"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			in := brokertest.Topic(t, client, "in", 1, c.settings)
+			s, err := New(client, basics(client, in, newFeed(1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(t, s)
+			eventually(t, "told", func() bool {
+				return slices.ContainsFunc(s.Metrics().Status().Troubles, func(t health.Trouble) bool {
+					return strings.Contains(t.What, in) && strings.Contains(t.Do, c.mends)
+				})
+			})
+			eventually(t, "ready", func() bool { return s.Metrics().Ready() == "" })
+		})
+	}
 	t.Run("as made", func(t *testing.T) {
 		o := basics(client, brokertest.Topic(t, client, "in", 1, nil), newFeed(1))
 		o.Labels, o.Corrections, o.Review = brokertest.Name("labels"), brokertest.Name("corrections"), brokertest.Name("review")
@@ -62,7 +86,7 @@ func TestSettingsThatLoseDataAreTold(t *testing.T) {
 		w := health.NewWatch(s.watched())
 		w.Partitions.Assign(topic.TopicPartition{Topic: o.In[0]}, time.Now())
 		w.Ask(context.Background(), time.Now(), func(context.Context) {})
-		if said := w.Troubles(); len(said) > 0 {
+		if said := append(w.Troubles(), w.Doubts()...); len(said) > 0 {
 			t.Errorf("%+v", said)
 		}
 	})

@@ -18,8 +18,8 @@ type clock struct {
 	told   time.Time // when a difference was last logged
 }
 
-// tolerated is the difference between clocks that changes nothing: brokers take an hour by default.
-const tolerated = time.Minute
+// ToleratedSkew is the difference between clocks that changes nothing: brokers take an hour by default.
+const ToleratedSkew = time.Minute
 
 // fresh is how long a reading counts: either clock may be set.
 const fresh = time.Minute
@@ -27,7 +27,7 @@ const fresh = time.Minute
 // now returns the time for records that are written now.
 func (c *clock) now() time.Time {
 	now := time.Now()
-	if skew, known := c.skew(); known && skew.Abs() > tolerated {
+	if skew, known := c.skew(); known && skew.Abs() > ToleratedSkew {
 		return now.Add(-skew)
 	}
 	return now
@@ -48,7 +48,7 @@ func (c *clock) learn(theirs time.Time) (tell bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.theirs, c.read = theirs, time.Now()
-	if c.read.Round(0).Sub(theirs).Abs() <= tolerated || time.Since(c.told) < time.Minute {
+	if c.read.Round(0).Sub(theirs).Abs() <= ToleratedSkew || time.Since(c.told) < time.Minute {
 		return false
 	}
 	c.told = c.read

@@ -96,7 +96,7 @@ func (s *Sender) Send(ctx context.Context, q Queue) error {
 		if err != nil {
 			return err
 		}
-		throttled, err := s.waitForQuota(ctx, batches[0].Topic)
+		throttled, err := s.waitForQuota(ctx, batches)
 		if err != nil {
 			return err
 		}

@@ -59,13 +59,13 @@ func (q *writeQuota) left() time.Duration {
 	return time.Until(q.until)
 }
 
-// waitForQuota waits until the brokers take what is written to a topic. The outage, which may be nil, is over once
-// something is sent.
-func (s *Sender) waitForQuota(ctx context.Context, name string) (*Outage, error) {
+// waitForQuota waits until the brokers take more. The outage, which may be nil, is over once the batches are sent.
+func (s *Sender) waitForQuota(ctx context.Context, batches []*EncodedBatch) (*Outage, error) {
 	wait := s.Client.quota.left()
-	if wait <= 0 {
+	if wait <= 0 || len(batches) == 0 {
 		return nil, nil
 	}
+	name := batches[0].Topic
 	outage := s.outage(name)
 	return outage, s.Client.throttled(ctx, &Throttled{"writing to " + name, wait}, outage, &s.waited)
 }

@@ -3,6 +3,7 @@ package health
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,17 +12,18 @@ import (
 )
 
 // settingsEvery is how often the settings of the stage's topics are read.
-const settingsEvery = time.Minute
+const settingsEvery = 20 * time.Second
 
-// topicSettings are what the settings of the stage's own topics lose.
+// topicSettings are what the settings of the stage's topics lose.
 type topicSettings struct {
 	read time.Time
 
-	mutex sync.Mutex
-	list  []Trouble // nil: not read yet
+	mutex  sync.Mutex
+	list   []Trouble // of its own topics
+	inputs []Trouble // doubts
 }
 
-// askSettings reads the settings of the stage's topics once a minute, as people change them while it works,
+// askSettings reads the settings of the stage's topics now and then, as people change them while it works,
 // and notes which lose data. What cannot be read stays as it was.
 func (w *Watch) askSettings(ctx context.Context, now time.Time) {
 	t, o := &w.topics, &w.settings
@@ -34,12 +36,17 @@ func (w *Watch) askSettings(ctx context.Context, now time.Time) {
 	compacted := []string{o.State, o.Labels}
 	names := slices.DeleteFunc(slices.Concat(compacted, []string{o.Out, o.Dead}, o.Others),
 		func(name string) bool { return name == "" })
-	all, err := o.Client.Settings(limited, names...)
+	inputs := map[string]bool{}
+	for _, p := range w.Partitions.All() {
+		inputs[p.Topic] = true
+	}
+	ins := slices.Sorted(maps.Keys(inputs))
+	all, err := o.Client.Settings(limited, slices.Concat(names, ins)...)
 	if err != nil {
 		t.read = now.Add(10*time.Second - settingsEvery) // soon again
 		return
 	}
-	list := []Trouble{}
+	var list []Trouble
 	for _, name := range names {
 		policy := "delete"
 		if slices.Contains(compacted, name) {
@@ -48,14 +55,47 @@ func (w *Watch) askSettings(ctx context.Context, now time.Time) {
 		if loss := loses(all[name], policy == "compact"); loss != "" {
 			list = append(list, Trouble{
 				Of: OfSettings, What: fmt.Sprintf("topic %s loses what the stage needs", name), Cause: loss,
-				Do: fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --topic %s --add-config cleanup.policy=%s",
-					strings.Join(o.Client.Brokers(), ","), name, policy),
+				Do: w.configure(name, "cleanup.policy="+policy),
+			})
+		}
+	}
+	var doubts []Trouble
+	for _, name := range ins {
+		if loss, setting := losesUnread(all[name]); loss != "" {
+			doubts = append(doubts, Trouble{
+				What: fmt.Sprintf("input topic %s can lose records before they are read", name), Cause: loss,
+				Do: w.configure(name, setting),
 			})
 		}
 	}
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	t.list = list
+	t.list, t.inputs = list, doubts
+}
+
+// configure returns the command that changes a setting of a topic.
+func (w *Watch) configure(name, setting string) string {
+	return fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --topic %s --add-config %s",
+		strings.Join(w.settings.Client.Brokers(), ","), name, setting)
+}
+
+// shortRetention is how long a stage can be away, for an upgrade or a fault, while nobody notices.
+const shortRetention = time.Hour
+
+// losesUnread says how an input with these settings loses records that the stage has not read yet, and with which
+// setting it does not; "": it does not, or its settings may not be read.
+func losesUnread(settings map[string]string) (loss, setting string) {
+	policy := settings["cleanup.policy"]
+	if strings.Contains(policy, "compact") {
+		return fmt.Sprintf("its cleanup.policy is %s: a record replaces those of its key that are not read yet", policy),
+			"cleanup.policy=delete"
+	}
+	kept, err := strconv.ParseInt(settings["retention.ms"], 10, 64)
+	if err == nil && kept >= 0 && kept < shortRetention.Milliseconds() {
+		return fmt.Sprintf("its retention.ms is %d: what is not read by then is deleted", kept),
+			fmt.Sprintf("retention.ms=%d", 24*time.Hour.Milliseconds())
+	}
+	return "", ""
 }
 
 // loses says what a topic with these settings loses; "": nothing, or its settings may not be read. A compacted
@@ -74,9 +114,16 @@ func loses(settings map[string]string, compacted bool) string {
 	return ""
 }
 
-// troubles lists the settings that lose data.
+// troubles lists the settings of the stage's own topics that lose data.
 func (t *topicSettings) troubles() []Trouble {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	return t.list
+}
+
+// doubts lists the inputs that can lose records.
+func (t *topicSettings) doubts() []Trouble {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.inputs
 }

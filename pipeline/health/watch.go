@@ -3,7 +3,9 @@ package health
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -86,6 +88,9 @@ func (w *Watch) Report(now time.Time) {
 		w.logged.Once(t.Of, func(int) {
 			w.settings.Log.Error(t.What, "cause", t.Cause, "do", t.Do, "of_its_kind", kinds[t.Of])
 		})
+	}
+	for _, t := range w.beside() {
+		w.logged.Once(t.What, func(int) { w.settings.Log.Warn(t.What, "cause", t.Cause, "do", t.Do) })
 	}
 }
 
@@ -233,10 +238,27 @@ func (w *Watch) Troubles() []Trouble {
 
 // Doubts lists streams that recently answered fewer than half of their labelled items right. The stage still
 // answers them, but the answers may be useless. It also lists streams whose embedding changed, if most
-// streams of their input are unchanged.
+// streams of their input are unchanged, and what is beside the stage and can lose data: inputs, clocks.
 func (w *Watch) Doubts() []Trouble {
 	_, doubts := w.Streams.Troubles(time.Now())
-	return doubts
+	return append(doubts, w.beside()...)
+}
+
+// beside lists doubts about what is not the stage's own: settings of inputs, and the clocks.
+func (w *Watch) beside() []Trouble {
+	list := slices.Clip(w.topics.doubts())
+	if ahead, known := w.settings.Client.Skew(); known && ahead.Abs() > topic.ToleratedSkew {
+		how := "ahead of"
+		if ahead < 0 {
+			how = "behind"
+		}
+		list = append(list, Trouble{
+			What:  fmt.Sprintf("this machine's clock is %v %s the brokers'", ahead.Abs().Round(time.Minute), how),
+			Cause: "they refuse records with its time; those carry their time until it is set",
+			Do:    "set the clock of this machine, or the brokers'",
+		})
+	}
+	return list
 }
 
 // Ready returns "" if the labels are read, the stage takes part in its group, no partition is stuck and some
