@@ -9,7 +9,7 @@ import (
 type firstAnswers struct {
 	memory  *stream.Stream
 	now     stream.Now
-	knows   *stream.Knowledge
+	knows   *stream.View
 	answers []stream.Answer
 }
 
@@ -32,7 +32,7 @@ func (f *firstAnswers) come(items []stream.Item, labels *taught.Labels) error {
 
 // follow updates the knowledge after an episode was answered.
 func (f *firstAnswers) follow(items []stream.Item, answers []stream.Answer, labels *taught.Labels) (err error) {
-	if f.knows, err = f.memory.Knowledge(&items[0], labels, f.knows); err != nil {
+	if f.knows, err = f.memory.View(&items[0], labels, f.knows); err != nil {
 		return err
 	}
 	if answers == nil {

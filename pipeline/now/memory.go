@@ -65,8 +65,8 @@ type known struct {
 
 	mutex sync.Mutex
 	now   stream.Now
-	knows *stream.Knowledge // nil: to be asked for
-	full  time.Time         // when there was no room for it
+	knows *stream.View // nil: to be asked for
+	full  time.Time    // when there was no room for it
 
 	asked atomic.Int64 // when an answer was last wanted, in nanoseconds of Unix time
 
@@ -109,7 +109,7 @@ func (p *Process) learn(first *known, like *stream.Item, items []stream.Item, an
 	first.mutex.Lock()
 	before := first.knows
 	first.mutex.Unlock()
-	k, err := first.of.Memory.Knowledge(like, p.settings.Labels.Current().Labels, before)
+	k, err := first.of.Memory.View(like, p.settings.Labels.Current().Labels, before)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
-// Answer labels one episode and learns from it: it gathers the labelled examples, solves, answers, and
+// Answer labels one episode and learns from it: it gathers the labelled examples, ofSolve, answers, and
 // has every part observe the episode. An episode of very many items and classes is answered as several, one
 // after the other, which count as such. On an error the stream stays unchanged. labels may be nil, and so may
 // e: the stream then has an engine of its own. A stream restored from an older state gets the same episodes
@@ -97,10 +97,10 @@ func (s *Stream) answerOne(
 	if err := s.answer(ctx, of, labels); err != nil {
 		return nil, Report{}, fmt.Errorf("stream %s: episode %d: %w", s.Name, of.number, err)
 	}
-	if of.broken && !teaches(items) { // only its shape is learned
-		shape := s.shape
+	if of.otherEmbedder && !teaches(items) { // only its shape is learned
+		shape := s.embedder
 		*s.state = before
-		s.shape = shape
+		s.embedder = shape
 	} else {
 		each(s.state, func(p observer) { p.observe(of) })
 		s.topic, s.lesson = of.problem.sum, of.lesson()
@@ -136,14 +136,14 @@ func (s *Stream) answer(ctx context.Context, of *episode, labels *taught.ForStre
 		return errLarge
 	}
 	of.relabels = p.sum != s.topic
-	if s.shape.breaks >= shapeTold && p.taughtNow(items, of.relabels) {
+	if s.embedder.unlike >= changeTold && p.taughtNow(items, of.relabels) {
 		of.report.note("embedding changed and taught since: the stream starts from its labels")
 		model, d := s.model, s.dimension
 		s.restart("")
 		s.model, s.dimension = model, d
 		return s.answer(ctx, of, labels)
 	}
-	if of.broken = s.shape.judge(p, items); of.broken && !teaches(items) {
+	if of.otherEmbedder = s.embedder.judge(p, items); of.otherEmbedder && !teaches(items) {
 		s.detach() // what is learned of these items is dropped
 	}
 	if skipped != s.skipped {
@@ -195,7 +195,7 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	report.Warm = !of.cold && s.episode > 0
 	report.PriorFraction = s.priorFraction(p)
 
-	s.evidence.renew(of, r)
+	s.weights.renew(of, r)
 	calibrated := s.calibration.fitted()
 	unknown := unknownScores(&p.Problem, r, p.nobody())
 	of.scores = s.novelty.scores.with(items, unknown)
@@ -210,12 +210,12 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	if called != nil {
 		names = called.Names
 	}
-	given, said := r.Given(p.labels), solver.Sources{}
+	given, sources := r.Given(p.labels), solver.Sources{}
 	for i := range answers {
 		c, row, z := r.Labels[i], r.S[i*p.K:i*p.K+p.K], float32(1)
 		if items[i].Label == "" {
-			given.Sources(i, &said)
-			z = limit.confidence(s.evidence.probability(&said, c), unknown[i])
+			given.Sources(i, &sources)
+			z = limit.confidence(s.weights.probability(&sources, c), unknown[i])
 		}
 		class := c
 		if called != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // examplesKept bounds the labelled items kept of a stream's own feed, in all classes together, as a feed
@@ -30,7 +32,7 @@ type example struct {
 // observe forgets the examples that the labels topic corrects or withdraws, updates the list of classes, and
 // keeps the episode's labelled items.
 func (c *classes) observe(e *episode) {
-	for _, id := range e.problem.force.withdrawn {
+	for _, id := range e.problem.feed.withdrawn {
 		c.forget(id)
 	}
 	if e.solved != nil {
@@ -151,6 +153,9 @@ func (c *classes) reset(class string) bool {
 	return had
 }
 
+// bytes counts each example twice: as received, and prepared.
+func (c *classes) bytes(d int) int { return 2*(4*d+overhead)*len(c.owner) + overhead*len(c.kept) }
+
 func (c *classes) fields(f *fields) {
 	examples, known := c.kept[f.name]
 	if f.kind != "class" || f.writes && !known {
@@ -172,4 +177,44 @@ func (c *classes) fields(f *fields) {
 		c.owner[x.id] = f.name
 	}
 	c.kept[f.name] = examples
+}
+
+// feed holds the examples of the stream's own feed that are in force. It is valid until labels change.
+type feed struct {
+	version, topic uint64 // of the feed's examples, and of the labels, that it was made from
+	made           bool
+
+	examples  *taught.Set     // by the stream's own feed
+	withdrawn []string        // ids of the feed's examples that the labels topic corrects or withdraws
+	classes   map[string]bool // that the feed taught
+}
+
+// follow rebuilds the lists if the labels or the feed's examples have changed.
+func (f *feed) follow(s *Stream, labels *taught.ForStream) {
+	if f.made && f.topic == labels.Version && f.version == s.classes.version {
+		return
+	}
+	before := f.examples
+	if before == nil {
+		before = taught.Empty
+	}
+	*f = feed{topic: labels.Version, version: s.classes.version, made: true, classes: map[string]bool{}}
+	var changes []taught.Change
+	kept := map[string]bool{}
+	for _, name := range s.classes.names() {
+		for _, e := range s.classes.kept[name] {
+			if _, corrected := labels.Label(e.id); corrected || labels.Forgotten(e.id) {
+				f.withdrawn = append(f.withdrawn, e.id)
+				continue
+			}
+			f.classes[name], kept[e.id] = true, true
+			changes = append(changes, taught.Change{Example: taught.Example{ID: e.id, Label: name, Vector: e.vector}})
+		}
+	}
+	for e := range before.All() {
+		if !kept[e.ID] {
+			changes = append(changes, taught.Change{Example: taught.Example{ID: e.ID}, Out: true})
+		}
+	}
+	f.examples = before.With(changes)
 }

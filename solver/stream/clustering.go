@@ -50,7 +50,7 @@ func (s *Stream) answerClusters(done *episode) {
 // classes. The best label becomes the first alternative.
 func (s *clusters) answer(e *episode) {
 	names, answers, report := e.problem.taught, e.answers, e.report
-	if !e.stream.settings.Discover || report.Unknown == 0 || e.stream.shape.breaks > 0 {
+	if !e.stream.settings.Discover || report.Unknown == 0 || e.stream.embedder.unlike > 0 {
 		return
 	}
 	var unknown []int

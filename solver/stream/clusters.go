@@ -79,6 +79,8 @@ func (s *clusters) reset(label string) bool {
 	return true
 }
 
+func (s *clusters) bytes(d int) int { return (4*d+overhead)*len(s.list) + (2*d+overhead)*len(s.before) }
+
 func (s *clusters) fields(f *fields) {
 	switch f.kind {
 	case "head":

@@ -101,6 +101,8 @@ func (r *earlier) reset(string) bool {
 	return false
 }
 
+func (r *earlier) bytes(int) int { return len(r.rows) + 4*len(r.scales) + 32*len(r.tracked) }
+
 func (r *earlier) fields(f *fields) {
 	if f.kind != "earlier" {
 		return

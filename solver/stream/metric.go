@@ -50,6 +50,17 @@ func (m *learnedMetric) learn(s *Stream, of *lesson) {
 	}
 }
 
+// bytes are those of the metric in force, and of the statistics for the next one.
+func (m *learnedMetric) bytes() (n int) {
+	if c := m.current; c != nil {
+		n += 4*(len(c.Centre)+len(c.Scales)) + 2*len(c.Units)
+	}
+	if c := m.seen; c != nil {
+		n += 8*len(c.Sum) + 4*len(c.Scales) + len(c.Rows) + len(c.Directions) + 2*len(c.Products)
+	}
+	return n
+}
+
 func (m *learnedMetric) fields(f *fields) {
 	switch {
 	case f.kind == "metric" && (!f.writes || m.current != nil):
@@ -100,4 +111,27 @@ func sketchFields(f *fields, r *metric.Sketch, current *metric.Metric) {
 	slice(f, fieldDirections, &r.Directions, -1)
 	slice(f, fieldProducts, &r.Products, -1)
 	f.check(r.Freedom >= 0 && r.Trace >= 0 && r.Fits(f.dimension), "scatter")
+}
+
+// Budget is memory that streams share. A metric is learned only while the budget has room for it.
+type Budget interface {
+	// Reserve reserves bytes until release is called; false: fewer are left, and none is reserved.
+	Reserve(bytes int) (release func(), ok bool)
+}
+
+// room reserves the memory for learning a metric of dimension d.
+func (s Settings) room(d int) (release func(), ok bool) {
+	if s.Budget == nil {
+		return func() {}, true
+	}
+	return s.Budget.Reserve(metric.WorkspaceBytes(s.Solver.MetricRank, d))
+}
+
+// DropMetric drops the metric and the statistics for the next one. It is learned again once there is
+// room for it.
+func (s *Stream) DropMetric() {
+	s.Learn()
+	s.metric = learnedMetric{}
+	s.cache = &solver.ExampleCache{}
+	s.note("the metric was given up: memory is used up")
 }

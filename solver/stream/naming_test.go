@@ -213,9 +213,9 @@ func TestHistoriesOfNames(t *testing.T) {
 			}
 		}
 		set := func() {
-			inForce, _ := taught.NewNames(names)
+			feed, _ := taught.NewNames(names)
 			against, _ := taught.NewRejections(rejections)
-			labels = examples.With(taught.Changes{Names: inForce, Rejections: against})
+			labels = examples.With(taught.Changes{Names: feed, Rejections: against})
 		}
 		for step := range 6 + random.IntN(8) {
 			switch random.IntN(7) {

@@ -186,7 +186,7 @@ func TestLeftOutLabelsAreScoredAsItems(t *testing.T) {
 		}
 		answer(t, s, e, items, labels)
 	}
-	k, err := s.Knowledge(&Item{Vector: labels.Everyone[0].Vector}, labels, nil)
+	k, err := s.View(&Item{Vector: labels.Everyone[0].Vector}, labels, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,15 +14,15 @@ import (
 // where it is not. Nothing of this reaches the stream. One goroutine uses a Now at a time. It keeps the
 // vectors of the last items.
 type Now struct {
-	knows  *Knowledge
+	view   *View
 	rows   []nowRow
-	u      []float32 // rows x d, in the space of knows
+	u      []float32 // rows x d, in the space of view
 	soft   []float32 // rows x classes: S
 	middle float64   // median squared distance of a row to the nearest before it
 	lags   []float32 // 2, and the lag of each age of a row, the oldest first
 
-	sums   classSums // those of knows, and rows that items labelled since
-	copied bool      // the sums are a copy of those of knows
+	sums   classSums // those of view, and rows that items labelled since
+	copied bool      // the sums are a copy of those of view
 	counts []float64 // cpi pi0, and the sum of S over the rows since the last episode
 	logs   []float32 // log of counts: of pi, but for what all classes share
 
@@ -52,11 +52,11 @@ type nowRow struct {
 	closest  float32 // squared distance to the nearest row before it; below 0: not known
 }
 
-// Follow takes over the stream's knowledge after an episode, with the episode's items and their answers; nil
+// Follow takes over the stream's view after an episode, with the episode's items and their answers; nil
 // before the first episode. Items without a first answer are taken over as well.
-func (n *Now) Follow(k *Knowledge, items []Item, answers []Answer) {
-	old := n.knows
-	if n.knows = k; old != nil && (old.model != k.model || old.dimension != k.dimension || old.clusters != k.clusters) {
+func (n *Now) Follow(k *View, items []Item, answers []Answer) {
+	old := n.view
+	if n.view = k; old != nil && (old.model != k.model || old.dimension != k.dimension || old.clusters != k.clusters) {
 		n.rows, n.u, n.soft = n.rows[:0], n.u[:0], n.soft[:0]
 	}
 	n.called = k.labels.Rename(k.names)
@@ -69,8 +69,8 @@ func (n *Now) Follow(k *Knowledge, items []Item, answers []Answer) {
 }
 
 // settle gives the rows their settled answers, by the present class numbers.
-func (n *Now) settle(old *Knowledge, items []Item, answers []Answer) {
-	k, d := n.knows, n.knows.dimension
+func (n *Now) settle(old *View, items []Item, answers []Answer) {
+	k, d := n.view, n.view.dimension
 	if old != nil && !slices.Equal(old.names, k.names) {
 		n.renumber(old)
 	}
@@ -111,7 +111,7 @@ func (n *Now) settle(old *Knowledge, items []Item, answers []Answer) {
 
 // row is S of a row.
 func (n *Now) row(i int) []float32 {
-	classes := len(n.knows.names)
+	classes := len(n.view.names)
 	return n.soft[i*classes : i*classes+classes]
 }
 
@@ -122,7 +122,7 @@ func certain(row []float32, class int32) {
 }
 
 // soft fills a row with the confidences of an answer.
-func (k *Knowledge) soft(row []float32, a *Answer) {
+func (k *View) soft(row []float32, a *Answer) {
 	clear(row)
 	set := func(label string, confidence float64) {
 		if c, ok := k.number(label); ok {
@@ -136,7 +136,7 @@ func (k *Knowledge) soft(row []float32, a *Answer) {
 }
 
 // number returns the number of the class with a name.
-func (k *Knowledge) number(called string) (int32, bool) {
+func (k *View) number(called string) (int32, bool) {
 	if c, ok := k.numbers[called]; ok {
 		return c, true
 	}
@@ -152,11 +152,11 @@ func newNowRow(item *Item) nowRow {
 }
 
 // renumber gives the classes of the rows that are known today their numbers of today.
-func (n *Now) renumber(old *Knowledge) {
-	from, to := len(old.names), len(n.knows.names)
+func (n *Now) renumber(old *View) {
+	from, to := len(old.names), len(n.view.names)
 	soft := make([]float32, len(n.rows)*to)
 	for c, name := range old.names {
-		if at, ok := n.knows.numbers[name]; ok {
+		if at, ok := n.view.numbers[name]; ok {
 			for i := range n.rows {
 				soft[i*to+int(at)] = n.soft[i*from+c]
 			}
@@ -172,13 +172,13 @@ func (n *Now) trim(spare int) {
 		return
 	}
 	n.rows = slices.Delete(n.rows, 0, over)
-	n.soft = slices.Delete(n.soft, 0, over*len(n.knows.names))
-	n.u = slices.Delete(n.u, 0, min(len(n.u), over*n.knows.dimension))
+	n.soft = slices.Delete(n.soft, 0, over*len(n.view.names))
+	n.u = slices.Delete(n.u, 0, min(len(n.u), over*n.view.dimension))
 }
 
 // embed takes the rows from the given one on to the space of today, and returns them before the metric.
 func (n *Now) embed(from int) (z []float32) {
-	k, d := n.knows, n.knows.dimension
+	k, d := n.view, n.view.dimension
 	n.u = slices.Grow(n.u[:from*d], (len(n.rows)-from)*d)[:len(n.rows)*d]
 	u := n.u[from*d:]
 	if z = u; k.metric != nil {
@@ -194,7 +194,7 @@ func (n *Now) embed(from int) (z []float32) {
 
 // count adds up the weights of the rows since the last episode.
 func (n *Now) count() {
-	k := n.knows
+	k := n.view
 	classes := len(k.names)
 	n.sums, n.copied = k.sums, false
 	n.counts, n.logs = vector.Resize(n.counts, classes), vector.Resize(n.logs, classes)
@@ -226,7 +226,7 @@ func (n *Now) count() {
 // gather counts a row that was labelled since the last episode for its class's prototype, as that of the
 // episode will.
 func (n *Now) gather(i int) {
-	r, d := &n.rows[i], n.knows.dimension
+	r, d := &n.rows[i], n.view.dimension
 	c := slices.Index(n.row(i), 1)
 	if !r.given || r.settled || c < 0 {
 		return
@@ -234,7 +234,7 @@ func (n *Now) gather(i int) {
 	if !n.copied {
 		n.sums, n.copied = n.sums.clone(), true
 	}
-	n.sums.add(c, n.u[i*d:i*d+d], float32(n.knows.weight), n.knows.weight)
+	n.sums.add(c, n.u[i*d:i*d+d], float32(n.view.weight), n.view.weight)
 	n.sums.weigh(c)
 }
 
@@ -243,10 +243,10 @@ func logCount(count float64) float32 { return float32(math.Log(max(count, 1e-30)
 // distance is that of two unit rows with this product.
 func distance(product float32) float64 { return math.Sqrt(max(0, float64(2-2*product))) }
 
-// Bytes is the approximate size of a Now and its knowledge.
+// Bytes is the approximate size of a Now and its view.
 func (n *Now) Bytes() int {
 	bytes := 4*(cap(n.u)+cap(n.soft)) + 200*cap(n.rows)
-	if k := n.knows; k != nil {
+	if k := n.view; k != nil {
 		bytes += 4 * (nowRows*k.dimension + 2*len(k.labelled) + 2*len(k.sums.values))
 	}
 	return bytes

@@ -35,7 +35,7 @@ func (n *Now) Answer(items []Item) []Answer { return n.answer(items, true) }
 func (n *Now) Ask(items []Item) []Answer { return n.answer(items, false) }
 
 func (n *Now) answer(items []Item, keep bool) []Answer {
-	k := n.knows
+	k := n.view
 	if k == nil || len(k.names) == 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (n *Now) answer(items []Item, keep bool) []Answer {
 
 // tile takes items to the end of the rows, and multiplies them with all that may be near them.
 func (n *Now) tile(items []Item) {
-	k, x := n.knows, &n.scratch
+	k, x := n.view, &n.scratch
 	d, m, classes, most, before := k.dimension, len(k.class), len(k.names), len(items), len(n.rows)
 	all, first := before+most, max(0, before-nowRows)
 	n.soft = slices.Grow(n.soft, most*classes)[:all*classes]
@@ -91,7 +91,7 @@ func (n *Now) tile(items []Item) {
 
 // item answers the item of row at, which is number tiled of its tile.
 func (n *Now) item(at, tiled int, item *Item, keep bool) Answer {
-	k, x := n.knows, &n.scratch
+	k, x := n.view, &n.scratch
 	m, classes := len(k.class), len(k.names)
 	first := max(0, at-tiled-nowRows)
 	window, scores := x.window[tiled*(len(n.rows)-first):][:at-first], n.row(at)
@@ -127,9 +127,9 @@ func (n *Now) item(at, tiled int, item *Item, keep bool) Answer {
 	return a
 }
 
-// weigh turns an item's scores by prototypes into those by both sources of evidence.
+// weigh turns an item's scores by prototypes into those by prototypes and likeness.
 func (n *Now) weigh(at int, window, labelled, scores []float32) {
-	k, x := n.knows, &n.scratch
+	k, x := n.view, &n.scratch
 	if k.weights == (solver.Weights{Prototypes: 1}) {
 		return
 	}
@@ -156,7 +156,7 @@ func (n *Now) weigh(at int, window, labelled, scores []float32) {
 
 // reject adds what rejections say of an item.
 func (n *Now) reject(item *Item, scores []float32) {
-	k, x := n.knows, &n.scratch
+	k, x := n.view, &n.scratch
 	if k.against.None() {
 		return
 	}
@@ -167,7 +167,7 @@ func (n *Now) reject(item *Item, scores []float32) {
 }
 
 // nearest is the labelled row with the largest of these products that counts as known; -1: none does.
-func (k *Knowledge) nearest(products []float32) int32 {
+func (k *View) nearest(products []float32) int32 {
 	best, most := -1, float32(-math.MaxFloat32)
 	for j, v := range products {
 		if v > most && (k.class[j] != k.nobody || len(k.names) == 1) {
@@ -180,7 +180,7 @@ func (k *Knowledge) nearest(products []float32) int32 {
 // far is about the distance of an item of the tile to the nearest labelled item, see unknownScores, or that
 // to the nearest cluster: without the metric, it is that of the item that is nearest with it.
 func (n *Now) far(tiled int, z []float32) float64 {
-	k, x := n.knows, &n.scratch
+	k, x := n.view, &n.scratch
 	if k.clusters {
 		best := math.Inf(1)
 		for c, v := range x.classes[tiled*len(k.names):][:len(k.names)] {
@@ -202,7 +202,7 @@ func (n *Now) far(tiled int, z []float32) float64 {
 
 // near finds the neighbours of an item among labelled rows and those before it.
 func (n *Now) near(at int, window, labelled []float32) {
-	k, x, rho := n.knows, &n.scratch, n.knows.solve.Rho
+	k, x, rho := n.view, &n.scratch, n.view.solve.Rho
 	row, first, lags := &n.rows[at], at-len(window), n.lags[len(n.lags)-len(window):]
 	if len(window) > 0 {
 		row.closest = max(0, 2-2*slices.Max(window))
@@ -233,7 +233,7 @@ func (n *Now) near(at int, window, labelled []float32) {
 
 // neighbours adds lambda (W S + b), and returns the unknown score, smoothed.
 func (n *Now) neighbours(at int, scores []float32) (unknown float64) {
-	k := n.knows
+	k := n.view
 	degree, sum := 1., n.rows[at].far
 	for rank, l := range n.scratch.near {
 		weight := float32(k.solve.Lambda) * k.ranked[rank]
@@ -255,7 +255,7 @@ func (n *Now) neighbours(at int, scores []float32) (unknown float64) {
 
 // related adds what frames and tracks say.
 func (n *Now) related(at int, item *Item, window, scores []float32) {
-	k := n.knows
+	k := n.view
 	for j := range window {
 		if before := at - len(window) + j; item.Frame != "" && n.rows[before].frame == item.Frame {
 			apart := min(1, float64(max(0, 2-2*window[j]))/max(n.middle, 1e-12))
@@ -269,7 +269,7 @@ func (n *Now) related(at int, item *Item, window, scores []float32) {
 
 // finish is the answer to an item whose block is solved.
 func (n *Now) finish(at int, unknown float64, keep bool) Answer {
-	k, x, soft := n.knows, &n.scratch, n.row(at)
+	k, x, soft := n.view, &n.scratch, n.row(at)
 	label := int32(slices.Index(soft, slices.Max(soft)))
 	z, degree := x.likely[label], float32(1)
 	for _, l := range x.near {

@@ -21,9 +21,9 @@ func (c scenario) attend(t *testing.T, meddle func(*Now)) (first [][]Answer, rig
 	labels := f.labels(c.shots)
 	s, e := New("cam", set), new(Engine)
 	var now Now
-	var knows *Knowledge
+	var knows *View
 	follow := func(items []Item, answers []Answer) {
-		k, err := s.Knowledge(&Item{Vector: make24()}, labels, knows)
+		k, err := s.View(&Item{Vector: make24()}, labels, knows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestFirstAnswersOfClusters(t *testing.T) {
 	if now.Answer([]Item{{Vector: make24()}}) != nil {
 		t.Error("answered by nothing")
 	}
-	var knows *Knowledge
+	var knows *View
 	same, all := 0, 0
 	for episode := range 8 {
 		items, _ := f.episode(24, 0)
@@ -120,7 +120,7 @@ func TestFirstAnswersOfClusters(t *testing.T) {
 			}
 		}
 		var err error
-		if knows, err = s.Knowledge(&items[0], nil, knows); err != nil {
+		if knows, err = s.View(&items[0], nil, knows); err != nil {
 			t.Fatal(err)
 		}
 		now.Follow(knows, items, answers)
@@ -140,7 +140,7 @@ func TestItemsWithoutFirstAnswer(t *testing.T) {
 	f := newCamera(5, 4, 24, .3)
 	s := New("cam", settings(t))
 	var now Now
-	k, err := s.Knowledge(&Item{Vector: make24()}, f.labels(1), nil)
+	k, err := s.View(&Item{Vector: make24()}, f.labels(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestItemsWithoutFirstAnswer(t *testing.T) {
 		if a := now.Answer([]Item{item}); a != nil {
 			t.Errorf("%s: %+v", name, a)
 		}
-		if _, err := s.Knowledge(&item, f.labels(1), nil); err == nil && (name == "NaN" || name == "zeros") {
+		if _, err := s.View(&item, f.labels(1), nil); err == nil && (name == "NaN" || name == "zeros") {
 			t.Errorf("%s: knowledge of it", name)
 		}
 	}
@@ -169,7 +169,7 @@ func TestFirstAnswersWithoutNeighbours(t *testing.T) {
 	set.Solver.Rho = 0
 	f := newCamera(5, 4, 24, .3)
 	items, _ := f.episode(40, 0)
-	k, err := New("cam", set).Knowledge(&items[0], f.labels(1), nil)
+	k, err := New("cam", set).View(&items[0], f.labels(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,12 +192,12 @@ func BenchmarkNow(b *testing.B) {
 		labels := f.labels(5)
 		s, e := New("cam", set), new(Engine)
 		var now Now
-		var knows *Knowledge
+		var knows *View
 		var items []Item
 		var answers []Answer
 		follow := func() {
 			var err error
-			if knows, err = s.Knowledge(&items[0], labels, knows); err != nil {
+			if knows, err = s.View(&items[0], labels, knows); err != nil {
 				b.Fatal(err)
 			}
 			now.Follow(knows, items, answers)
@@ -274,7 +274,7 @@ func TestFirstAnswersKnowRejections(t *testing.T) {
 	s := New("cam", settings(t))
 	first := func(l *taught.Labels, items ...Item) []Answer {
 		t.Helper()
-		k, err := s.Knowledge(&items[0], l, nil)
+		k, err := s.View(&items[0], l, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -317,7 +317,7 @@ func TestFirstAnswersOfNamedClasses(t *testing.T) {
 	labels := named(t, plain, taught.Name{Name: label(0), Into: "seen"}, taught.Name{Name: label(1), Into: "seen"})
 	items, _ := f.episode(40, 0)
 	s := New("cam", settings(t))
-	k, err := s.Knowledge(&items[0], labels, nil)
+	k, err := s.View(&items[0], labels, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,8 @@ type (
 	// sharer changes memory in place that a copy of the part shares, until it has copied it. Nearly every episode
 	// learns only once nothing can fail any more, so that what would be copied each time is copied when it matters.
 	sharer interface{ detach() }
+	// holder estimates the memory of what it keeps of embeddings of dimension d.
+	holder interface{ bytes(d int) int }
 	// resetter forgets a class, and reports whether there was anything to forget.
 	resetter interface{ reset(class string) bool }
 )
@@ -40,6 +42,9 @@ func each[T any](s *state, do func(T)) {
 		}
 	}
 }
+
+// overhead is that of each vector, class, held-out answer and track in memory.
+const overhead = 200
 
 // episodeKept is the factor by which what an episode shows of a stream's order, of what recurs and of its
 // unknown scores counts less with each later one: about the last ten show where the stream is now.
@@ -62,11 +67,11 @@ type episode struct {
 	answers []Answer
 	report  *Report
 
-	tested   []heldOut     // the stream's answers to labelled items without their labels
-	scores   *scoreDensity // the unknown scores, including this episode's
-	relabels bool          // the labels topic has changed since the last episode
-	cold     bool          // only clusters are learned
-	broken   bool          // the rows are of another embedder
+	tested        []heldOut     // the stream's answers to labelled items without their labels
+	scores        *scoreDensity // the unknown scores, including this episode's
+	relabels      bool          // the labels topic has changed since the last episode
+	cold          bool          // only clusters are learned
+	otherEmbedder bool          // the rows are of another embedder
 }
 
 // fair lists the tested answers that could be right.

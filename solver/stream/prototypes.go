@@ -231,6 +231,8 @@ func (p *prototypes) reset(class string) bool {
 	return had
 }
 
+func (p *prototypes) bytes(d int) int { return (2*d + overhead) * len(p.of) }
+
 func (p *prototypes) fields(f *fields) {
 	switch f.kind {
 	case "head":

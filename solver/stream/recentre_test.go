@@ -39,7 +39,7 @@ func TestWhatIsLearnedFollowsTheMean(t *testing.T) {
 		}
 		answer(t, s, e, items, labels)
 	}
-	k, err := s.Knowledge(&items[0], labels, nil)
+	k, err := s.View(&items[0], labels, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

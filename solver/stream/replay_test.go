@@ -116,7 +116,7 @@ func TestReplay(t *testing.T) {
 			},
 			"first answers": func(s *Stream, e *Engine) (*Stream, *Engine) {
 				item := Item{ID: "i3", Vector: make24()}
-				k, err := s.Knowledge(&item, nil, nil)
+				k, err := s.View(&item, nil, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,7 +12,7 @@ import (
 // Piece is a part of an encoded stream. A writer may write only the pieces whose bytes have changed, and may
 // cut or join their bytes as it likes. A stream is restored from all of its pieces, in any order.
 type Piece struct {
-	Name  string // head, metric, scatter, shape, time, before, earlier, class/NAME, cluster/ID
+	Name  string // head, metric, scatter, embedder, time, before, earlier, class/NAME, cluster/ID
 	Bytes []byte
 }
 
@@ -117,7 +117,7 @@ func (s *Stream) State() []Piece {
 			out = append(out, Piece{name, f.sealed()})
 		}
 	}
-	for _, kind := range []string{"metric", "scatter", "time", "shape", "before", "earlier"} {
+	for _, kind := range []string{"metric", "scatter", "time", "embedder", "before", "earlier"} {
 		add(kind, &fields{kind: kind})
 	}
 	known := maps.Clone(s.proportions.counts)

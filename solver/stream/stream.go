@@ -18,7 +18,7 @@ type Stream struct {
 	lesson *lesson // for Learn; nil: nothing
 
 	// Kept from episode to episode while labels stay the same. Nothing that is learned depends on these.
-	force *inForce
+	feed  *feed
 	cache *solver.ExampleCache
 	own   *Engine // that answers if the caller has none
 }
@@ -43,16 +43,16 @@ type state struct {
 	timeline    timeline
 	review      review
 	classes     classes
-	shape       shape
+	embedder    embedder
 	earlier     earlier
-	evidence    evidence
+	weights     weights
 }
 
 // parts lists the learned parts, in the order in which they contribute, answer and learn.
 func (s *state) parts() []part {
 	return []part{
 		&s.metric, &s.prototypes, &s.calibration, &s.proportions, &s.novelty, &s.clusters, &s.timeline, &s.review,
-		&s.classes, &s.shape, &s.earlier, &s.evidence,
+		&s.classes, &s.embedder, &s.earlier, &s.weights,
 	}
 }
 
@@ -78,13 +78,13 @@ func (s *Stream) fork() *Stream {
 func (s *Stream) detach() { each(s.state, func(p sharer) { p.detach() }) }
 
 // forgetCaches drops what is kept only to save work.
-func (s *Stream) forgetCaches() { s.force, s.cache = &inForce{}, &solver.ExampleCache{} }
+func (s *Stream) forgetCaches() { s.feed, s.cache = &feed{}, &solver.ExampleCache{} }
 
 // restart makes the stream start from its labels, with a note of the reason why; "": without.
 func (s *Stream) restart(why string) {
 	next := &state{episode: s.episode, learned: s.learned}
 	next.clusters.next = s.clusters.next // ids are never reused
-	next.evidence = newEvidence()
+	next.weights = newWeights()
 	s.state = next
 	s.forgetCaches()
 	if why != "" {
@@ -123,6 +123,13 @@ func (s *Stream) Reset(class string) bool {
 		s.note("class %q reset", class)
 	}
 	return had
+}
+
+// Bytes estimates the memory of the stream without its metric, and of the metric.
+func (s *Stream) Bytes() (rest, ofMetric int) {
+	rest = 4<<10 + s.cache.Bytes()
+	each(s.state, func(p holder) { rest += p.bytes(s.dimension) })
+	return rest, s.metric.bytes()
 }
 
 // ClassSummary is one class in a Summary.

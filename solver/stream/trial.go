@@ -9,7 +9,7 @@ import (
 )
 
 // trial is an episode in which the labels of its taught items are hidden, and new examples of the labels
-// topic are rows without a label. Calibration and the weights of evidence learn from its answers to them, where these
+// topic are rows without a label. Calibration and the weights learn from its answers to them, where these
 // could be right. Each is answered as items are, which have labelled ones around them: by one more update of its own
 // row, in which the others have their labels back.
 type trial struct {
@@ -98,27 +98,27 @@ func (t *trial) solveApart(ctx context.Context, of *episode) error {
 	return nil
 }
 
-// learn lists the answers of a solved trial, and fits the evidence to those that could be right.
+// learn lists the answers of a solved trial, and fits the weights to those that could be right.
 func (t *trial) learn(of *episode, solved *solver.Problem, r *solver.Result) {
 	p, s := of.problem, of.stream
 	scores, limit := unknownScores(solved, r, p.nobody()), s.unknownLimit(&s.novelty.scores)
-	given, said := r.Given(t.known), &testimony{}
+	given, sources := r.Given(t.known), &trialSources{}
 	add := func(row int, id, label string, topic bool) {
 		c, ok := p.numbers[label]
 		if !ok {
 			return
 		}
-		given.Sources(row, &said.said)
+		given.Sources(row, &sources.item)
 		if t.others[c] > 0 {
-			said.add(c)
+			sources.add(c)
 		}
 		if id == "" {
 			return
 		}
-		answer := s.evidence.answer(&said.said)
+		answer := s.weights.answer(&sources.item)
 		of.tested = append(of.tested, heldOut{
 			id: id, label: label, predicted: p.names[answer], topic: topic, alone: t.others[c] == 0,
-			z: limit.confidence(s.evidence.probability(&said.said, answer), scores[row]), score: float32(scores[row]),
+			z: limit.confidence(s.weights.probability(&sources.item, answer), scores[row]), score: float32(scores[row]),
 		})
 	}
 	for _, i := range t.hidden {
@@ -127,5 +127,5 @@ func (t *trial) learn(of *episode, solved *solver.Problem, r *solver.Result) {
 	for j, e := range t.fresh {
 		add(p.N+j, e.ID, e.Label, true)
 	}
-	s.evidence.fit(said)
+	s.weights.fit(sources)
 }

@@ -79,18 +79,18 @@ func TestRestoreFirstFormat(t *testing.T) {
 
 // A shape of a state from before likenesses were kept is judged as it was then.
 func TestShapesOfOlderStates(t *testing.T) {
-	h := shape{mean: make([]float32, 4), spread: make([]float32, 4), mass: 60, usual: .2}
-	written := &fields{kind: "shape", writes: true, dimension: 4}
+	h := embedder{mean: make([]float32, 4), spread: make([]float32, 4), mass: 60, usual: .2}
+	written := &fields{kind: "embedder", writes: true, dimension: 4}
 	h.fields(written)
 	for _, old := range []bool{false, true} {
 		read := parse(written.b)
-		read.kind, read.dimension = "shape", 4
+		read.kind, read.dimension = "embedder", 4
 		want := .2
 		if old {
 			delete(read.values, fieldUsual)
 			want = 1
 		}
-		var got shape
+		var got embedder
 		if got.fields(read); read.err != nil || got.usual != want || got.mass != 60 {
 			t.Errorf("older: %t: %+v, %v", old, got, read.err)
 		}

@@ -51,7 +51,7 @@ func TestExamplesOfAnEpisode(t *testing.T) {
 				}
 			}
 			before = now
-			k, err := s.Knowledge(&items[0], labels, nil)
+			k, err := s.View(&items[0], labels, nil)
 			if err != nil || len(k.names) != c.classes {
 				t.Errorf("%d classes of %d examples: first answers know %d, %v", c.classes, c.each, len(k.names), err)
 			}

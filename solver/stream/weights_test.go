@@ -8,19 +8,19 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// said is a testimony of items whose nearest labelled item tells their class with this likeness more than others,
+// said is a trialSources of items whose nearest labelled item tells their class with this likeness more than others,
 // and their prototype with this score. Neighbours say nothing.
-func said(random *rand.Rand, items, k int, nearest, prototypes float64) *testimony {
-	t := &testimony{}
+func said(random *rand.Rand, items, k int, nearest, prototypes float64) *trialSources {
+	t := &trialSources{}
 	for range items {
 		label := random.IntN(k)
-		t.said = solver.Sources{Graph: make([]float32, k), Proportions: make([]float32, k)}
+		t.item = solver.Sources{Graph: make([]float32, k), Proportions: make([]float32, k)}
 		for c := range k {
 			m, n := random.NormFloat64(), .3*random.NormFloat64()
 			if c == label {
 				m, n = m+prototypes, n+nearest
 			}
-			t.said.Prototypes, t.said.Nearest = append(t.said.Prototypes, float32(m)), append(t.said.Nearest, float32(n))
+			t.item.Prototypes, t.item.Nearest = append(t.item.Prototypes, float32(m)), append(t.item.Nearest, float32(n))
 		}
 		t.add(int32(label))
 	}
@@ -29,22 +29,22 @@ func said(random *rand.Rand, items, k int, nearest, prototypes float64) *testimo
 
 // The source that tells classes apart gets its weight, the other does not; without labels both stay as they were.
 func TestEvidenceLearnsItsWeight(t *testing.T) {
-	e := newEvidence()
-	e.fit(&testimony{})
-	if w := e.weights(); w.Prototypes != 1 || w.Nearest != 0 {
+	e := newWeights()
+	e.fit(&trialSources{})
+	if w := e.forSolve(); w.Prototypes != 1 || w.Nearest != 0 {
 		t.Errorf("without labels: %v", w)
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 20 {
 		e.fit(said(random, 5, 6, .6, 0))
 	}
-	if w := e.weights(); w.Prototypes > .4 || w.Nearest < 3 {
+	if w := e.forSolve(); w.Prototypes > .4 || w.Nearest < 3 {
 		t.Errorf("where only the nearest says something: %v", w)
 	}
 	for range 100 { // and from now on only prototypes do
 		e.fit(said(random, 5, 6, 0, 2))
 	}
-	if w := e.weights(); w.Prototypes < .8 || w.Nearest > 1 {
+	if w := e.forSolve(); w.Prototypes < .8 || w.Nearest > 1 {
 		t.Errorf("where only prototypes say something: %v", w)
 	}
 }
@@ -53,8 +53,8 @@ func TestEvidenceLearnsItsWeight(t *testing.T) {
 func TestConfidenceIsTheShareOfRightAnswers(t *testing.T) {
 	for _, trust := range []float64{.05, 1} {
 		for _, nearest := range []float64{0, .5} {
-			e, random := newEvidence(), rand.New(rand.NewPCG(3, 3))
-			e.trust, e.believes = trust, []float64{trust, 0, trust}
+			e, random := newWeights(), rand.New(rand.NewPCG(3, 3))
+			e.trust, e.ofConfidence = trust, []float64{trust, 0, trust}
 			for range 60 {
 				e.fit(said(random, 5, 6, nearest, 1))
 			}
@@ -62,8 +62,8 @@ func TestConfidenceIsTheShareOfRightAnswers(t *testing.T) {
 			const items = 2000
 			for range items {
 				one := said(random, 1, 6, nearest, 1)
-				c := e.answer(&one.said)
-				if sure += float64(e.probability(&one.said, c)); one.Right[0] == int(c) {
+				c := e.answer(&one.item)
+				if sure += float64(e.probability(&one.item, c)); one.Right[0] == int(c) {
 					right++
 				}
 			}
@@ -76,8 +76,8 @@ func TestConfidenceIsTheShareOfRightAnswers(t *testing.T) {
 
 // A class without a prototype is no alternative.
 func TestMaskedClassIsNoAlternative(t *testing.T) {
-	e, in := newEvidence(), &testimony{}
-	in.said = solver.Sources{
+	e, in := newWeights(), &trialSources{}
+	in.item = solver.Sources{
 		Prototypes: []float32{float32(math.Inf(-1)), 1, 0}, Nearest: make([]float32, 3), Graph: make([]float32, 3),
 		Proportions: make([]float32, 3),
 	}
@@ -86,7 +86,7 @@ func TestMaskedClassIsNoAlternative(t *testing.T) {
 	if len(in.Ends) != 1 || len(in.Right) != 1 || len(in.Offsets) != 2 || in.Right[0] != 0 {
 		t.Errorf("%+v", in.Choices)
 	}
-	if p, want := e.probability(&in.said, 1), 1/(1+math.Exp(-1)); math.Abs(float64(p)-want) > 1e-6 {
+	if p, want := e.probability(&in.item, 1), 1/(1+math.Exp(-1)); math.Abs(float64(p)-want) > 1e-6 {
 		t.Errorf("probability %g, not %g", p, want)
 	}
 }

@@ -14,29 +14,30 @@ import (
 // another light change little of that; another network, a rotation or another order of the coordinates leaves
 // nothing of it.
 const (
-	shapeChance = 3.5 // standard deviations of the correlation of two vectors that have nothing in common
-	shapeTold   = 2   // consecutive judgements after which the embedder counts as changed
+	correlationChance = 3.5 // standard deviations of the correlation of two vectors that have nothing in common
+	changeTold        = 2   // consecutive judgements after which the embedder counts as changed
 )
 
 // unrelated returns a correlation that two vectors of d numbers hardly have by chance. What one embedder has
 // made correlates by more than twice as much, or nothing can be told.
-func unrelated(d int) float64 { return shapeChance / math.Sqrt(float64(d)) }
+func unrelated(d int) float64 { return correlationChance / math.Sqrt(float64(d)) }
 
-// shape is the mean and the spread of a stream's unit rows, coordinate by coordinate.
-type shape struct {
+// embedder is what all vectors of a stream's embedder have in common, their shape: the mean and the spread of the
+// unit rows, coordinate by coordinate.
+type embedder struct {
 	mean, spread []float32 // nil: nothing was judged yet
 	mass         float64   // of the judgements that made it
 	usual        float64   // likeness of earlier judgements, the latest first: 1/2, 1/4 ...
-	breaks       int       // consecutive judgements by which it is broken
+	unlike       int       // consecutive judgements by which rows are of another one
 
 	sum, squares []float32 // of rows that are not judged yet
 	count        int
 }
 
-// judge adds an episode's rows and reports whether the shape is broken: means and spreads are unlike, and
+// judge adds an episode's rows and reports whether they are of another embedder: means and spreads are unlike, and
 // usually are not. Where embeddings have little in common, other objects alone change the shape: items that
 // resemble labelled ones are of the embedder of before.
-func (h *shape) judge(p *problem, items []Item) (broken bool) {
+func (h *embedder) judge(p *problem, items []Item) (other bool) {
 	d := len(items[0].Vector)
 	if 2*unrelated(d) >= 1 { // up to 49 numbers: chance may make any two alike
 		return false
@@ -49,7 +50,7 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 	judged := addShape(sum, squares, items)
 	h.sum, h.squares, h.count = sum, squares, h.count+judged
 	if h.count < enough {
-		return h.breaks > 0
+		return h.unlike > 0
 	}
 	mean, spread := shapeOf(sum, squares, h.count)
 	h.sum, h.squares, h.count = nil, nil, 0
@@ -58,7 +59,7 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 	} else {
 		alike := shapesAlike(h.mean, h.spread, mean, spread)
 		if alike < unrelated(d) && h.usual > 2*unrelated(d) && !p.resembled(items) {
-			h.breaks++
+			h.unlike++
 			return true
 		}
 		h.usual = (h.usual + alike) / 2
@@ -66,7 +67,7 @@ func (h *shape) judge(p *problem, items []Item) (broken bool) {
 		kept := float32(1 - 1/h.mass)
 		h.mean, h.spread = mixed(h.mean, mean, kept), mixed(h.spread, spread, kept)
 	}
-	h.breaks = 0
+	h.unlike = 0
 	vector.Rounded(h.mean, unitRow)
 	vector.Rounded(h.spread, unitRow)
 	return false
@@ -155,7 +156,7 @@ func (p *problem) resembled(items []Item) bool {
 	return false
 }
 
-// taughtNow reports whether an episode of a broken stream carries labels, or whether labels have changed and
+// taughtNow reports whether an episode of another embedder carries labels, or whether labels have changed and
 // resemble its items: these are of the new embedder.
 func (p *problem) taughtNow(items []Item, relabels bool) bool {
 	return teaches(items) || relabels && p.resembled(items)
@@ -163,8 +164,8 @@ func (p *problem) taughtNow(items []Item, relabels bool) bool {
 
 // answer makes answers to unlabelled items of another embedder unknown, with at most the
 // confidence of chance.
-func (h *shape) answer(e *episode) {
-	if !e.broken {
+func (h *embedder) answer(e *episode) {
+	if !e.otherEmbedder {
 		return
 	}
 	report := e.report
@@ -184,9 +185,9 @@ func (h *shape) answer(e *episode) {
 
 // tell reports a changed embedder. The episode whose rows were judged so has an event and a note; with rows
 // that wait to be judged it is a later one.
-func (h *shape) tell(report *Report) {
-	report.EmbeddingChanged = h.breaks >= shapeTold
-	if h.breaks != shapeTold || h.count > 0 {
+func (h *embedder) tell(report *Report) {
+	report.EmbeddingChanged = h.unlike >= changeTold
+	if h.unlike != changeTold || h.count > 0 {
 		return
 	}
 	report.Events = append(report.Events, Event{Kind: "embedding changed"})
@@ -194,13 +195,17 @@ func (h *shape) tell(report *Report) {
 		"they are as before, or --model names the new embedder, or somebody teaches its items")
 }
 
-func (h *shape) fields(f *fields) {
-	if f.kind != "shape" || f.writes && h.mean == nil && h.count == 0 {
+func (h *embedder) bytes(int) int {
+	return 4 * (len(h.mean) + len(h.spread) + len(h.sum) + len(h.squares))
+}
+
+func (h *embedder) fields(f *fields) {
+	if f.kind != "embedder" || f.writes && h.mean == nil && h.count == 0 {
 		return
 	}
 	number(f, fieldMass, &h.mass)
 	integer(f, fieldCount, &h.count)
-	integer(f, fieldItemCount, &h.breaks)
+	integer(f, fieldItemCount, &h.unlike)
 	if !f.writes {
 		h.usual = 1 // older states have none: their shapes were always judged
 	}
@@ -210,7 +215,7 @@ func (h *shape) fields(f *fields) {
 	slice(f, fieldSum, &h.sum, -1)
 	slice(f, fieldPending, &h.squares, -1)
 	fits := func(v []float32, there bool) bool { return len(v) == 0 && !there || there && len(v) == f.dimension }
-	f.check(h.count >= 0 && h.breaks >= 0 && h.mass >= 0, "number in a shape")
+	f.check(h.count >= 0 && h.unlike >= 0 && h.mass >= 0, "number in a shape")
 	f.check(fits(h.mean, h.mass > 0) && fits(h.spread, h.mass > 0), "shape")
 	f.check(fits(h.sum, h.count > 0) && fits(h.squares, h.count > 0), "sum of rows")
 }

@@ -1,0 +1,303 @@
+package stream
+
+import (
+	"math"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/logistic"
+	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
+)
+
+// weights are how much the sources of an answer count: the score by prototypes, the likeness to the nearest
+// labelled item of a class, and the neighbours in the graph. No constants suit all streams: where a class looks the
+// same all the time its prototype says most, where views and light change a labelled item of just before does. So
+// the weights are those that make the labels most likely of items that were answered without them: multinomial
+// logistic regression with a normal prior. There are two sets, of one likelihood and different priors: the solve's,
+// about those of a solve without later labels, and those of the confidence, about trust, which are the probability
+// that an answer is right.
+//
+// Labels of earlier episodes count by the quadratic form of their logarithmic likelihood about the weights of
+// then, which counts less with each later label.
+type weights struct {
+	ofSolve, ofConfidence []float64          // of prototypes, nearest, graph
+	before                logistic.Quadratic // minus the logarithmic likelihood of earlier labels
+	trust                 float64
+}
+
+const (
+	sourceCount = 3   // prototypes, nearest, graph
+	labelsKept  = 200 // as many later labels take away all but 1/e of what a label counts
+	leastOfF    = .05
+)
+
+func newWeights() weights {
+	return weights{
+		ofSolve: []float64{1, 0, 1}, ofConfidence: []float64{1, 0, 1}, trust: 1,
+		before: logistic.Quadratic{A: make([]float64, sourceCount*sourceCount), B: make([]float64, sourceCount)},
+	}
+}
+
+// solvePrior is minus the logarithm of the prior's density of the weights of a solve.
+var solvePrior = logistic.Normal([]float64{1, 0, 1}, []float64{.5, 4, .5})
+
+// confidencePrior is that of the weights of the confidence.
+func confidencePrior(trust float64) logistic.Quadratic {
+	return logistic.Normal([]float64{trust, 0, trust}, []float64{.25, 4, .25})
+}
+
+// trialSources are what the sources say of labelled items, in a solve without their labels.
+type trialSources struct {
+	logistic.Choices
+	item solver.Sources // of the next one
+}
+
+// add adds the item, which has a label, if the label's class could be answered.
+func (t *trialSources) add(label int32) {
+	if math.IsInf(float64(t.item.Prototypes[label]), -1) {
+		return
+	}
+	t.Weights = sourceCount
+	for c, m := range t.item.Prototypes {
+		if math.IsInf(float64(m), -1) {
+			continue
+		}
+		if int32(c) == label {
+			t.Right = append(t.Right, len(t.Offsets))
+		}
+		t.Values = append(t.Values, m, t.item.Nearest[c], t.item.Graph[c])
+		t.Offsets = append(t.Offsets, t.item.Proportions[c])
+	}
+	t.Ends = append(t.Ends, len(t.Offsets))
+}
+
+// fit fits the weights to later labels.
+func (v *weights) fit(t *trialSources) {
+	if len(t.Right) == 0 {
+		return
+	}
+	none := logistic.Quadratic{A: make([]float64, sourceCount*sourceCount), B: make([]float64, sourceCount)}
+	before := none.Plus(v.before, math.Exp(-float64(len(t.Right))/labelsKept))
+	v.ofSolve = t.Fit(v.ofSolve, before.Plus(solvePrior, 1))
+	v.ofConfidence = t.Fit(v.ofConfidence, before.Plus(confidencePrior(v.trust), 1))
+	v.before = before.Plus(t.About(v.ofConfidence), 1)
+}
+
+// forSolve returns those of a solve. A score that should be sharper stays as it is, and both are divided by f: the
+// weight of the graph is right for the descent, in which rows agree with each other, and not what its agreement
+// proves.
+func (v *weights) forSolve() solver.Weights {
+	f, w := max(leastOfF, v.ofSolve[0]), max(0, v.ofSolve[1])
+	if f > 1 {
+		f, w = 1, w/f
+	}
+	return solver.Weights{Prototypes: f, Nearest: w}
+}
+
+// answer is the class that a solve gives a row of which the sources say this.
+func (v *weights) answer(of *solver.Sources) (class int32) {
+	w, most := v.forSolve(), math.Inf(-1)
+	for c, m := range of.Prototypes {
+		score := w.Prototypes*float64(m) + w.Nearest*float64(of.Nearest[c]) + float64(of.Graph[c]+of.Proportions[c])
+		if score > most {
+			class, most = int32(c), score
+		}
+	}
+	return class
+}
+
+// probability is how likely a class is right for a row of which the sources say this.
+func (v *weights) probability(of *solver.Sources, class int32) float32 {
+	w, sum := v.ofConfidence, 0.
+	score := func(c int) float64 {
+		return w[0]*float64(of.Prototypes[c]) + w[1]*float64(of.Nearest[c]) + w[2]*float64(of.Graph[c]) +
+			float64(of.Proportions[c])
+	}
+	own := score(int(class))
+	for c, m := range of.Prototypes {
+		if !math.IsInf(float64(m), -1) {
+			sum += math.Exp(score(c) - own)
+		}
+	}
+	return float32(1 / sum)
+}
+
+// renew takes the trust from a solve.
+func (v *weights) renew(of *episode, r *solver.Result) {
+	if !of.cold && !metric.Refreshes(of.number) {
+		return
+	}
+	if tau, ok := of.concentration(r); ok {
+		v.trust = min(1, trustOfConcentration*tau/of.stream.settings.Solver.Tau)
+		v.ofConfidence = (&logistic.Choices{Weights: sourceCount}).Fit(v.ofConfidence, v.before.Plus(confidencePrior(v.trust), 1))
+	}
+}
+
+func (v *weights) fields(f *fields) {
+	if f.kind != "head" || f.writes && v.trust == 1 && slices.Max(v.before.A) == 0 {
+		return
+	}
+	values := slices.Concat(v.ofSolve, v.ofConfidence, v.before.A, v.before.B, []float64{v.trust})
+	slice(f, fieldWeights, &values, len(values))
+	if f.writes {
+		return
+	}
+	take := func(n int) (out []float64) { out, values = values[:n:n], values[n:]; return out }
+	v.ofSolve, v.ofConfidence = take(sourceCount), take(sourceCount)
+	v.before = logistic.Quadratic{A: take(sourceCount * sourceCount), B: take(sourceCount)}
+	v.trust = values[0]
+	f.check(v.trust > 0 && v.trust <= 1 && v.before.A[0] >= 0, "weights")
+}
+
+// Before later labels show how often answers are right, the items themselves show how far the examples can be
+// trusted: items of classes that look as their examples do gather about these, others lie anywhere between them. So
+// the trust is in proportion to the concentration with which the items gather: the most likely tau of a mixture of
+// normal densities about the prototypes of the labelled items, in the directions in which these differ.
+const (
+	trustOfConcentration = .08 // where a trust of 1 is one in the solve's own tau; see bench/NOTES.md
+	comparedClasses      = 64  // at most, chosen evenly, as are the items
+	comparedItems        = 128
+	leastClasses         = 3
+)
+
+// concentration returns the concentration of the episode's unlabelled items; false: there is too little to compare.
+func (e *episode) concentration(r *solver.Result) (tau float64, ok bool) {
+	p, d := e.problem, e.problem.D
+	rows, classes := r.Examples()
+	var unlabelled []int
+	for i, c := range p.labels {
+		if c < 0 {
+			unlabelled = append(unlabelled, i)
+			continue
+		}
+		rows, classes = append(rows, r.Z[i*d:i*d+d]...), append(classes, c)
+	}
+	labelled, n := len(classes), min(len(unlabelled), comparedItems)
+	for i := range n {
+		at := unlabelled[i*len(unlabelled)/n]
+		rows = append(rows, r.Z[at*d:at*d+d]...)
+	}
+	if m := p.Embedding; m != nil && m.Metric != nil {
+		about := new(metric.Map)
+		m.Metric.About(r.Mean, about)
+		about.Apply(rows, nil)
+	}
+	means := e.prototypesOf(rows, classes)
+	if n == 0 || len(means) < leastClasses*d {
+		return 0, false
+	}
+	return mostLikelyTau(within(rows[labelled*d:], means, d))
+}
+
+// prototypesOf returns the prototypes of labelled rows, without those of class Nobody, of at most comparedClasses.
+func (e *episode) prototypesOf(rows []float32, classes []int32) []float32 {
+	p, d := e.problem, e.problem.D
+	counts, number := make([]int, p.K), make([]int, p.K)
+	for _, c := range classes {
+		if c != p.nobody() {
+			counts[c]++
+		}
+	}
+	var known []int
+	for c, count := range counts {
+		if number[c] = -1; count > 0 {
+			known = append(known, c)
+		}
+	}
+	k := min(len(known), comparedClasses)
+	for i := range k {
+		number[known[i*len(known)/k]] = i
+	}
+	means := make([]float32, k*d)
+	for i, c := range classes {
+		if at := number[c]; at >= 0 {
+			kernel.Axpy(1/float32(counts[c]), rows[i*d:i*d+d], means[at*d:at*d+d])
+		}
+	}
+	for c := range k {
+		mean := means[c*d : c*d+d]
+		by, _ := solver.Pull(e.stream.settings.Solver.Pull, max(1e-12, float64(kernel.Dot(mean, mean))))
+		kernel.Scale(float32(by), mean)
+	}
+	return means
+}
+
+// within returns the squared distances of items to means in the subspace of the differences of the means, a row an
+// item, and its dimension. It overwrites both.
+func within(items, means []float32, d int) (squares [][]float64, dimension int) {
+	k, n := len(means)/d, len(items)/d
+	origin := append([]float32(nil), means[(k-1)*d:]...)
+	for _, rows := range [][]float32{means, items} {
+		for at := 0; at < len(rows); at += d {
+			kernel.Axpy(-1, origin, rows[at:at+d])
+		}
+	}
+	gram, products := make([]float32, k*k), make([]float32, n*k)
+	kernel.Gram(gram, means, k, d)
+	kernel.Products(products, items, means, n, k, d)
+	// The means but the last, which is 0 now, are L times an orthonormal basis: L L' is their Gram matrix.
+	l := make([][]float64, k-1)
+	for i := range l {
+		l[i] = make([]float64, k-1)
+		for j := range i {
+			l[i][j] = (float64(gram[i*k+j]) - product(l[i][:j], l[j][:j])) / l[j][j]
+		}
+		rest := float64(gram[i*k+i]) - product(l[i][:i], l[i][:i])
+		if l[i][i] = math.Inf(1); rest > 1e-5*float64(gram[i*k+i]) { // else it is in the subspace of the others
+			l[i][i] = math.Sqrt(rest)
+			dimension++
+		}
+	}
+	along := make([]float64, k-1)
+	for i := range n {
+		row := products[i*k : i*k+k]
+		for j := range along {
+			along[j] = (float64(row[j]) - product(l[j][:j], along[:j])) / l[j][j]
+		}
+		own, square := make([]float64, k), product(along, along)
+		for c := range own {
+			own[c] = max(0, square-2*float64(row[c])+float64(gram[c*k+c]))
+		}
+		squares = append(squares, own)
+	}
+	return squares, dimension
+}
+
+func product(a, b []float64) (sum float64) {
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
+// mostLikelyTau returns the tau for which rows of squared distances are most likely, sum_k exp(-tau d2_k)
+// tau^(dimension/2) each, by steps of expectation maximisation; false: there is none.
+func mostLikelyTau(squares [][]float64, dimension int) (tau float64, ok bool) {
+	const steps = 50
+	tau = 1
+	for range steps {
+		sum := 0.
+		for _, row := range squares {
+			least := row[0]
+			for _, v := range row {
+				least = min(least, v)
+			}
+			all, part := 0., 0.
+			for _, v := range row {
+				weight := math.Exp(-tau * (v - least))
+				all, part = all+weight, part+weight*v
+			}
+			sum += part / all
+		}
+		if !(sum > 0) || dimension == 0 {
+			return 0, false
+		}
+		next := float64(dimension) * float64(len(squares)) / 2 / sum
+		if done := math.Abs(next-tau) < 1e-3*tau; done {
+			return next, true
+		}
+		tau = next
+	}
+	return tau, true
+}
