@@ -44,7 +44,7 @@ func (p *partition) withdraw() {
 // drop takes a stream from the process.
 func (p *partition) drop(s *answering.Stream) {
 	p.Known.Drop(s)
-	p.stage.first.Release(&s.Stream)
+	p.stage.firstAnswers.Release(&s.Stream)
 }
 
 // Ask answers vectors of one moment by what this process knows of a stream. model is their
@@ -57,10 +57,10 @@ func (s *Stage) Ask(name, model string, vectors [][]float32) ([]stream.Answer, e
 	}
 	defer func() {
 		if s.answers.Known.Find(live.Key) != live { // the stream was given up meanwhile
-			s.first.Release(&live.Stream)
+			s.firstAnswers.Release(&live.Stream)
 		}
 	}()
-	return s.first.Ask(&live.Stream, vectors)
+	return s.firstAnswers.Ask(&live.Stream, vectors)
 }
 
 // Enter writes vectors, all of one moment, as records to the end of a stream's input partition. It finds the

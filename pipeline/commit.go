@@ -163,7 +163,7 @@ func (c *commits) acknowledge(err error, now time.Time) (*draft, error) {
 // next owner must close again.
 type closings struct {
 	waiting []*answering.Job // the first is not answered
-	left    []closing        // answered episodes that one item closed, the last to close any
+	closed  []closing        // answered episodes that one item closed, the last to close any
 }
 
 // closing is what a restart needs to know of a closed episode, which it does not keep in memory.
@@ -174,39 +174,39 @@ type closing struct {
 
 func (c *closings) add(j *answering.Job) { c.waiting = append(c.waiting, j) }
 
-// drop removes answered episodes from the front.
-func (c *closings) drop() {
+// dropAnswered removes answered episodes from the front.
+func (c *closings) dropAnswered() {
 	for len(c.waiting) > 0 && c.waiting[0].Collected {
 		e := c.waiting[0].Episode
-		if len(c.left) > 0 && c.left[0].at != e.At {
-			c.left = c.left[:0]
+		if len(c.closed) > 0 && c.closed[0].at != e.At {
+			c.closed = c.closed[:0]
 		}
 		if e.Closed.ByItem() {
-			c.left = append(c.left, closing{e.At, e.First(), e.Before})
+			c.closed = append(c.closed, closing{e.At, e.First(), e.Before})
 		}
 		c.waiting[0] = nil
 		c.waiting = c.waiting[1:]
 	}
 }
 
-// lower moves a restart, which the open episodes give, before the first closed and unanswered episode.
-func (c *closings) lower(r *state.Journal) {
+// restartBefore moves a restart, which the open episodes give, before the first closed and unanswered episode.
+func (c *closings) restartBefore(r *state.Journal) {
 	if len(c.waiting) == 0 {
 		return
 	}
 	r.Decided = c.waiting[0].Episode.At
 	for _, j := range c.waiting {
-		lowerTo(r, j.Episode.First(), j.Episode.Before)
+		moveBack(r, j.Episode.First(), j.Episode.Before)
 	}
-	for _, e := range c.left { // episodes that the same item closed must close again together
+	for _, e := range c.closed { // episodes that the same item closed must close again together
 		if e.at == r.Decided {
-			lowerTo(r, e.first, e.before)
+			moveBack(r, e.first, e.before)
 		}
 	}
 }
 
-// lowerTo moves a restart to a position, if that is lower; high is the highest event time before it.
-func lowerTo(r *state.Journal, from record.Position, high time.Time) {
+// moveBack moves a restart back to a position, if it is after that; high is the highest event time before it.
+func moveBack(r *state.Journal, from record.Position, high time.Time) {
 	if r.From.After(from) {
 		r.From, r.High = from, high
 	}

@@ -28,17 +28,17 @@ func (p *partition) newDecoder() (*record.Decoder, error) {
 	return decoder, decoder.Formerly(p.intake.formers[:max(0, len(p.intake.formers)-1)]...)
 }
 
-// readBy sets how the partition's records are read: those that a journal's owner had read as it read them, and
+// decodeBy sets how the partition's records are read: those that a journal's owner had read as it read them, and
 // later ones by the options of now. Answers are known by stream, and so would have no meaning, or another one,
 // where the records of a stream are found by other options. needed is the lowest offset that is read again.
-func (i *intake) readBy(journal string, read, needed int64) error {
+func (i *intake) decodeBy(journal string, read, needed int64) error {
 	now := record.Former{Options: i.of.stage.options.Decode}
 	if journal != "" {
 		if err := json.Unmarshal([]byte(journal), &i.formers); err != nil {
 			return fmt.Errorf("how the records were read: %w", err)
 		}
 	}
-	if n := len(i.formers); n > 0 && !sameReading(i.formers[n-1], now) {
+	if n := len(i.formers); n > 0 && !sameDecoding(i.formers[n-1], now) {
 		i.of.Log.Warn("settings by which records are read have changed: they hold for records that were not read before",
 			"from", read)
 		i.formers[n-1].Before = read
@@ -49,12 +49,12 @@ func (i *intake) readBy(journal string, read, needed int64) error {
 		i.formers = []record.Former{now}
 	}
 	text, err := json.Marshal(i.formers)
-	i.reading = string(text)
+	i.journalled = string(text)
 	return err
 }
 
-// sameReading compares what a journal says of them.
-func sameReading(a, b record.Former) bool {
+// sameDecoding compares what a journal says of them.
+func sameDecoding(a, b record.Former) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)

@@ -104,9 +104,9 @@ func (s *Stage) keepRevoked(assigned []topic.TopicPartition) {
 	}
 }
 
-// settled says whether state, committed offset and input together hold all that the partition has in memory,
+// written says whether state, committed offset and input together hold all that the partition has in memory,
 // so that a new owner would restore the same. It is valid after the last commit has ended.
-func (p *partition) settled() bool {
+func (p *partition) written() bool {
 	return p.intake.caughtUp() && p.intake.replay.left == 0 && p.answering.Jobs() == 0 && len(p.ledger.closings.waiting) == 0 &&
 		p.ledger.commits.sending == nil && p.ledger.commits.next.empty() && p.ledger.inFlight == 0
 }
@@ -114,7 +114,7 @@ func (p *partition) settled() bool {
 // handedOver keeps the partition in memory if it equals its last commit.
 func (p *partition) handedOver() {
 	end, known := p.ledger.commits.committer.StateEnd()
-	if !known || !p.settled() {
+	if !known || !p.written() {
 		return
 	}
 	p.Session.Wrote(end)

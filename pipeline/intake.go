@@ -17,12 +17,12 @@ type intake struct {
 	of         *ownership
 	buffer     *consumer.Buffer
 	replay     *replay
-	out        taken           // since the last call that returned it
+	out        passedOn        // since the last call that returned it
 	position   record.Position // of the next record
 	rejected   int64           // bad records below are in the dead letters, or in the next commit
 	dimensions map[string]int  // of most records' vectors, by record.DimensionKey; replaced, never changed
 	formers    []record.Former // how its records are read, the last as the options of now say
-	reading    string          // what journals say of formers
+	journalled string          // formers, as journals have them
 	input      string          // id of the input topic, as the journal has it; "": not known
 	hung       []state.Hung    // episodes whose solve did not end for earlier owners
 	fetchedAt  time.Time       // when brokers last answered a fetch
@@ -30,8 +30,8 @@ type intake struct {
 	warned     telemetry.Warnings
 }
 
-// taken is what came of a batch, or of the clock.
-type taken struct {
+// passedOn is what came of a batch, or of the clock: what the next station gets.
+type passedOn struct {
 	closed  []answering.Closed // episodes, in the order in which they closed
 	letters []letter           // dead letters of records that cannot be used
 	joined  []*record.Item     // items that have joined an episode, where wings read them
@@ -44,7 +44,7 @@ type letter struct {
 }
 
 // Take takes in a batch.
-func (i *intake) Take(b *consumer.Batch, now time.Time) taken {
+func (i *intake) Take(b *consumer.Batch, now time.Time) passedOn {
 	i.fetchedAt = now
 	if b.Dimensions != nil {
 		i.dimensions = b.Dimensions
@@ -65,13 +65,13 @@ func (i *intake) Take(b *consumer.Batch, now time.Time) taken {
 	} else if i.endSince.IsZero() {
 		i.endSince = now
 	}
-	return i.taken()
+	return i.passOn()
 }
 
-func (i *intake) taken() taken {
+func (i *intake) passOn() passedOn {
 	i.close()
 	out := i.out
-	i.out = taken{}
+	i.out = passedOn{}
 	return out
 }
 
@@ -144,7 +144,7 @@ func (i *intake) close() {
 func (i *intake) caughtUp() bool { return i.replay.over(i.position) }
 
 // Silent returns the episodes that close by silence. If memory is short all do: open episodes are memory too.
-func (i *intake) Silent(now time.Time, short bool) taken {
+func (i *intake) Silent(now time.Time, short bool) passedOn {
 	o := &i.of.stage.options
 	if now.Sub(i.fetchedAt) > staleAfter {
 		i.endSince = time.Time{} // brokers that do not answer do not make a stream silent
@@ -157,13 +157,13 @@ func (i *intake) Silent(now time.Time, short bool) taken {
 	if short && i.caughtUp() && !o.Bounded {
 		i.buffer.Silent(now, i.position)
 	}
-	return i.taken()
+	return i.passOn()
 }
 
 // Drain closes all open episodes and returns them.
-func (i *intake) Drain() taken {
+func (i *intake) Drain() passedOn {
 	i.buffer.Drain(i.position)
-	return i.taken()
+	return i.passOn()
 }
 
 // open says whether an episode is open.
@@ -173,7 +173,7 @@ func (i *intake) open() bool { return i.buffer.Len() > 0 }
 func (i *intake) restart() *state.Journal {
 	r := &state.Journal{
 		From: i.position, High: i.buffer.High(), Decided: i.position, Rejected: i.rejected, Dimensions: i.dimensions, Input: i.input,
-		Reading: i.reading,
+		Reading: i.journalled,
 	}
 	if oldest, before, ok := i.buffer.Oldest(); ok {
 		r.From, r.High = oldest, before

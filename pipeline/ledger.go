@@ -45,7 +45,7 @@ func (l *ledger) Add(j *answering.Job, now time.Time) {
 		l.saver.Spent(j.Took + j.Learned)
 	default:
 		l.inFlight += j.Bytes
-		l.closings.drop()
+		l.closings.dropAnswered()
 		l.commits.next.answer(j)
 		l.saver.Answered(s, l.of.stage.options.StateInterval)
 		l.saver.Spent(j.Took + j.Learned)
@@ -94,7 +94,7 @@ func (l *ledger) Next(now time.Time, from *state.Journal) bool {
 
 // restart moves a journal's start before what is not answered.
 func (l *ledger) restart(from *state.Journal) *state.Journal {
-	l.closings.lower(from)
+	l.closings.restartBefore(from)
 	return from
 }
 

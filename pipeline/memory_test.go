@@ -32,7 +32,7 @@ func TestMemoryStaysBelowItsBudget(t *testing.T) {
 			}
 			var mutex sync.Mutex
 			most, checks := int64(0), 0
-			stage.memory.Live = func() int64 {
+			stage.answers.Budget.Live = func() int64 {
 				mutex.Lock()
 				defer mutex.Unlock()
 				u := stage.usage()
@@ -40,7 +40,7 @@ func TestMemoryStaysBelowItsBudget(t *testing.T) {
 				checks++
 				return u.Streams + u.Episodes
 			}
-			stage.memory.Collect = func() {}
+			stage.answers.Budget.Collect = func() {}
 			run(t, stage)
 			for from := 0; from < len(records); from += 250 {
 				write(t, client, records[from:min(from+250, len(records))])

@@ -108,16 +108,16 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// reading is the fetching of a partition, on a goroutine of its own.
-type reading struct {
+// fetching is the reading of a partition, on a goroutine of its own.
+type fetching struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	batches chan *consumer.Batch // closed at the end
 	err     error                // why it ended; valid after that
 }
 
-func fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, bounds consumer.Bounds) *reading {
-	r := &reading{batches: make(chan *consumer.Batch, 1)}
+func fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, bounds consumer.Bounds) *fetching {
+	r := &fetching{batches: make(chan *consumer.Batch, 1)}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	batches := r.batches
 	go func() {
@@ -131,7 +131,7 @@ func fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 }
 
 // stop ends the reading and waits for its end.
-func (r *reading) stop(cause error) {
+func (r *fetching) stop(cause error) {
 	r.cancel(cause)
 	if r.batches == nil {
 		return
@@ -144,7 +144,7 @@ func (r *reading) stop(cause error) {
 // full says that reading must wait: closed episodes must be acknowledged first, or the workers have enough to
 // do.
 func (p *partition) full() bool {
-	return p.ledger.inFlight >= p.stage.inFlightMost() || p.stage.memory.Paused.Load() || p.answering.Busy()
+	return p.ledger.inFlight >= p.stage.inFlightMost() || p.Budget.Paused.Load() || p.answering.Busy()
 }
 
 // take adds a batch to the open episodes.
@@ -169,7 +169,7 @@ func (p *partition) take(b *consumer.Batch) {
 }
 
 // submit passes on what was taken in.
-func (p *partition) submit(t taken) {
+func (p *partition) submit(t passedOn) {
 	p.ledger.Letters(t.letters)
 	for _, c := range t.closed {
 		p.ledger.Expect(p.answering.Submit(c))
@@ -249,7 +249,7 @@ func (p *partition) acknowledge(err error) error {
 // tick does the work that depends on the clock and returns when to call it again.
 func (p *partition) tick() time.Duration {
 	now := time.Now()
-	p.submit(p.intake.Silent(now, p.stage.memory.Paused.Load()))
+	p.submit(p.intake.Silent(now, p.Budget.Paused.Load()))
 	if p.Session.Remade() {
 		for s := range p.answering.All() {
 			p.ledger.saver.Changed(s, now)
@@ -294,7 +294,7 @@ func (p *partition) report(now time.Time) {
 		doing = "answering"
 	case p.intake.replay.left > 0:
 		doing = "learning again"
-	case p.stage.memory.Paused.Load():
+	case p.Budget.Paused.Load():
 		doing = "waiting for memory"
 	}
 	p.progress.Doing(doing)

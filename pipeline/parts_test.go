@@ -158,22 +158,22 @@ func TestClosings(t *testing.T) {
 	}
 	lowered := func() (from, decided record.Position) {
 		r := &state.Journal{From: record.Start(20), Decided: record.Start(21)}
-		c.lower(r)
+		c.restartBefore(r)
 		return r.From, r.Decided
 	}
 	one, two, three := add(5, 10), add(2, 12), add(7, 12)
 	two.Collected = true
-	c.drop()
+	c.dropAnswered()
 	if from, decided := lowered(); from != record.Start(2) || decided != record.Start(10) {
 		t.Errorf("%v, %v with the first open", from, decided)
 	}
 	one.Collected = true
-	c.drop()
+	c.dropAnswered()
 	if from, decided := lowered(); from != record.Start(2) || decided != record.Start(12) {
 		t.Errorf("%v, %v: two and three closed together", from, decided)
 	}
 	three.Collected = true
-	c.drop()
+	c.dropAnswered()
 	if from, decided := lowered(); from != record.Start(20) || decided != record.Start(21) {
 		t.Errorf("%v, %v with none open", from, decided)
 	}
@@ -188,7 +188,7 @@ func TestAnsweredEpisodesAreFreed(t *testing.T) {
 		c.add(j)
 		answered = append(answered, weak.Make(j))
 	}
-	c.drop()
+	c.dropAnswered()
 	runtime.GC()
 	for i, j := range answered {
 		if j.Value() != nil {
@@ -210,18 +210,18 @@ func TestClosingsBySilence(t *testing.T) {
 	}
 	lowered := func() (from, decided record.Position) {
 		r := &state.Journal{From: record.Start(12), Decided: record.Start(12)}
-		c.lower(r)
+		c.restartBefore(r)
 		return r.From, r.Decided
 	}
 	add(2, consumer.Idle).Collected = true
-	c.drop()
+	c.dropAnswered()
 	for _, why := range []consumer.Reason{consumer.Idle, consumer.Age} {
 		next := add(7, why)
 		if from, decided := lowered(); from != record.Start(7) || decided != record.Start(12) {
 			t.Errorf("%v, %v with one closed by %s", from, decided, why)
 		}
 		next.Collected = true
-		c.drop()
+		c.dropAnswered()
 	}
 }
 

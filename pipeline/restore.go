@@ -92,7 +92,7 @@ func (p *partition) open() (*topic.Reader, *record.Decoder, error) {
 // ownership begins an ownership of a partition, whose state the session writes.
 func (s *Stage) ownership(a consumer.Assignment, session *store.Session) *ownership {
 	ctx, abandon := context.WithCancel(context.Background())
-	log := s.log.With("topic", a.Topic, "partition", a.Partition)
+	log := s.options.Log.With("topic", a.Topic, "partition", a.Partition)
 	return &ownership{Owner: answering.NewOwner(ctx, &s.answers, a.TopicPartition, session, log), stage: s, abandon: abandon}
 }
 
@@ -130,7 +130,7 @@ func (s *Stage) restore(
 	committed int64,
 ) (*partition, error) {
 	o := &s.options
-	log := s.log.With("topic", a.Topic, "partition", a.Partition)
+	log := s.options.Log.With("topic", a.Topic, "partition", a.Partition)
 	defer s.turn(ctx)()
 	giveUp := func(ctx context.Context, tp topic.TopicPartition) error {
 		outputs, err := s.client.PartitionsOf(ctx, o.Out, o.Dead, o.Review, o.Episodes, o.Corrections)
@@ -286,12 +286,12 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	for _, last := range r.Done {
 		read = max(read, last.Offset+1)
 	}
-	return start, p.intake.readBy(j.Reading, read, start)
+	return start, p.intake.decodeBy(j.Reading, read, start)
 }
 
 // begin sets where a partition without a usable journal is read from, and returns it.
 func (p *partition) begin(start int64) int64 {
-	_ = p.intake.readBy("", start, start)
+	_ = p.intake.decodeBy("", start, start)
 	p.intake.position, p.ledger.commits.last, p.intake.rejected = record.Start(start), record.Start(start), start
 	return start
 }

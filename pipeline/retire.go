@@ -10,7 +10,7 @@ import (
 // usage is the approximate memory of the process.
 func (s *Stage) usage() budget.Usage {
 	u := budget.Usage{
-		Episodes: int64(s.metrics.buffered.Sum() + s.metrics.inflight.Sum()), Labels: s.labels.Bytes(), First: s.first.Bytes(),
+		Episodes: int64(s.metrics.buffered.Sum() + s.metrics.inflight.Sum()), Labels: s.labels.Bytes(), First: s.firstAnswers.Bytes(),
 	}
 	u.Streams, u.Metrics = s.answers.Known.Bytes()
 	if s.options.Recent != nil {
@@ -22,14 +22,14 @@ func (s *Stage) usage() budget.Usage {
 // guard measures the process's memory and sets what must be freed.
 func (s *Stage) guard(now time.Time) {
 	u := s.usage()
-	s.memory.Held.Store(&u)
+	s.answers.Budget.Held.Store(&u)
 	u.Each(func(kind string, bytes int64) { s.metrics.memory.Set(float64(bytes), kind) })
-	s.metrics.memoryUsed.Set(float64(s.memory.Live()))
-	s.memory.Check(now)
-	if s.memory.Refused.Swap(0) > 0 {
+	s.metrics.memoryUsed.Set(float64(s.answers.Budget.Live()))
+	s.answers.Budget.Check(now)
+	if s.answers.Budget.Refused.Swap(0) > 0 {
 		s.warned.Once("no metrics", func(int) {
-			s.log.Warn("no metric is learned: it would take the memory over its budget",
-				"memory", budget.Mebibytes(s.memory.Limit), "do", "raise --memory; answers go on without")
+			s.options.Log.Warn("no metric is learned: it would take the memory over its budget",
+				"memory", budget.Mebibytes(s.answers.Budget.Limit), "do", "raise --memory; answers go on without")
 		})
 	}
 }
@@ -37,7 +37,7 @@ func (s *Stage) guard(now time.Time) {
 // relieve frees what the budget asks for: first metrics, the largest first, then the streams of least worth
 // for their bytes.
 func (p *partition) relieve(now time.Time) {
-	b := p.stage.memory
+	b := p.Budget
 	if b.Metrics.Load() > 0 {
 		p.dropMetrics(now)
 	}
@@ -58,7 +58,7 @@ func (p *partition) dropMetrics(now time.Time) {
 	p.stage.metrics.metricsDropped.Add(float64(len(dropped)))
 	p.intake.warned.Once("metrics", func(int) {
 		p.Log.Warn("metrics of streams given up: memory is used up", "streams", len(dropped),
-			"memory", budget.Mebibytes(p.stage.memory.Limit))
+			"memory", budget.Mebibytes(p.Budget.Limit))
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/answering"
+	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
@@ -40,8 +41,8 @@ func TestOutdated(t *testing.T) {
 
 // owned is a partition that a stage owns, with nothing in it.
 func owned(s *Stage, committer producer.Committer) *partition {
-	s.log, s.options.Log, s.watch = quiet(), quiet(), new(health.Watch)
-	s.answers = answering.Settings{Pool: answering.NewPool(0), Known: new(answering.Known)} // nobody works
+	s.options.Log, s.watch = quiet(), new(health.Watch)
+	s.answers = answering.Settings{Pool: answering.NewPool(0), Known: new(answering.Known), Budget: budget.New(0)} // nobody works
 	p := &partition{works: func() {}}
 	at := topic.TopicPartition{Topic: "in"}
 	p.progress = s.watch.Partitions.Assign(at, time.Now())
@@ -72,10 +73,10 @@ func TestRevokedPartitionsAreHeldUntilTheNextGeneration(t *testing.T) {
 }
 
 // A partition may be kept only if its state in the topic equals its memory.
-func TestSettled(t *testing.T) {
+func TestWritten(t *testing.T) {
 	fresh := func() *partition { return owned(&Stage{}, nil) }
-	if !fresh().settled() {
-		t.Error("an idle partition is not settled")
+	if !fresh().written() {
+		t.Error("an idle partition is not written")
 	}
 	for name, change := range map[string]func(*partition){
 		"replaying":     func(p *partition) { p.intake.replay.decided = record.Start(9) },
@@ -87,8 +88,8 @@ func TestSettled(t *testing.T) {
 		"not in flight": func(p *partition) { p.ledger.inFlight = 1 },
 	} {
 		p := fresh()
-		if change(p); p.settled() {
-			t.Errorf("%s counts as settled", name)
+		if change(p); p.written() {
+			t.Errorf("%s counts as written", name)
 		}
 	}
 }

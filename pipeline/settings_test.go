@@ -83,7 +83,7 @@ func TestSettingsThatLoseDataAreTold(t *testing.T) {
 		}
 		run(t, s)
 		eventually(t, "topics are made", func() bool { return s.Metrics().Ready() == "" })
-		w := health.NewWatch(s.watched())
+		w := health.NewWatch(s.watched(s.answers.Budget))
 		w.Partitions.Assign(topic.TopicPartition{Topic: o.In[0]}, time.Now())
 		w.Ask(context.Background(), time.Now(), func(context.Context) {})
 		if said := append(w.Troubles(), w.Doubts()...); len(said) > 0 {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,18 +30,16 @@ import (
 type Stage struct {
 	options Options
 	client  *topic.Client
-	log     *slog.Logger
 	answers answering.Settings
 	labels  *labels.Topic
 	metrics *Metrics
-	memory  *budget.Budget
 	letters letters
 	watch   *health.Watch
 	warned  telemetry.Warnings
+	store   *store.Store
 	claims  // the partitions of this process
-	asked   // what others than a partition's owner ask of its streams
 	*recall.Recent
-	store *store.Store
+	firstAnswers *now.Process
 }
 
 // claims says which partitions this process has, or had last.
@@ -54,11 +51,6 @@ type claims struct {
 	owned    atomic.Int32                            // partitions of this process
 	restores chan struct{}                           // one for each running restore; see turn
 	ranges   map[topic.TopicPartition]backfill.Range // offsets that a backfill answers; nil: all, without end
-}
-
-// asked is what goroutines other than a partition's own use of its streams.
-type asked struct {
-	first *now.Process
 }
 
 // ErrHung is returned when a solve does not end. The process must exit so that others take its partitions.
@@ -86,10 +78,11 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	s := &Stage{options: o, client: client, log: o.Log, memory: budget.New(o.Budget)}
+	s := &Stage{options: o, client: client}
 	s.restores = make(chan struct{}, o.Workers)
-	s.options.Memory.Budget = s.memory
-	s.watch = health.NewWatch(s.watched())
+	memory := budget.New(o.Budget)
+	s.options.Memory.Budget = memory
+	s.watch = health.NewWatch(s.watched(memory))
 	s.metrics = newMetrics(s.watch)
 	s.metrics.memoryLimit.Set(float64(o.Budget))
 	s.labels = labels.New(labels.Options{
@@ -97,31 +90,31 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 		Most: labels.MostExamples, Shown: s.metrics.labelled, Watch: o.Watch, Log: o.Log,
 	})
 	s.store = store.New(client, o.Group, o.State, o.Log)
-	s.first = now.New(now.Settings{
+	s.firstAnswers = now.New(now.Settings{
 		Client: client, Topic: o.Now, Results: o.Out, Within: o.NowWithin, Labels: s.labels, Most: o.Budget, Log: o.Log,
 		Tell: o.AnsweredFirst, Counted: s.metrics.now, Took: s.metrics.nowTook,
 	})
-	s.answers = s.answering()
+	s.answers = s.answering(memory)
 	s.Recent = recall.NewRecent(o.Recent, s.labels, s.options.Memory)
 	return s, nil
 }
 
 // watched says what of the stage is watched.
-func (s *Stage) watched() health.Settings {
+func (s *Stage) watched(memory *budget.Budget) health.Settings {
 	o := &s.options
 	return health.Settings{
 		Client: s.client, Group: o.Group, Contact: o.group().Longest(), StallAfter: o.StallAfter, Committed: o.Committed,
 		Out: o.Out, Dead: o.Dead, State: o.State, Labels: o.Labels,
 		Others:  []string{o.Now, o.Review, o.Episodes, o.Corrections},
-		Schemas: o.Decode.Schemas, Memory: s.memory.Troubles, Log: o.Log,
+		Schemas: o.Decode.Schemas, Memory: memory.Troubles, Log: o.Log,
 	}
 }
 
 // answering says what episodes are answered by, and where results are written.
-func (s *Stage) answering() answering.Settings {
+func (s *Stage) answering(memory *budget.Budget) answering.Settings {
 	o := &s.options
 	settings := answering.Settings{
-		Memory: o.Memory, Labels: s.labels, Budget: s.memory, Observer: o.Observer, Known: new(answering.Known),
+		Memory: o.Memory, Labels: s.labels, Budget: memory, Observer: o.Observer, Known: new(answering.Known),
 		Results: answering.Results{
 			Out: o.Out, Dead: o.Dead, Review: o.Review, Episodes: o.Episodes, Form: o.Form, WithVector: o.WithVector,
 			Compare: o.Compare, Corrections: o.Corrections,
@@ -133,10 +126,10 @@ func (s *Stage) answering() answering.Settings {
 
 // inFlightMost bounds a partition's unacknowledged bytes: all partitions together an eighth of the budget.
 func (s *Stage) inFlightMost() int64 {
-	if s.memory.Limit == 0 {
+	if s.answers.Budget.Limit == 0 {
 		return s.options.InFlight
 	}
-	return min(s.options.InFlight, s.memory.Limit/8/int64(max(1, s.owned.Load())))
+	return min(s.options.InFlight, s.answers.Budget.Limit/8/int64(max(1, s.owned.Load())))
 }
 
 // Labels returns the labels in force, with their names.
@@ -221,7 +214,7 @@ func (s *Stage) work(ctx context.Context) error {
 	}
 	group.Missing = func(topics []string) { s.watch.Brokers.Missing(topics, time.Now()) }
 	s.watch.Brokers.Left(nil, time.Now())
-	return consumer.Work(ctx, s.client, group, s.log, s.own)
+	return consumer.Work(ctx, s.client, group, s.options.Log, s.own)
 }
 
 // own answers one partition while the group assigns it to this process.
@@ -230,18 +223,18 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 	progress := s.watch.Partitions.Assign(tp, time.Now())
 	defer s.metrics.released(tp)
 	defer s.watch.Partitions.Release(tp)
-	outage := s.client.Outage(s.log, "taking over "+tp.String())
+	outage := s.client.Outage(s.options.Log, "taking over "+tp.String())
 	for ctx.Err() == nil {
 		began := time.Now()
 		claimed, err := s.hold(ctx, a, progress, outage)
 		switch {
 		case err == nil, ctx.Err() != nil:
 			if err != nil && (claimed || !errors.Is(err, context.Canceled)) {
-				s.log.Warn("partition not handed over in full", "topic", a.Topic, "partition", a.Partition, "error", err)
+				s.options.Log.Warn("partition not handed over in full", "topic", a.Topic, "partition", a.Partition, "error", err)
 			}
 			return nil
 		case errors.Is(err, producer.ErrFenced):
-			s.log.Warn("another owner has the partition", "topic", a.Topic, "partition", a.Partition)
+			s.options.Log.Warn("another owner has the partition", "topic", a.Topic, "partition", a.Partition)
 			progress.Failed("waiting for the group to give it away", err)
 			// The group revokes the partition within a session. Otherwise it still counts on this process.
 			_ = topic.Pause(ctx, 2*s.options.group().Longest())
@@ -250,7 +243,17 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 		progress.Failed("taking over", err)
 		if errors.Is(err, state.ErrBlocked) {
 			s.warned.Once("blocked "+tp.String(), func(int) {
-				s.log.Error("partition not taken over", "topic", a.Topic, "partition", a.Partition, "error", err, "do", health.Remedy(err))
+				s.options.Log.Error(
+					"partition not taken over",
+					"topic",
+					a.Topic,
+					"partition",
+					a.Partition,
+					"error",
+					err,
+					"do",
+					health.Remedy(err),
+				)
 			})
 			_ = topic.Pause(ctx, max(5*time.Second, 10*time.Since(began))) // each try reads all of the state
 			continue
@@ -258,7 +261,7 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 		if claimed || !topic.Temporary(err) { // otherwise the coordinator is not ready or a leader moves
 			s.metrics.restarts.Add(1)
 			s.warned.Once("restart "+tp.String(), func(times int) {
-				s.log.Error("partition starts again from what is committed", "topic", a.Topic, "partition", a.Partition,
+				s.options.Log.Error("partition starts again from what is committed", "topic", a.Topic, "partition", a.Partition,
 					"times", times, "error", err)
 			})
 		}
@@ -344,7 +347,7 @@ func (s *Stage) hangs(j *answering.Job, since time.Duration) error {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if err := j.Owner().Session.NoteHung(ctx, j.Stream.Key, j.Episode.First()); err != nil {
-			s.log.Error("an episode that does not end cannot be recorded: the next owner will try it again", "error", err)
+			s.options.Log.Error("an episode that does not end cannot be recorded: the next owner will try it again", "error", err)
 		}
 	}
 	return fmt.Errorf("stream %q of %s: %w, after %v", j.Stream.Key.Name, j.Stream.At, ErrHung,

@@ -31,7 +31,7 @@ func (s *Stage) prepare(ctx context.Context) error {
 		{Name: o.Dead, Partitions: partitions},
 		s.store.Topic(partitions),
 	}
-	s.first.MakeTopic(ctx, partitions)
+	s.firstAnswers.MakeTopic(ctx, partitions)
 	for _, optional := range []string{o.Episodes, o.Review, o.Corrections} {
 		if optional != "" {
 			own = append(own, topic.Description{Name: optional, Partitions: partitions})
@@ -58,7 +58,7 @@ func (s *Stage) step(ctx context.Context, what string, do func() error) error {
 		denied := topic.CauseOf(err) == topic.Denied && !errors.Is(err, kafka.InvalidTopic)
 		return topic.Temporary(err) || denied && !s.options.Bounded
 	}
-	err := s.client.Outage(s.log, what).Retry(ctx, again, func() error {
+	err := s.client.Outage(s.options.Log, what).Retry(ctx, again, func() error {
 		err := do()
 		s.watch.Start.Failed(err)
 		return err
@@ -114,7 +114,7 @@ func (s *Stage) backfill(job backfill.Job) *backfill.Backfill {
 		out = o.Corrections
 	}
 	return backfill.New(backfill.Settings{
-		Client: s.client, Store: s.store, Labels: s.labels, Log: s.log, Group: o.Group, In: o.In, Out: out,
+		Client: s.client, Store: s.store, Labels: s.labels, Log: s.options.Log, Group: o.Group, In: o.In, Out: out,
 		LabelsTopic: o.Labels, Committed: o.Committed, Compare: o.Compare, Results: o.Out, Corrections: o.Corrections, Form: o.Form,
 		Answers: map[string]any{
 			"in": o.In, "limits": o.Limits, "decode": o.Decode, "memory": o.Memory,

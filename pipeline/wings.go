@@ -16,9 +16,9 @@ import (
 func (s *Stage) beside(ctx context.Context, of *ownership, earlier *wing.Earlier) (w wings, err error) {
 	o := &s.options
 	if o.Now != "" {
-		w.add(s.first.Beside(of.TopicPartition, of.Log))
+		w.add(s.firstAnswers.Beside(of.TopicPartition, of.Log))
 	} else {
-		w.add(s.first.Following(of.Log))
+		w.add(s.firstAnswers.Following(of.Log))
 	}
 	if o.Recent != nil {
 		r, err := recall.New(ctx, s.recalled(), of.TopicPartition, earlier, of.Log)
