@@ -33,6 +33,7 @@ func (p *partition) handOver(cause error) error {
 	} else if (o.DrainOpen || gone(cause)) && p.intake.caughtUp() {
 		p.submit(p.intake.Drain())
 	}
+	p.progress.Doing("handing over")
 	begin := time.Now()
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()

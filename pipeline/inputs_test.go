@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -134,6 +135,8 @@ func TestInputDeleted(t *testing.T) {
 	stays, goes := brokertest.Topic(t, client, "stays", 1, nil), brokertest.Topic(t, client, "goes", 1, nil)
 	o := basics(client, stays, f)
 	o.In = []string{stays, goes}
+	said := &lines{}
+	o.Log = slog.New(slog.NewTextHandler(said, nil))
 	o.Limits = consumer.Limits{Size: 10, Age: time.Hour, Memory: 64 << 20}
 	o.Watch, o.Session, o.Rebalance = 500*time.Millisecond, 2*session, 2*session
 	all := 0
@@ -147,10 +150,11 @@ func TestInputDeleted(t *testing.T) {
 	answered(stays)
 	answered(goes)
 	remove(t, client, goes)
-	for range 5 {
+	eventually(t, "missed", func() bool {
 		answered(stays)
-		time.Sleep(300 * time.Millisecond)
-	}
+		return said.count("an input topic is missing") > 0
+	})
+	answered(stays)
 	stop()
 	start(t, client, o)
 	answered(stays)

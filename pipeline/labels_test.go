@@ -56,6 +56,21 @@ func all(t *testing.T, what string, results []record.Result, label string) {
 	}
 }
 
+// labelsRead waits until the stage has read the labels topic, of so many partitions, to its end.
+func labelsRead(t *testing.T, s *Stage, partitions int) {
+	t.Helper()
+	for p := range partitions {
+		end, err := s.client.Offset(t.Context(), s.options.Labels, int32(p), topic.Latest, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "read", func() bool {
+			next := s.labels.Current().Next
+			return len(next) > p && next[p] >= end
+		})
+	}
+}
+
 // Labels taught, corrected and taken back while the stage runs are in force from the next episode.
 func TestLabelsTopic(t *testing.T) {
 	t.Parallel()
@@ -78,22 +93,25 @@ func TestLabelsTopic(t *testing.T) {
 			teach(fmt.Sprintf("e%d-%d", c, i), "", fmt.Sprintf("class-%d", c), c)
 		}
 	}
-	start(t, client, o)
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s)
 	so := 0
-	settle := func() { time.Sleep(1500 * time.Millisecond) } // the topic is followed concurrently with the stage
 	all(t, "taught before the start", answer(t, client, f, in, o.Out, "a", 1, 10, &so), "class-1")
 
 	for i := range 3 {
 		teach(fmt.Sprintf("e1-%d", i), "", "renamed", 1)
 	}
-	settle()
+	labelsRead(t, s, 1)
 	all(t, "corrected", answer(t, client, f, in, o.Out, "a", 1, 10, &so), "renamed")
 
 	for i := range 3 {
 		teach(fmt.Sprintf("mine-%d", i), "b", "only-b", 2)
 		write(t, client, []record.Out{record.Forget(o.Labels, fmt.Sprintf("e2-%d", i))})
 	}
-	settle()
+	labelsRead(t, s, 1)
 	all(t, "for one stream", answer(t, client, f, in, o.Out, "b", 2, 10, &so), "only-b")
 	for _, r := range answer(t, client, f, in, o.Out, "a", 2, 10, &so) {
 		if r.Label == "class-2" || r.Label == "only-b" {
@@ -114,7 +132,11 @@ func TestResetOrder(t *testing.T) {
 	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
 	watch := &watcher{}
 	o.Observer = watch
-	stop := start(t, client, o)
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := run(t, s)
 	so := 0
 	// Taught by the feed, so only the stream's memory holds it.
 	r := f.records(in, 1, 1)[0]
@@ -125,7 +147,7 @@ func TestResetOrder(t *testing.T) {
 	collect(t, client, o.Out, count(so))
 	all(t, "taught inline", answer(t, client, f, in, o.Out, "a", 1, 10, &so), "own")
 	write(t, client, []record.Out{record.ResetRecord(o.Labels, record.Reset{Stream: "a"})})
-	time.Sleep(1500 * time.Millisecond)
+	labelsRead(t, s, 1)
 	for _, r := range answer(t, client, f, in, o.Out, "a", 1, 10, &so) {
 		if r.Label == "own" {
 			t.Errorf("%s is %q after the reset", r.ID, r.Label)

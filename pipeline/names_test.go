@@ -238,17 +238,8 @@ func (h *history) write(records ...record.Out) {
 func (h *history) read() {
 	h.t.Helper()
 	time.Sleep(2 * time.Millisecond) // the times of records order those of several partitions
-	for p := range h.partitions {
-		end, err := h.client.Offset(h.t.Context(), h.o.Labels, int32(p), topic.Latest, false)
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		if h.stop != nil {
-			eventually(h.t, "read", func() bool {
-				next := h.stage.labels.Current().Next
-				return len(next) > p && next[p] >= end
-			})
-		}
+	if h.stop != nil {
+		labelsRead(h.t, h.stage, h.partitions)
 	}
 }
 

@@ -135,8 +135,8 @@ func TestBrokerGoesAway(t *testing.T) {
 	o.Limits = consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20}
 	stop := start(t, client, o)
 	wait := trickle(t, client, append(f.records(in, streams, n), markers(in, streams)...), 3*time.Second)
-	for _, pause := range []time.Duration{300 * time.Millisecond, away} {
-		time.Sleep(time.Second)
+	for i, pause := range []time.Duration{300 * time.Millisecond, away} {
+		collect(t, client, o.Out, count((1+2*i)*n/6))
 		server.Close()
 		time.Sleep(pause)
 		if server, err = broker.Serve(dir, port, quiet()); err != nil {
@@ -234,12 +234,19 @@ func TestStopUnderLoad(t *testing.T) {
 	o := basics(client, in, f)
 	o.Limits = consumer.Limits{Size: 20, Age: 5 * time.Second, Memory: 64 << 20}
 	o.DrainTimeout = 50 * time.Second
-	write(t, client, append(f.records(in, streams, n), markers(in, streams)...))
-	for range 3 {
-		stop := start(t, client, o)
-		time.Sleep(400 * time.Millisecond)
+	const rounds = 3
+	records := f.records(in, streams, n)
+	for round := range rounds {
+		write(t, client, records[round*n/rounds:(round+1)*n/rounds])
+		s, err := New(client, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := run(t, s)
+		eventually(t, "at work", func() bool { return s.metrics.records.Sum() > 0 })
 		stop()
 	}
+	write(t, client, markers(in, streams))
 	start(t, client, o)
 	onceEach(t, collect(t, client, o.Out, count(n)))
 }
@@ -262,11 +269,18 @@ func TestStopBeforeTheFirstOffset(t *testing.T) {
 		first.Do(func() { server.Cluster.SleepControl(func() { <-release }) })
 		return nil, nil, false
 	})
-	stop := start(t, client, o)
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := run(t, s)
 	collect(t, client, o.Out, count(1))
 	stopped := make(chan struct{})
 	go func() { stop(); close(stopped) }()
-	time.Sleep(300 * time.Millisecond) // for the stop to be under way
+	eventually(t, "handing over", func() bool {
+		list := s.watch.Partitions.Stuck(time.Now(), 0)
+		return len(list) > 0 && list[0].Doing == "handing over"
+	})
 	close(release)
 	<-stopped
 	start(t, client, o)
