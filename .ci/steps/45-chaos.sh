@@ -10,7 +10,7 @@ go build -o "$work/chaos" ./internal/chaos
 chaos() { timeout 300 "$work/chaos" -binary "$work/slkstream" "$@"; }
 chaos -scenario histories -histories 120 -seed 1000 >"$work/histories" 2>&1 &
 histories=$!
-chaos -table -short
+chaos -table -short -at-once 8
 chaos -scenario kills -delivery exactly-once -broker embedded -records 5000 -events 8 -broker-kills 2
 chaos -scenario kills -delivery exactly-once -records 5000 -events 8 -broker-kills 1
 status=0

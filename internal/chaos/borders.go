@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,11 +17,36 @@ import (
 // The breakings of this file put something beside the stage that it could take for its own.
 
 // stranger starts a consumer of another program in the stage's group, which reads and commits what it is given.
-func stranger(ctx context.Context, b *bed) error {
-	consumer, err := kgo.NewClient(
+func stranger(ctx context.Context, b *bed) error { return strangerBy(ctx, b) }
+
+// strangerFirst is stranger, once the group has given it partitions.
+func strangerFirst(ctx context.Context, b *bed) error {
+	given := make(chan struct{})
+	once := sync.OnceFunc(func() { close(given) })
+	err := strangerBy(ctx, b, kgo.OnPartitionsAssigned(func(context.Context, *kgo.Client, map[string][]int32) { once() }))
+	if err != nil {
+		return err
+	}
+	select {
+	case <-given:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// strangerOfNow is stranger by the group protocol of KIP-848, in which the brokers assign partitions.
+func strangerOfNow(ctx context.Context, b *bed) error {
+	//lint:ignore SA1029 franz-go looks for this key
+	now := context.WithValue(context.Background(), "opt_in_kafka_next_gen_balancer_beta", true)
+	return strangerBy(ctx, b, kgo.WithContext(now))
+}
+
+func strangerBy(ctx context.Context, b *bed, how ...kgo.Opt) error {
+	consumer, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(b.client.Brokers()...), kgo.ConsumerGroup(groupName), kgo.ConsumeTopics(inTopic, besideTopic),
-		kgo.ClientID("another program"), kgo.AutoCommitInterval(100*time.Millisecond),
-	)
+		kgo.ClientID("another program"), kgo.AutoCommitInterval(100 * time.Millisecond),
+	}, how...)...)
 	if err != nil {
 		return err
 	}
@@ -39,6 +65,78 @@ func stranger(ctx context.Context, b *bed) error {
 		return nil
 	}
 	return nil
+}
+
+// neighbour starts a stage with a group and results of its own, whose state is in the same topic.
+func neighbour(_ context.Context, b *bed) error {
+	end := b.startAs("neighbour", nowTopic)
+	b.undo = func() error { end(); return nil }
+	return nil
+}
+
+// otherSettings are cells in which a topic of the stage has settings that somebody else chose: each topic with each.
+func otherSettings() (all []cell) {
+	loses := trouble{"loses what the stage needs", "settings"}
+	topics := []struct {
+		resource, name string
+		compacted      bool
+	}{
+		{"input", inTopic, false},
+		{"output", outTopic, false},
+		{"dead letters", deadTopicName, false},
+		{"review", reviewTopic, false},
+		{"labels", labelsTopic, true},
+		{"state", stateTopicName, true},
+	}
+	for _, t := range topics {
+		policy := cell{does: goesOnAsBefore, told: loses}
+		if t.compacted {
+			policy.how, policy.begin = "cleanup.policy=delete", configured(t.name, "cleanup.policy", "delete", "compact")
+		} else {
+			policy.how, policy.begin = "cleanup.policy=compact", configured(t.name, "cleanup.policy", "compact", "delete")
+		}
+		if t.resource == "input" {
+			policy.told, policy.doubt = trouble{}, "can lose records before they are read"
+		}
+		policy.short = t.name == inTopic || t.name == outTopic || t.name == stateTopicName
+		kept := policy
+		kept.short = false
+		kept.how, kept.begin = "cleanup.policy=compact,delete", configured(t.name, "cleanup.policy", "compact,delete",
+			map[bool]string{true: "compact", false: "delete"}[t.compacted])
+		of := []cell{policy, kept}
+		if t.resource == "input" {
+			brief := policy
+			brief.how, brief.begin = "retention.ms=600000", configured(t.name, "retention.ms", "600000", "604800000")
+			of = append(of, brief)
+		}
+		for _, harmless := range [][2]string{
+			{"message.timestamp.type", "LogAppendTime"},
+			{"compression.type", "zstd"},
+			{"retention.bytes", "-1"},
+			{"min.insync.replicas", "1"},
+			{"segment.bytes", "1048576"},
+		} {
+			of = append(of, cell{
+				how: harmless[0] + "=" + harmless[1], does: goesOnAsBefore,
+				begin: configured(t.name, harmless[0], harmless[1], ""),
+			})
+		}
+		for _, c := range of {
+			c.resource, c.way, c.othersGoOn = t.resource, "other settings", true
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// configured changes a setting of a topic, and undoes it by another value; "": it stays.
+func configured(name, setting, value, before string) breaking {
+	return func(_ context.Context, b *bed) error {
+		if before != "" {
+			b.undo = func() error { return setTopic(b.client, name, setting, before) }
+		}
+		return setTopic(b.client, name, setting, value)
+	}
 }
 
 // behind has the brokers refuse records whose time is more than an hour ahead of a clock two hours behind this one.

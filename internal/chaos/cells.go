@@ -15,6 +15,7 @@ type cell struct {
 	how           string  // details
 	does          string  // the stage's behaviour meanwhile
 	told          trouble // empty: readyz does not change
+	doubt         string  // told on the page and in the log, while readyz does not change
 	letter        bool    // it causes a dead letter
 	othersGoOn    bool    // another input is still answered
 	answersLost   bool    // answers are deleted with their topic, so repeats are allowed
@@ -47,11 +48,12 @@ const (
 
 // The stage's behaviour meanwhile.
 const (
-	gone       = "reads nothing and keeps what it has; brokers give its partitions to others after --session-timeout"
-	retries    = "keeps what is closed in bounded memory and tries again, ever more slowly"
-	goesOn     = "goes on with the labels that it has"
-	deadLetter = "writes a dead letter"
-	waitsFirst = "waits for it and reads nothing"
+	gone           = "reads nothing and keeps what it has; brokers give its partitions to others after --session-timeout"
+	retries        = "keeps what is closed in bounded memory and tries again, ever more slowly"
+	goesOn         = "goes on with the labels that it has"
+	goesOnAsBefore = "goes on as before"
+	deadLetter     = "writes a dead letter"
+	waitsFirst     = "waits for it and reads nothing"
 )
 
 // cells returns the cells that are played. The table's other pairs are in elsewhere and meaningless.
@@ -63,7 +65,7 @@ func cells() []cell {
 	cutOff, labelsUnread := trouble{"cut off for", "brokers"}, trouble{"the labels topic", "labels"}
 	group := []kmsg.Key{kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat}
 	transaction := []kmsg.Key{kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.EndTxn}
-	return []cell{
+	return append(otherSettings(), []cell{
 		{
 			resource: "brokers", way: "away", how: "connections are refused", does: gone, told: cutOff,
 			begin: refused,
@@ -110,11 +112,20 @@ func cells() []cell {
 			resource: "group coordinator", way: "another's",
 			how:  "a consumer of another program has the group at a restart, and commits",
 			does: "waits until it has gone, and answers what it has read", told: cutOff, atStart: true, short: true,
-			begin: stranger,
+			begin: strangerFirst,
+		},
+		{
+			resource: "group coordinator", way: "another's", how: "a consumer of the protocol of KIP-848 joins the group",
+			does: "goes on: the group refuses it", othersGoOn: true, on: real, begin: strangerOfNow,
+		},
+		{
+			resource: "state", way: "another's", how: "a stage with another group has the same state topic",
+			does: "goes on: each knows its own records", othersGoOn: true, short: true, begin: neighbour,
 		},
 		{
 			resource: "clock", way: "another's", how: "the brokers' is two hours behind",
-			does: "writes with their time", othersGoOn: true, on: embedded, short: true, begin: behind,
+			does: "writes with their time", doubt: "this machine's clock is 2h0m0s ahead", othersGoOn: true, on: embedded, short: true,
+			begin: behind,
 		},
 		{
 			resource: "input", way: "another's", how: "the brokers throttle its reader to a quota that others have used up",
@@ -380,5 +391,5 @@ func cells() []cell {
 			resource: "labels", way: "denied", how: "READ denied at a restart", does: waitsFirst, told: labelsUnread,
 			atStart: true, short: true, begin: deniedReading(labelsTopic),
 		},
-	}
+	}...)
 }

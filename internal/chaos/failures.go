@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -36,11 +38,12 @@ type bed struct {
 	network *network           // of the stage
 	metrics *pipeline.Metrics
 	feed    *feed
-	undo    func() error        // undoes what begin broke; nil: nothing to undo
-	more    int                 // items sent by begin
-	later   bool                // nothing can be sent before the end of the failure
-	log     lines               // of the stage, warnings and above
-	start   func() (end func()) // starts the stage
+	undo    func() error                         // undoes what begin broke; nil: nothing to undo
+	more    int                                  // items sent by begin
+	later   bool                                 // nothing can be sent before the end of the failure
+	log     lines                                // of the stage, warnings and above
+	start   func() (end func())                  // starts the stage
+	startAs func(group, out string) (end func()) // starts another, with the same state topic
 
 	resident atomic.Int64 // most bytes of this process
 
@@ -60,7 +63,7 @@ func (l *lines) Write(b []byte) (int, error) {
 }
 
 const (
-	toldBy   = 60 * time.Second
+	toldBy   = 30 * time.Second
 	wellBy   = 60 * time.Second
 	mostLoop = 1 << 20 // bytes per second allowed while nothing progresses
 	// mostResident bounds this process's memory: the stages, embedded brokers and readers of all cells that are
@@ -131,6 +134,10 @@ func (t *tableSettings) playCell(ctx context.Context, c *cell, cluster *testkafk
 		err = errors.Join(err, b.within(ctx, toldBy, "a line in the log", func() bool {
 			return b.log.n.Load() > logged
 		}))
+	}
+	if c.doubt != "" {
+		err = errors.Join(err, b.within(ctx, toldBy, "told "+c.doubt, func() bool { return b.doubts(c.doubt) }))
+		o.told = time.Since(begun)
 	}
 	if c.othersGoOn {
 		before, from := b.of(besideTopic), time.Now()
@@ -244,6 +251,11 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 		return nil, nil, err
 	}
 	b.start = func() func() { return b.run(ctx, brokers, o, once) }
+	b.startAs = func(group, out string) func() {
+		another := o
+		another.Group, another.Out, another.State = group, out, stateTopicName
+		return b.run(ctx, brokers, another, once)
+	}
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -284,7 +296,9 @@ func (b *bed) run(ctx context.Context, brokers []string, o pipeline.Options, onc
 	if err != nil {
 		panic(err)
 	}
-	b.metrics = s.Metrics()
+	if o.Group == groupName {
+		b.metrics = s.Metrics()
+	}
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
@@ -352,6 +366,11 @@ func (b *bed) tells(t trouble) bool {
 	b.metrics.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	clear := fmt.Sprintf("slkstream_trouble{of=%q} 0\n", t.of)
 	return strings.Contains(b.metrics.Ready(), t.text) && !strings.Contains(answer.Body.String(), clear)
+}
+
+// doubts says whether the page reports a doubt.
+func (b *bed) doubts(text string) bool {
+	return slices.ContainsFunc(b.metrics.Status().Troubles, func(t health.Trouble) bool { return strings.Contains(t.What, text) })
 }
 
 // reread restarts reading the output from its start.

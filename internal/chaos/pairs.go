@@ -23,7 +23,7 @@ var (
 	}
 	ways = []string{
 		"away", "denied", "hanging", "made again", "slow", "limits lowered", "other version", "full", "rotated",
-		"huge", "forged", "another's",
+		"huge", "forged", "another's", "other settings",
 	}
 )
 
@@ -37,6 +37,7 @@ var elsewhere = map[pair]string{
 	{"transaction coordinator", "slow"}:    "producer.TestALateRequestDoesNoHarm",
 	{"embedded folder", "another's"}:       "internal/broker.TestGarbageEndsItsConnection",
 	{"registry", "huge"}:                   "internal/registry.TestAnAnswerWithoutEnd",
+	{"output", "another's"}:                "internal/topic.TestAThrottledWriterWaits",
 	{"output", "slow"}:                     "pipeline.TestOutputIsSlow",
 	{"output", "huge"}:                     "pipeline.TestAResultLargerThanTheOutputTakes",
 	{"state", "hanging"}:                   "pipeline.TestStateEndsInAHangingTransaction",
@@ -82,6 +83,7 @@ var meaningless = map[pair]string{
 	{"", "limits lowered"}:                    "it has no limit of its own",
 	{"", "full"}:                              "it is full where the broker's disk is: see output",
 	{"", "other version"}:                     "the stage only writes it, or the protocol agrees on a version",
+	{"", "other settings"}:                    "it is no topic: see the topics",
 	{"", "another's"}:                         "nothing tells another's records from those of the stage: see its rights",
 	{"", "slow"}:                              "it is slow where the brokers are: see brokers",
 	{"brokers", "made again"}:                 "another cluster at the same address: start the stage again",
@@ -224,6 +226,8 @@ func tablePage() string {
 		told, others := "-", "wait too"
 		if c.told.text != "" {
 			told = "`" + strings.ReplaceAll(c.told.text, inTopic+"/0", "TOPIC/PARTITION") + " ...`"
+		} else if c.doubt != "" {
+			told = "-, the page and the log say `" + c.doubt + " ...`"
 		} else if c.letter {
 			told = "-, the dead letter says why"
 		}
@@ -243,7 +247,7 @@ For people on call. Each line was broken on purpose, with both deliveries:
 ` + "`go run ./internal/chaos -table -page docs/failures.md`" + ` writes this page,
 and ` + "`-broker real`" + ` plays it on Apache Kafka.
 
-The text under ` + "`/readyz`" + ` appears within a minute and stays until the fault ends, also in the log and
+The text under ` + "`/readyz`" + ` appears within 30 s and stays until the fault ends, also in the log and
 in ` + "`slkstream_trouble`" + `; with - the stage stays ready. No input is lost, and with exactly-once no record
 is answered twice. Results that somebody deletes with their topic are gone. Retries of refused requests use less
 than 1 MB a second, the process stays below 512 MiB, and the stage is well again without a restart.
