@@ -50,6 +50,10 @@ func takeOver(
 		}
 		return err
 	})
+	if errors.Is(err, kafka.InvalidTransactionTimeout) {
+		err = fmt.Errorf("the brokers allow no transaction of %v: raise their transaction.max.timeout.ms, "+
+			"or write fewer records together; nothing was written: %w", timeout, err)
+	}
 	if err != nil {
 		return identity{}, fmt.Errorf("%s: %w", what, err)
 	}
