@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slkstream/slkstream/solver"
 )
 
 // Files holds the settings for the files that label reads and writes.
@@ -93,7 +95,7 @@ func (f *Files) checkIdle(c *Config, fault report) {
 		}
 	}
 	switch method := c.Solver.Method(); {
-	case method != "" && method != "slk-means" && c.Given("method"):
+	case method != "" && method != string(solver.SLKMeans) && c.Given("method"):
 		refuse("with --method "+method+", which solves the rows as one episode", "calibrate", "class-vectors", "max-memory", "ordered",
 			"unknown-rate")
 	case f.K != 0:

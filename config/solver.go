@@ -85,7 +85,7 @@ func (s *Solver) settings() []definition {
 				eachOneOf(slices.Concat(methods, rivals)...)).example("NAME,...").
 			when("eval file", []string{"default"}, "how to label: default is label's way, episodes the stage's over the file; "+
 				"several see the same files", eachOneOf(fileMethods...)).example("NAME,...").
-			when("eval cluster", []string{"slk-means"}, "how to cluster; several see the same graph and starts",
+			when("eval cluster", []string{string(solver.SLKMeans)}, "how to cluster; several see the same graph and starts",
 				eachOneOf(evaluate.ClusterMethods...)).example("NAME,..."),
 		define("lambda", &s.Lambda, solving, nil, "weight of the graph against the prototypes", atLeast(0.)),
 		define("rho", &s.Rho, solving, nil, "graph neighbours of each item", atLeast(0), atMost(1000)),

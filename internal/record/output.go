@@ -116,14 +116,25 @@ func (p *templatePart) append(dst []byte, values map[string][]byte) []byte {
 // resultIDs is the name space of the UUIDs derived from results' ids.
 var resultIDs = uuid.NewSHA1(uuid.NameSpaceURL, []byte("https://github.com/slkstream/slkstream/results"))
 
-// templateNames holds the names in templates, with the JSON of those that a result may lack.
-var templateNames = map[string]string{
-	"id": "", "itemId": `""`, "replayOf": `""`, "stream": "", "episode": "0", "label": "", "class": `""`,
-	"confidence": "", "sure": "false", "calibrated": "", "unknown": "", "unknownScore": "",
-	"alternatives": "[]", "time": "", "model": `""`, "attributes": "{}", "source.topic": "",
-	"source.partition": "", "source.offset": "", "uuid": "", "vector": "[]", "vectorBase64": `""`,
-	"result": "",
-}
+// templateNames holds the names in templates, with the JSON of those that a result may lack: its fields, and what is made
+// from them.
+var templateNames = func() map[string]string {
+	names := map[string]string{"uuid": "", "vectorBase64": `""`, "result": ""}
+	for _, f := range ResultFields {
+		switch {
+		case f.NoAvro: // of first answers
+		case f.Kind == Object:
+			for _, part := range f.Fields {
+				names[f.Name+"."+part.Name] = ""
+			}
+		default:
+			names[f.Name] = map[Kind]string{
+				Text: `""`, Number: "0", Whole: "0", Truth: "false", List: "[]", JSON: "{}", Bytes: "[]",
+			}[f.Kind]
+		}
+	}
+	return names
+}()
 
 // templateValues returns the JSON of the names in templates: the members of a result, and those made from it.
 func templateValues(r *Result, withVector bool) map[string][]byte {

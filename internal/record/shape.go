@@ -152,6 +152,8 @@ func appendFields(dst []byte, fields []Field, p unsafe.Pointer) []byte {
 // empty says whether the value at p, of an optional field, is left out.
 func (f *Field) empty(p unsafe.Pointer) bool {
 	switch f.Kind {
+	case Number:
+		return *(*float64)(p) == 0
 	case Whole:
 		return f.whole(p) == 0
 	case Truth:
