@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,27 +16,27 @@ import (
 // Histories between two runs find builds that hold a mistake, each among the histories that CI plays.
 func TestSettingsBetweenRunsFindMistakes(t *testing.T) {
 	for _, m := range []struct {
-		name, file, right, wrong string
-		sign                     string // of the broken promise
+		name, folder, right, wrong string
+		sign                       string // of the broken promise
 	}{
 		{
-			"what is answered is forgotten at a replay", "pipeline/restore.go",
+			"what is answered is forgotten at a replay", "pipeline",
 			"p.intake.buffer.Skip(name, last)", "_, _ = name, last", "times",
 		},
 		{
-			"offsets are committed before results", "producer/atleastonce.go",
+			"offsets are committed before results", "producer",
 			"	if err := a.records.Write(ctx, c.Records); err != nil {",
 			"	if c.Offset >= 0 {\n_, _ = a.state.Write(ctx, c.State), a.offset(ctx, c.Offset)\n}\n" +
 				"if err := a.records.Write(ctx, c.Records); err != nil {",
 			"an answer to each record",
 		},
 		{
-			"a sender chooses the key of what is taught", "pipeline/recall/recall.go",
+			"a sender chooses the key of what is taught", "pipeline",
 			"cmp.Or(it.OwnName(), e.Keys[i])", "cmp.Or(it.ItemID, e.Keys[i])", "in force",
 		},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			binary := buildMistaken(t, m.file, m.right, m.wrong)
+			binary := buildMistaken(t, m.folder, m.right, m.wrong)
 			for i := range uint64(*histories) {
 				h := newBetweenRuns(t, *firstSeed+i, binary)
 				for _, broken := range h.play(15 * time.Second) {
@@ -50,22 +51,30 @@ func TestSettingsBetweenRunsFindMistakes(t *testing.T) {
 	}
 }
 
-// buildMistaken builds slkstream with a line of a file of this repository replaced.
-func buildMistaken(t *testing.T, file, right, wrong string) string {
+// buildMistaken builds slkstream with a text that is in one place of a folder of this repository replaced.
+func buildMistaken(t *testing.T, folder, right, wrong string) string {
 	dir := t.TempDir()
-	path, err := filepath.Abs(filepath.Join("..", "..", file))
-	if err != nil {
-		t.Fatal(err)
+	var path, source string
+	err := filepath.WalkDir(filepath.Join("..", "..", folder), func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if n := strings.Count(string(text), right); n > 1 || n == 1 && path != "" {
+			t.Fatalf("%q is in more than one place", right)
+		} else if n == 1 {
+			path, source = name, string(text)
+		}
+		return err
+	})
+	if err != nil || path == "" {
+		t.Fatalf("%q is nowhere in %s: %v", right, folder, err)
 	}
-	source, err := os.ReadFile(path)
-	if err != nil {
+	if path, err = filepath.Abs(path); err != nil {
 		t.Fatal(err)
-	}
-	if strings.Count(string(source), right) != 1 {
-		t.Fatalf("%s has not one place with %q", file, right)
 	}
 	save := saver(t, dir)
-	replaced := save("mistaken.go", strings.Replace(string(source), right, wrong, 1))
+	replaced := save("mistaken.go", strings.Replace(source, right, wrong, 1))
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: replaced}})
 	if err != nil {
 		t.Fatal(err)
