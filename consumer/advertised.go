@@ -22,14 +22,26 @@ func Advertised(
 // OtherOuts returns the topics that members of the group write to (GroupSettings.Out), except out. Nothing is
 // known while the group is rebalancing.
 func OtherOuts(ctx context.Context, client *topic.Client, group, out string) ([]string, error) {
+	return others(ctx, client, group, out, func(d userData) string { return d.Out })
+}
+
+// Others returns what the members of the group that have partitions advertise, except own. Nothing is known while the group is
+// rebalancing.
+func Others(ctx context.Context, client *topic.Client, group, own string) ([]string, error) {
+	return others(ctx, client, group, own, func(d userData) string { return d.Advertise })
+}
+
+// others returns the texts that members of a group give, sorted, except own.
+func others(
+	ctx context.Context, client *topic.Client, group, own string, of func(userData) string,
+) ([]string, error) {
 	described, err := client.Group(ctx, group)
-	var others []string
+	var list []string
 	for _, m := range described.Members {
-		other := readUserData(m.UserData).Out
-		if other != "" && other != out && !slices.Contains(others, other) {
-			others = append(others, other)
+		if other := of(readUserData(m.UserData)); other != "" && other != own && !slices.Contains(list, other) {
+			list = append(list, other)
 		}
 	}
-	slices.Sort(others)
-	return others, err
+	slices.Sort(list)
+	return list, err
 }

@@ -118,3 +118,13 @@ func (s *Stage) Owner(ctx context.Context, name string) (string, error) {
 	}
 	return "", nil
 }
+
+// Remembered returns the names of the streams that this process remembers, sorted: of those it has answered, and those that
+// earlier processes answered.
+func (s *Stage) Remembered() []string { return s.answers.Known.Names() }
+
+// Elsewhere returns the advertised HTTP addresses of the other processes of the group, sorted. While the group is rebalancing
+// nothing is known.
+func (s *Stage) Elsewhere(ctx context.Context) ([]string, error) {
+	return consumer.Others(ctx, s.client, s.options.Group, s.options.Advertise)
+}

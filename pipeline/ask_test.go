@@ -119,6 +119,11 @@ func TestOwnersAreFound(t *testing.T) {
 	if others, err := consumer.OtherOuts(ctx, client, o.Group, "mine"); !slices.Equal(others, []string{o.Out}) {
 		t.Errorf("outputs of a group of two that write to %s: %v, %v", o.Out, others, err)
 	}
+	for i, s := range stages {
+		if others, err := s.Elsewhere(ctx); !slices.Equal(others, []string{fmt.Sprint("http://stage-", 1-i)}) || err != nil {
+			t.Errorf("stage %d: the other is at %v, %v", i, others, err)
+		}
+	}
 	var out []record.Out
 	for i := range 40 {
 		stream := streams[i%2]
@@ -137,6 +142,9 @@ func TestOwnersAreFound(t *testing.T) {
 			_, err := asked.Ask(stream, "", [][]float32{f.vector(0)})
 			return err == nil
 		})
+		if known := asked.Remembered(); !slices.Equal(known, []string{stream}) {
+			t.Errorf("the owner of %s remembers %v", stream, known)
+		}
 		if err := asked.Enter(ctx, stream, "", [][]float32{f.vector(0), f.vector(1)}); err != nil {
 			t.Error(err)
 		}

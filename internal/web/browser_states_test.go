@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,17 +29,27 @@ type yard struct {
 	cameras, names, groups, questions int
 	plain, forgetful                  bool // no pictures; recent items are not kept
 	silent, trouble, readOnly, locked bool
+	restarted                         bool // more cameras are known from before, one has moved, and another process has the rest
 }
 
 // serve serves the page of a yard and returns its address.
 func (y yard) serve(t *testing.T) string {
 	t.Helper()
+	_, address := y.open(t)
+	return address
+}
+
+// name is the name of a thing of a yard.
+func name(i int) string {
+	return fmt.Sprintf("%s %d", []string{"courier", "night guard", "forklift", "van"}[i%4], i)
+}
+
+// open serves the page of a yard, and returns it with its address.
+func (y yard) open(t *testing.T) (*Page, string) {
+	t.Helper()
 	attributes := json.RawMessage(pixel)
 	if y.plain {
 		attributes = nil
-	}
-	name := func(i int) string {
-		return fmt.Sprintf("%s %d", []string{"courier", "night guard", "forklift", "van"}[i%4], i)
 	}
 	l := newTaughtStage()
 	var kept *recent.Store
@@ -74,11 +85,18 @@ func (y yard) serve(t *testing.T) string {
 		}
 		return s
 	}
+	if y.restarted {
+		for i := range 12 {
+			l.remembered = append(l.remembered, fmt.Sprintf("dock %d", 2+i))
+		}
+		slices.Sort(l.remembered)
+		l.elsewhere = []string{"http://stage-b:8070"}
+	}
 	page := New(Options{
 		Title: "Harbour yard", Recent: kept, Say: func(context.Context, []record.Out) error { return nil },
 	})
 	page.stage = l
-	y.feed(page, name, attributes)
+	y.feed(page, attributes)
 	access := Access{Loopback: true}
 	if y.readOnly {
 		access.Token, access.View = "teaches", "reads"
@@ -90,11 +108,11 @@ func (y yard) serve(t *testing.T) string {
 	done := make(chan struct{})
 	go func() { page.Run(showing); close(done) }()
 	t.Cleanup(func() { stop(); <-done; server.Close() })
-	return server.URL
+	return page, server.URL
 }
 
 // feed has the page answer items of the last hour, and ask about some.
-func (y yard) feed(page *Page, name func(int) string, attributes json.RawMessage) {
+func (y yard) feed(page *Page, attributes json.RawMessage) {
 	now := time.Now()
 	camera := func(i int) string { return fmt.Sprintf("dock %d", 1+i) }
 	for back := 59; back >= 0; back-- {
@@ -177,6 +195,14 @@ func TestPageStates(t *testing.T) {
 			"/",
 			yard{cameras: 20, names: 30, groups: 6, plain: true},
 			`document.querySelectorAll("#latest .pic.plain").length >= 9`,
+			"",
+		},
+		{
+			"live-restarted",
+			"/",
+			yard{cameras: 4, names: 30, restarted: true},
+			`document.querySelectorAll("#cameras li.quiet").length === 9 && document.querySelector("#cameras button.quiet").textContent.endsWith("moved") &&
+				document.querySelector("#elsewhere a").textContent === "stage-b:8070" && document.querySelector("h1").textContent === "All 3 cameras are answering."`,
 			"",
 		},
 		{"live-empty", "/", yard{}, `!!document.querySelector(".blank pre")`, ""},

@@ -39,13 +39,20 @@ func TestUnknownPage(t *testing.T) {
 	}
 	address := l.serve(t, kept)
 	b := browser.Open(t)
-	b.Run(chromedp.EmulateViewport(390, 844), chromedp.Navigate(address+"/unknown"),
-		browser.Until(`document.querySelectorAll("#groups .group").length === 2`),
-		browser.Until(`document.querySelector("h1").textContent === "Two groups have no name."`),
+	b.Run(
+		chromedp.EmulateViewport(390, 844),
+		chromedp.Navigate(address+"/unknown"),
+		browser.Until(`document.querySelectorAll("#groups .group").length === 1`),
+		browser.Until(`document.querySelector("h1").textContent === "One group has no name."`),
 		browser.Until(`document.querySelector("#groups .group").textContent.startsWith("8 itemsdoor")`),
+		browser.Press(`document.querySelector("#more button")`), // the one that is like no other
+		browser.Until(
+			`document.querySelectorAll("#groups .group").length === 2 && document.querySelector("#more").textContent === "Show fewer"`,
+		),
 		browser.Until(`document.querySelectorAll("#groups .group:first-child img").length === 5`),
 		browser.Until(`document.querySelector("#groups .like .who").textContent.endsWith("kim")`), // the suggestion
-		browser.Until(`document.documentElement.scrollWidth <= innerWidth`))
+		browser.Until(`document.documentElement.scrollWidth <= innerWidth`),
+	)
 	b.Screenshot("unknown.png")
 	b.Run(chromedp.SendKeys(chromedp.CSS("#groups input"), "anna\r"),
 		browser.Until(`document.querySelector(".preview:not([hidden]) p")?.textContent ===

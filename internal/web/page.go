@@ -57,6 +57,8 @@ type stage interface {
 	Ask(stream, model string, vectors [][]float32) ([]stream.Answer, error)
 	Enter(ctx context.Context, stream, model string, vectors [][]float32) error
 	Owner(ctx context.Context, stream string) (string, error)
+	Remembered() []string // streams
+	Elsewhere(context.Context) ([]string, error)
 }
 
 // running is a stage of the pipeline, and its labels.
@@ -90,7 +92,8 @@ type Page struct {
 	pace      allowance // of first answers
 	streams   streams
 	where     whereabouts
-	strangers groupCache
+	strangers cached[[]groupView]
+	others    cached[[]string] // processes
 	questions *questions
 
 	marking    sync.Mutex

@@ -29,52 +29,77 @@ type shellView struct {
 	Marks    map[string]mark `json:"marks"`
 	Cameras  []string        `json:"cameras"`
 	Waiting  int             `json:"waiting"` // items to review
-	Groups   int             `json:"groups"`  // of strangers
+	Groups   int             `json:"groups"`  // of strangers: several that are alike
 	Status   statusView      `json:"status"`
 }
 
 func (p *Page) pageShell(r *http.Request) (any, error) {
 	waiting, _ := p.questions.session()
-	groups, _ := p.strangers.of(r.Context(), p)
+	groups, _ := p.grouped(r.Context())
 	readOnly := readsOnly(r)
 	return &shellView{
 		Title: p.options.Title, Teach: p.options.Say != nil && !readOnly, ReadOnly: readOnly, Labels: p.labels(),
-		Marks: p.marked(), Cameras: append([]string{}, p.streams.names()...), Waiting: waiting, Groups: len(groups), Status: p.status(time.Now()),
+		Marks: p.marked(), Cameras: append([]string{}, p.streams.names()...), Waiting: waiting, Groups: alike(groups), Status: p.status(time.Now()),
 	}, nil
 }
 
-// groupsFor is how long the groups of strangers that a badge counts may be old: grouping is work.
-const groupsFor = 10 * time.Second
+// cachedFor is how long what is work to find may be old.
+const cachedFor = 10 * time.Second
 
-// groupCache holds the groups of strangers for a while.
-type groupCache struct {
-	mu     sync.Mutex
-	until  time.Time
-	groups []groupView
+// cached keeps what was found for a while, for all visitors.
+type cached[T any] struct {
+	mu    sync.Mutex
+	until time.Time
+	value T
 }
 
-// of returns the groups, the largest first; none if recent items are not kept.
-func (c *groupCache) of(ctx context.Context, p *Page) ([]groupView, error) {
-	if p.options.Recent == nil {
-		return nil, nil
-	}
+// of returns what find returned last, or asks it.
+func (c *cached[T]) of(find func() (T, error)) (T, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := time.Now(); now.After(c.until) {
-		all, err := p.stage.Strangers(ctx)
+		found, err := find()
 		if err != nil {
-			return nil, err
+			return found, err
 		}
-		c.groups, c.until = p.groups(all), now.Add(groupsFor)
+		c.value, c.until = found, now.Add(cachedFor)
 	}
-	return c.groups, nil
+	return c.value, nil
 }
 
 // drop has the next visitor see what has changed.
-func (c *groupCache) drop() {
+func (c *cached[T]) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.groups, c.until = nil, time.Time{}
+	c.until = time.Time{}
+}
+
+// grouped returns the groups of strangers, the largest first; none if recent items are not kept.
+func (p *Page) grouped(ctx context.Context) ([]groupView, error) {
+	if p.options.Recent == nil {
+		return nil, nil
+	}
+	return p.strangers.of(func() ([]groupView, error) {
+		all, err := p.stage.Strangers(ctx)
+		return p.groups(all), err
+	})
+}
+
+// elsewhereWithin is how long a page waits to hear of other processes.
+const elsewhereWithin = 2 * time.Second
+
+// processes returns the addresses of the other processes of the group; none if the brokers do not say.
+func (p *Page) processes(ctx context.Context) []string {
+	list, _ := p.others.of(func() ([]string, error) {
+		ctx, cancel := context.WithTimeout(ctx, elsewhereWithin)
+		defer cancel()
+		list, err := p.stage.Elsewhere(ctx)
+		if err != nil {
+			p.options.Log.Debug("the other processes are not known", "error", err)
+		}
+		return list, nil // not known is no fault of the page
+	})
+	return list
 }
 
 // liveView is what the live page shows of cameras and names.
@@ -85,9 +110,15 @@ type liveView struct {
 	Where   []seenView   `json:"where"`
 	Names   int          `json:"names"`  // that fit, of which Where lists the latest
 	Groups  []groupView  `json:"groups"` // the largest
+	// Known are streams that are remembered from before and have sent nothing since this process began.
+	Known     []string `json:"known"`
+	Elsewhere []string `json:"elsewhere"` // addresses of the processes that answer other streams
 }
 
-const mostGroupsLive = 3
+const (
+	mostGroupsLive = 3
+	mostKnown      = 200
+)
 
 // pageLive returns the cameras, and where the latest names were over a span. Names can be chosen by a camera
 // and by a text.
@@ -98,6 +129,7 @@ func (p *Page) pageLive(r *http.Request) (any, error) {
 	views, _ := p.streams.list(p.questions.waitingBy())
 	p.streams.rates(views)
 	v := liveView{Streams: views, Where: []seenView{}, Groups: []groupView{}, Now: time.Now().Unix()}
+	p.compare(r.Context(), &v)
 	seen := p.where.list(time.Time{}, p.called())
 	v.Until = v.Now
 	if len(seen) > 0 && v.Now-seen[0].Seen > int64(time.Hour/time.Second) {
@@ -116,12 +148,39 @@ func (p *Page) pageLive(r *http.Request) (any, error) {
 			v.Where = append(v.Where, s)
 		}
 	}
-	groups, err := p.strangers.of(r.Context(), p)
+	groups, err := p.grouped(r.Context())
 	if err != nil {
 		return nil, p.failed(http.StatusInternalServerError, "the unknown items could not be grouped", err)
 	}
-	v.Groups = append(v.Groups, groups[:min(len(groups), mostGroupsLive)]...)
+	v.Groups = append(v.Groups, groups[:min(alike(groups), mostGroupsLive)]...)
 	return &v, nil
+}
+
+// alike counts the groups of at least two items, which come first.
+func alike(groups []groupView) int {
+	alone := slices.IndexFunc(groups, func(g groupView) bool { return g.Count < 2 })
+	if alone < 0 {
+		return len(groups)
+	}
+	return alone
+}
+
+// compare tells the streams that were heard since this process began from those that it remembers: there may be more, from
+// before, and those that it does not remember any more another process has by now.
+func (p *Page) compare(ctx context.Context, v *liveView) {
+	v.Known, v.Elsewhere = []string{}, append([]string{}, p.processes(ctx)...)
+	remembered, heard := p.stage.Remembered(), map[string]bool{}
+	for i := range v.Streams {
+		s := &v.Streams[i]
+		heard[s.Stream] = true
+		_, own := slices.BinarySearch(remembered, s.Stream)
+		s.Moved = !own && len(v.Elsewhere) > 0
+	}
+	for _, name := range remembered {
+		if !heard[name] && len(v.Known) < mostKnown {
+			v.Known = append(v.Known, name)
+		}
+	}
 }
 
 // number reads a whole number of a query; otherwise if it is none.

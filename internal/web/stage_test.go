@@ -27,6 +27,8 @@ type fakeStage struct {
 	ask          func(stream, model string, vectors [][]float32) ([]stream.Answer, error)
 	enter        func(stream string, vectors [][]float32) error
 	owner        func(stream string) (string, error)
+	remembered   []string
+	elsewhere    []string
 }
 
 // pageOf returns the page of a stage.
@@ -90,6 +92,9 @@ func (s *fakeStage) Enter(_ context.Context, stream, _ string, vectors [][]float
 	}
 	return s.enter(stream, vectors)
 }
+
+func (s *fakeStage) Remembered() []string                        { return slices.Clone(s.remembered) }
+func (s *fakeStage) Elsewhere(context.Context) ([]string, error) { return s.elsewhere, nil }
 
 func (s *fakeStage) Owner(_ context.Context, stream string) (string, error) {
 	if s.owner == nil {

@@ -128,6 +128,8 @@ type streamView struct {
 	Waiting   int       `json:"waiting"` // items that wait for review
 	// Rate is the number of answers of each two minutes of the last hour; only the page's own path has it.
 	Rate []int32 `json:"rate,omitempty"`
+	// Moved: another process answers it by now; only the page's own path has it.
+	Moved bool `json:"moved,omitempty"`
 }
 
 func (s *streams) list(waiting map[string]int) (views []streamView, hour []minute) {

@@ -3,6 +3,8 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -73,5 +75,34 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 	if s.by["busy"] == nil {
 		t.Error("the busy one is gone")
+	}
+}
+
+// After a restart the page tells the streams that it knows from before from those that it has heard, and from those that another
+// process answers.
+func TestStreamsAfterARestart(t *testing.T) {
+	p := pageOf(Options{}, fakeStage{remembered: []string{"a", "c"}, elsewhere: []string{"http://b:8070"}})
+	for _, name := range []string{"a", "b"} {
+		p.told([]record.Result{{Stream: name, Label: "x", Time: time.Now()}}, nil, false)
+	}
+	live := func() (v liveView) {
+		reply := httptest.NewRecorder()
+		p.Handler().ServeHTTP(reply, httptest.NewRequest("GET", "/page/live", nil))
+		if err := json.Unmarshal(reply.Body.Bytes(), &v); err != nil {
+			t.Fatalf("%v: %s", err, reply.Body)
+		}
+		return v
+	}
+	v := live()
+	if len(v.Streams) != 2 || v.Streams[0].Moved || !v.Streams[1].Moved {
+		t.Errorf("streams: %+v", v.Streams)
+	}
+	if !slices.Equal(v.Known, []string{"c"}) || !slices.Equal(v.Elsewhere, []string{"http://b:8070"}) {
+		t.Errorf("known from before: %v, elsewhere: %v", v.Known, v.Elsewhere)
+	}
+	p.stage.(*fakeStage).elsewhere = nil
+	p.others.drop()
+	if v := live(); v.Streams[1].Moved || len(v.Elsewhere) > 0 {
+		t.Errorf("alone: %+v", v)
 	}
 }

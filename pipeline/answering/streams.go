@@ -256,6 +256,16 @@ func (k *Known) Find(key record.Stream) *Stream {
 	return s.(*Stream)
 }
 
+// Names returns the names of the known streams, sorted.
+func (k *Known) Names() []string {
+	var names []string
+	for key := range k.streams.Range {
+		names = append(names, key.(record.Stream).Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Len returns how many streams are known.
 func (k *Known) Len() (n int) {
 	for range k.streams.Range {

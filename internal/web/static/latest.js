@@ -96,7 +96,7 @@ export class Latest {
     for (const id of this.#tiles.keys()) if (!shown.some((item) => item.id === id)) this.#tiles.delete(id);
     for (const item of shown) if (!this.#tiles.has(item.id)) this.#tiles.set(item.id, tile(item, this.#open));
     const tiles = shown.map((item) => this.#tiles.get(item.id));
-    if (tiles.length !== this.#grid.children.length || tiles.some((t, i) => t !== this.#grid.children[i])) {
+    if (!this.#grid.children.length || tiles.length !== this.#grid.children.length || tiles.some((t, i) => t !== this.#grid.children[i])) {
       if (tiles.length) this.#grid.replaceChildren(...tiles);
       else this.#grid.replaceChildren(el("p", { class: "soft" }, "Nothing of this in the last minutes."));
     }

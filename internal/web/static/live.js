@@ -1,6 +1,6 @@
 // Live: the cameras, who was where, the latest items; or the demo, where the stage says that it is one.
 import { ask, find, later, lead, link, main, onShell, shell } from "./shell.js";
-import { ago, button, cam, choose, clock, count, counted, el, fill, icon, percent, pic, since, slotOfCamera, spark, typing, who } from "./parts.js";
+import { ago, begun, button, cam, choose, clock, count, counted, el, fill, icon, percent, pic, since, slotOfCamera, spark, typing, whole, who } from "./parts.js";
 import { follow } from "./feed.js";
 import { open } from "./item.js";
 import { Demo } from "./demo.js";
@@ -12,16 +12,16 @@ const silentAfter = 600; // seconds
 let filter = params.get("camera") || "", all = false, span = 60, order = "rate", seen = null, demo = null, asking = false, again = false;
 find.value = params.get("find") || "";
 const text = () => find.value.trim().toLowerCase();
-const quiet = (s) => seen.now - Date.parse(s.seen) / 1000 > silentAfter;
+const quiet = (s) => !s.moved && seen.now - Date.parse(s.seen) / 1000 > silentAfter;
 
 const top = el("div"), list = el("ul", { id: "cameras" }), rowBox = el("div", { class: "rows", id: "where" }), foot = el("div", { class: "foot" }), chip = el("span", { class: "push" }), strangers = el("ul", { id: "strangers" });
 const filterInput = el("input", { type: "search", placeholder: "Filter cameras", "aria-label": "Filter cameras", autocomplete: "off" });
 filterInput.addEventListener("input", showCameras);
-const number = el("span", { class: "soft num" });
+const number = el("span", { class: "soft num" }), elsewhere = el("p", { class: "foot", id: "elsewhere" });
 const filterField = el("label", { class: "field" }, icon("search"), filterInput);
 const cameraCard = el("section", { class: "card cams", "aria-labelledby": "cams-title" }, el("div", { class: "head" }, el("h2", { id: "cams-title" }, "Cameras"), number,
   choose("Order", [["rate", "busy"], ["unknown", "unknown"], ["seen", "silent"]], order, (v) => { order = v; showCameras(); }, "push")), filterField,
-el("div", { class: "camrow camhead", "aria-hidden": "true" }, ["camera", "last hour", "unknown", "seen"].map((t) => el("span", {}, t))), list);
+el("div", { class: "camrow camhead", "aria-hidden": "true" }, ["camera", "last hour", "unknown", "seen"].map((t) => el("span", {}, t))), list, elsewhere);
 const strangerCard = el("section", { class: "card strangers", "aria-labelledby": "strangers-title" }, el("div", { class: "head" }, el("h2", { id: "strangers-title" }, "No name yet"), el("span", { class: "soft" }, "the largest groups")), strangers);
 const whereCard = el("section", { class: "card where", "aria-labelledby": "where-title" }, el("div", { class: "head" }, el("h2", { id: "where-title" }, "Who was where"), el("span", { class: "soft" }, "last seen first"), chip,
   choose("Span", [[15, "15 min"], [60, "1 h"], [480, "8 h"]], span, (v) => { span = v; load(); })), rowBox, foot);
@@ -35,41 +35,47 @@ function choosing(camera) {
 }
 
 function showLead() {
-  const streams = seen.streams, n = streams.length, silent = streams.filter(quiet), rate = streams.reduce((sum, s) => sum + s.perMinute, 0), groups = shell.groups;
+  const streams = seen.streams.filter((s) => !s.moved), n = streams.length, silent = streams.filter(quiet), rate = streams.reduce((sum, s) => sum + s.perMinute, 0), groups = shell.groups;
   const answered = streams.reduce((sum, s) => sum + s.answered, 0), unknown = streams.reduce((sum, s) => sum + s.unknown, 0);
   const { lag, lagSeconds } = shell.status, late = lagSeconds > silentAfter;
-  const cameras = n === 1 ? (silent.length ? `The camera ${streams[0].stream} is silent` : `One camera is answering: ${streams[0].stream}`) : silent.length ? `${n - silent.length} of ${n} cameras are answering` : n === 2 ? "Both cameras are answering" : `All ${n} cameras are answering`;
+  const cameras = !n ? "No camera has sent anything since the start" : n === 1 ? (silent.length ? `The camera ${streams[0].stream} is silent` : `One camera is answering: ${streams[0].stream}`) : silent.length ? `${n - silent.length} of ${n} cameras are answering` : n === 2 ? "Both cameras are answering" : `All ${n} cameras are answering`;
   const title = late ? `The names below are ${ago(lagSeconds)} old.` : groups ? `${cameras}, and ${groups === 1 ? "one group has" : counted(groups, "group").toLowerCase() + " have"} no name.` : `${cameras}.`;
   const longest = [...silent].sort((a, b) => a.seen.localeCompare(b.seen))[0];
-  const says = late ? "The stage reads what it has missed, and catches up. Nothing is lost meanwhile." : [longest && `The camera ${longest.stream} has been silent for ${ago(seen.now - Date.parse(longest.seen) / 1000)}.`, seen.groups[0] && `Naming the largest group settles ${count(seen.groups[0].count, "item")}.`].filter(Boolean).join(" ") || (shell.waiting ? "The stage asks about the items that would teach it most." : "Nothing waits for you.");
+  const known = seen.known.length, before = known > 0 && (n ? `${counted(known, "camera")} from before ${known === 1 ? "has" : "have"} sent nothing since the start.` : `${counted(known, "camera")} and the names are known from before; names appear with the next items.`);
+  const says = late ? "The stage reads what it has missed, and catches up. Nothing is lost meanwhile." : [longest && `The camera ${longest.stream} has been silent for ${ago(seen.now - Date.parse(longest.seen) / 1000)}.`, before, seen.groups[0] && `Naming the largest group settles ${count(seen.groups[0].count, "item")}.`].filter(Boolean).join(" ") || (shell.waiting ? "The stage asks about the items that would teach it most." : "Nothing waits for you.");
   const stat = (what, value) => el("div", { class: "stat" }, el("dt", {}, what), el("dd", {}, value));
   const behind = lag < 0 ? "not known" : lagSeconds < 1 ? `${lagSeconds.toFixed(1)} s` : ago(lagSeconds);
   fill(top, JSON.stringify([title, says, Math.round(rate), behind, unknown, answered, shell.waiting, groups, shell.teach]), () => lead(title, says,
     shell.teach && (groups > 0 || shell.waiting > 0) && [groups > 0 && link(groups === 1 ? "Name the group" : `Name the ${counted(groups, "group").toLowerCase()}`, "unknown", shell.waiting ? "" : "primary"), shell.waiting > 0 && link(`Review ${count(shell.waiting, "item")}`, "review", "primary")],
-    el("dl", { class: "stats" }, stat("answers a minute", String(Math.round(rate))), stat("unknown", answered ? percent(unknown / answered) : "–"), stat("behind", behind))));
+    el("dl", { class: "stats" }, stat("answers a minute", whole.format(rate < 1000 ? Math.round(rate) : 10 * Math.round(rate / 10))), stat("unknown", answered ? percent(unknown / answered) : "–"), stat("behind", behind))));
 }
 
 function showCameras() {
-  const by = { rate: (a, b) => b.answered - a.answered, unknown: (a, b) => share(b) - share(a), seen: (a, b) => a.seen.localeCompare(b.seen) }[order];
+  const by = { rate: (a, b) => b.answered - a.answered, unknown: (a, b) => quiet(a) - quiet(b) || share(b) - share(a), seen: (a, b) => a.seen.localeCompare(b.seen) }[order];
   const wanted = filterInput.value.trim().toLowerCase();
+  const first = Math.min(...seen.streams.map((s) => s.rate?.findIndex((n) => n) ?? 0)), rates = (s) => s.rate.slice(-begun(s.rate.length - first, s.rate.length, 5));
   const streams = seen.streams.filter((s) => s.stream.toLowerCase().includes(wanted) && (!text() || s.stream.toLowerCase().includes(text()) || seen.where.some((w) => w.visits.some((v) => v.camera === s.stream)))).sort(by);
-  number.textContent = String(seen.streams.length);
-  filterField.hidden = seen.streams.length < 7;
-  fill(list, JSON.stringify([filter, streams.map((s) => [s, ago(seen.now - Date.parse(s.seen) / 1000)])]), () => streams.slice(0, 200).map((s) => {
-    const silent = quiet(s), fresh = ago(Math.max(0, seen.now - Date.parse(s.seen) / 1000));
-    return el("li", {}, el("button", { type: "button", class: "camrow" + (silent ? " quiet" : ""), "aria-pressed": String(filter === s.stream), title: `${Math.round(s.perMinute)} a minute now, ${count(s.waiting, "item")} to review`, onclick: () => choosing(s.stream) },
-    cam(s.stream), s.rate ? spark(s.rate) : el("span"), el("span", { class: share(s) > 0.1 && !silent ? "hot" : "" }, silent ? "–" : percent(share(s)), el("span", { class: "vh" }, " unknown, seen ")), el("span", { class: silent ? "bad" : "" }, fresh)));
-  }));
+  number.textContent = String(seen.streams.length + seen.known.length);
+  filterField.hidden = seen.streams.length + seen.known.length < 7;
+  const known = seen.known.filter((name) => name.toLowerCase().includes(wanted) && name.toLowerCase().includes(text()));
+  fill(list, JSON.stringify([filter, known, streams.map((s) => [s, ago(seen.now - Date.parse(s.seen) / 1000)])]), () => streams.slice(0, 200).map((s) => {
+    const silent = s.moved || quiet(s), fresh = s.moved ? "moved" : ago(Math.max(0, seen.now - Date.parse(s.seen) / 1000));
+    return el("li", {}, el("button", { type: "button", class: "camrow" + (silent ? " quiet" : ""), "aria-pressed": String(filter === s.stream), title: s.moved ? "Another process answers it now" : `${Math.round(s.perMinute)} a minute now, ${count(s.waiting, "item")} to review`, onclick: () => choosing(s.stream) },
+    cam(s.stream), s.rate ? spark(rates(s)) : el("span"), el("span", { class: share(s) > 0.1 && !silent ? "hot" : "" }, silent ? "–" : percent(share(s)), el("span", { class: "vh" }, " unknown, seen ")), el("span", { class: quiet(s) ? "bad" : "" }, fresh)));
+  }), () => known.map((name) => el("li", { class: "camrow quiet", title: "Known from before; it has sent nothing since the start" }, cam(name), el("span"), el("span", {}, "–"), el("span", {}, "before"))));
+  const others = seen.elsewhere.filter((address) => /^https?:/.test(address));
+  elsewhere.hidden = !others.length;
+  fill(elsewhere, others.join(), "Other cameras are at ", others.map((address) => el("a", { class: "b", href: address }, address.replace(/^https?:\/\/|\/$/g, ""))));
 }
 const share = (s) => (s.answered ? s.unknown / s.answered : 0);
 
 function showRows() {
-  const end = seen.until, seconds = 60 * span, x = (t) => 100 - (100 * Math.min(seconds, end - t)) / seconds, one = seen.streams.length === 1;
+  const end = seen.until, oldest = Math.min(end, ...seen.where.flatMap((r) => r.visits.map((v) => v.from))), seconds = begun(end - oldest, 60 * span, 300), x = (t) => 100 - (100 * Math.min(seconds, end - t)) / seconds, one = seen.streams.length === 1;
   rowBox.classList.toggle("filtered", Boolean(filter));
   fill(chip, filter, filter && (() => el("button", { type: "button", class: "chip", title: "Show all cameras again", onclick: () => choosing(filter) }, cam(filter), icon("close"))));
   const row = (r) => el("div", { class: "row" }, who(r.name, "a", { href: "names?name=" + encodeURIComponent(r.name) }), el("div", { class: "track", role: "img", "aria-label": `${r.name}: ` + r.visits.slice(-3).map((v) => `${v.camera} ${clock(v.from * 1000)} to ${clock(v.to * 1000)}`).join(", ") },
     r.visits.map((v) => el("i", { class: `c${slotOfCamera(v.camera)}${v.camera === filter ? " on" : ""}`, title: `${v.camera}, ${clock(v.from * 1000)} to ${end - v.to < 60 ? "now" : clock(v.to * 1000)}`, onclick: () => choosing(v.camera), css: { left: `${Math.max(0, x(v.from))}%`, width: `calc(${Math.max(0, Math.min(100, x(v.to)) - Math.max(0, x(v.from)))}% - 1px)` } }))),
-  el("span", { title: r.camera }, ago(seen.now - r.seen)));
+  el("span", { class: "last" }, cam(r.camera), el("span", {}, ago(seen.now - r.seen))));
   const axis = () => el("div", { class: "row axis", "aria-hidden": "true" }, el("span"), el("div", {}, [4, 3, 2, 1, 0].map((q) => el("span", {}, q || seen.now - end > 60 ? clock(1000 * (end - (q * seconds) / 4)) : "now"))), el("span"));
   fill(rowBox, JSON.stringify([seen.where, filter, span, Math.floor(end / (span > 60 ? 30 : 4)), Object.keys(shell.marks).length]), () => (seen.where.length ? [seen.where.map(row), axis()] : el("p", { class: "foot" }, text() ? `Nothing called "${find.value.trim()}" was seen lately.` : "Nobody with a name was seen lately.")));
   fill(foot, `${seen.names} ${all} ${filter} ${one}`, seen.names > 14 && (() => button(all ? "Show the latest 14" : `Show all ${seen.names} names`, () => { all = !all; load(); }, { class: "b ghost" })), () => el("span", { class: "soft" }, filter ? `Coloured: ${filter}. Everything else is pale.` : one ? "" : "Colour is the camera. Click a camera to see it alone."));
@@ -81,9 +87,8 @@ function showStrangers() {
 }
 
 function blank() {
-  const known = shell.status.streams > 0;
-  fill(main, "blank" + known, () => el("section", { class: "card blank" }, el("span", { class: "mark" }, icon("camera")), el("h1", {}, known ? "No camera has sent anything since the start." : "No camera has sent anything yet."),
-    el("p", {}, known ? `${count(shell.status.streams, "camera")} and their names are known from before; names appear with the next items.` : "The stage waits for items. Send it a file of vectors to see names appear, or point your cameras at it."),
+  fill(main, "blank", () => el("section", { class: "card blank" }, el("span", { class: "mark" }, icon("camera")), el("h1", {}, "No camera has sent anything yet."),
+    el("p", {}, "The stage waits for items. Send it a file of vectors to see names appear, or point your cameras at it."),
     el("pre", { tabindex: "0" }, "slkstream sample sample\nslkstream feed --input sample/items.jsonl --key cam-7 --out TOPIC --rate 50 --loop"), el("p", {}, "With ", el("code", {}, "slkstream demo"), " everything is there at once.")));
 }
 
@@ -95,11 +100,12 @@ async function load() {
     const query = new URLSearchParams({ span, names: all ? 200 : 14, camera: filter, find: text() });
     seen = await ask("page/live?" + query);
     if (demo) return;
-    if (!seen.streams.length && !latest.any()) return blank();
+    if (!seen.streams.length && !seen.known.length && !latest.any()) return blank();
     if (!split.isConnected) main.replaceChildren(top, split, details());
     main.shows = "";
-    split.classList.toggle("single", seen.streams.length === 1 && !seen.groups.length);
-    cameraCard.hidden = seen.streams.length === 1;
+    const alone = seen.streams.length + seen.known.length === 1 && !seen.elsewhere.length;
+    split.classList.toggle("single", alone && !seen.groups.length);
+    cameraCard.hidden = alone;
     showLead(); showCameras(); showRows(); showStrangers();
     latest.show();
   } catch (error) { later(error); } finally {

@@ -105,6 +105,8 @@ export function tile(item, act, attributes = {}, small = null) {
   return t;
 }
 
+// begun leaves out the time before anything was there, so that a stage that has just begun fills the picture.
+export const begun = (at, all, least) => Math.min(all, Math.max(least, at));
 export function spark(values) {
   const most = Math.max(...values, 1), x = (i) => (100 * i) / (values.length - 1), y = (v) => 20 - (18 * v) / most;
   const line = values.map((v, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(v).toFixed(1)}`).join("");

@@ -3,27 +3,31 @@ import { Lost, ask, later, lead, main, onShell, refresh, said, shell } from "./s
 import { changed } from "./changes.js";
 import { button, cam, choose, clock, count, counted, el, fill, icon, percent, pic, who } from "./parts.js";
 
-let order = "largest", found = null, busy = false;
+const enough = 12; // groups that a person looks through at once
+let order = "largest", found = null, busy = false, all = false;
 const orders = {
   largest: (a, b) => b.count - a.count, newest: (a, b) => b.last.localeCompare(a.last),
   familiar: (a, b) => b.middle.confidence - a.middle.confidence,
 };
-const box = el("div", { class: "groups", id: "groups" }), top = el("div");
+const box = el("div", { class: "groups", id: "groups" }), top = el("div"), more = el("div", { class: "acts", id: "more" });
 const segment = choose("Order", [["largest", "largest"], ["newest", "newest"], ["familiar", "most familiar"]], order, (v) => { order = v; show(); });
 
 const plural = (n) => (n === 1 ? "One group has" : `${counted(n, "group")} have`);
 function show() {
-  const n = found.all;
-  fill(top, `${n} ${found.groups.length}`, () => lead(n ? `${plural(n)} no name.` : "Everything has a name.",
-    n ? `Each group looks alike. Name the ones you know; the rest may stay. Before anything changes you see what else would be called so.${n > found.groups.length ? ` The largest ${found.groups.length} are shown.` : ""}`
+  const several = found.groups.filter((g) => g.count > 1), n = several.length, alone = found.groups.length - n;
+  const some = [...(n ? several : found.groups)].sort(orders[order]).slice(0, enough), shown = all ? [...found.groups].sort(orders[order]) : some;
+  fill(top, `${n} ${alone} ${found.all}`, () => lead(n ? `${plural(n)} no name.` : alone ? `${counted(alone, "item")} without a name, none like another.` : "Everything has a name.",
+    n + alone ? `Each group looks alike. Name the ones you know; the rest may stay. Before anything changes you see what else would be called so.${found.all > found.groups.length ? ` The largest ${found.groups.length} are shown.` : ""}`
       : "New strangers appear here when some look alike.", n > 1 && segment));
   const cards = new Map([...box.children].map((card) => [card.dataset.key, card]));
-  const next = [...found.groups].sort(orders[order]).map((group) => {
+  const next = shown.map((group) => {
     const known = cards.get(group.middle.id);
     if (known && (known.matches(":focus-within") || known.count === group.count && known.like === group.middle.label)) return known;
     return card(group);
   });
   if (next.length !== box.children.length || next.some((card, i) => card !== box.children[i])) box.replaceChildren(...next);
+  const rest = found.groups.length - some.length, groups = n - (n ? some.length : 0), kinds = [groups && count(groups, "group"), n > 0 && alone && count(alone, "single item")].filter(Boolean).join(" and ");
+  fill(more, `${all} ${rest} ${kinds}`, rest > 0 && (() => button(all ? "Show fewer" : `Show ${kinds || count(rest, "item")} more`, () => { all = !all; show(); })));
 }
 
 function card(group) {
@@ -72,7 +76,7 @@ async function load() {
   busy = true;
   try {
     const now = await ask("api/unknown");
-    if (!found) main.replaceChildren(top, box);
+    if (!found) main.replaceChildren(top, box, more);
     found = now;
     show();
   } catch (error) {
