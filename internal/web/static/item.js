@@ -8,6 +8,11 @@ export const nobody = "nobody"; // the name of what is no thing to be named: fal
 // rows are the bars of an answer: its name, then those that come next.
 export const rows = (item) => [{ name: item.label, share: item.confidence }, ...(item.alternatives || []).slice(0, 2).map((a) => ({ name: a.label, share: a.confidence }))];
 
+// nearly is the name that a person is offered by a press: of an unknown item what it is most like, of a known one the runner-up.
+// A cluster's number is no name to teach.
+export const nearly = (item) => rows(item).slice(item.unknown ? 0 : 1).map((row) => row.name).find((name) => !numbered(name));
+export const numbered = (name) => !name || name.startsWith("cluster-");
+
 // why asks for the nearest examples: those of the answer, then those of the runner-up.
 export const why = async (item) => (await ask("api/why?id=" + encodeURIComponent(item.id))).reasons;
 
@@ -55,7 +60,7 @@ export function naming(picture, done, known = []) {
 
 // open shows an item large, with its reasons.
 export function open(item, then = () => {}) {
-  const name = item.unknown ? "" : item.label, other = item.alternatives?.[0]?.label;
+  const name = item.unknown ? "" : item.label, other = nearly(item);
   const close = () => dialog.close();
   const lede = el("p", { class: "lede" }), examples = el("div", { class: "cmp" });
   const answer = (label) => { close(); teach(item.id, label, then); };
@@ -73,7 +78,7 @@ export function open(item, then = () => {}) {
       !shell.teach ? el("p", { class: "readonly" }, icon("eye"), shell.readOnly ? "Your token only reads. Ask for the other one to teach." : "To teach, start the stage with --labels TOPIC.")
         : el("div", { class: "acts" },
           name ? button(["Yes, " + name, key("Y")], () => answer(name), { class: "b primary yes", "aria-keyshortcuts": "y" }) : button("Name it", () => { close(); naming(pic(item, "square"), (n) => teach(item.id, n, then)); }, { class: "b primary yes" }),
-          other && button([name ? `No, ${other}` : `It is ${item.label}`], () => answer(name ? other : item.label)),
+          other && button([name ? `No, ${other}` : `It is ${other}`], () => answer(other)),
           name && button("Another name", () => { close(); naming(pic(item, "square"), (n) => teach(item.id, n, then)); }),
           name && button(["Not " + name, key("X")], () => { close(); reject(item); }, { "aria-keyshortcuts": "x" }),
           button(["Nobody", key("N")], () => answer(nobody), { "aria-keyshortcuts": "n", title: "A false detection, or somebody just passing" })))));

@@ -54,8 +54,8 @@ function showCameras() {
   const by = { rate: (a, b) => b.answered - a.answered, unknown: (a, b) => quiet(a) - quiet(b) || share(b) - share(a), seen: (a, b) => a.seen.localeCompare(b.seen) }[order];
   const wanted = filterInput.value.trim().toLowerCase();
   const first = Math.min(...seen.streams.map((s) => s.rate?.findIndex((n) => n) ?? 0)), rates = (s) => s.rate.slice(-begun(s.rate.length - first, s.rate.length, 5));
-  const streams = seen.streams.filter((s) => s.stream.toLowerCase().includes(wanted) && (!text() || s.stream.toLowerCase().includes(text()) || seen.where.some((w) => w.visits.some((v) => v.camera === s.stream)))).sort(by);
-  number.textContent = String(seen.streams.length + seen.known.length);
+  const streams = seen.streams.filter((s) => s.stream.toLowerCase().includes(wanted) && (!text() || s.stream.toLowerCase().includes(text()) || seen.where.some((w) => w.visits.some((v) => v.camera === s.stream)))).sort((a, b) => Boolean(a.moved) - Boolean(b.moved) || by(a, b)); // another process has the moved ones now
+  number.textContent = whole.format(seen.streams.length + seen.known.length);
   filterField.hidden = seen.streams.length + seen.known.length < 7;
   const known = seen.known.filter((name) => name.toLowerCase().includes(wanted) && name.toLowerCase().includes(text()));
   fill(list, JSON.stringify([filter, known, streams.map((s) => [s, ago(seen.now - Date.parse(s.seen) / 1000)])]), () => streams.slice(0, 200).map((s) => {

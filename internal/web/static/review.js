@@ -1,8 +1,8 @@
 // Review: one item large, the best example of its name and of the runner-up beside it; one key an answer; several at once;
 // everything can be undone. It speaks to the same API as any other labelling tool.
 import { ask, main, onShell, said, shell } from "./shell.js";
-import { badge, button, cam, choose, count, el, fill, icon, key, meter, nearness, pic, secondsSince, since, tile, toast, typing } from "./parts.js";
-import { decided, nobody, rows, why } from "./item.js";
+import { badge, button, cam, choose, count, el, fill, icon, key, meter, nearness, pic, secondsSince, since, tile, toast, typing, whole } from "./parts.js";
+import { decided, nearly, nobody, numbered, rows, why } from "./item.js";
 
 const together = 12; // items taken where several are answered at once
 const holder = sessionStorage.who ||= "page-" + crypto.getRandomValues(new Uint32Array(2)).join("-");
@@ -77,7 +77,7 @@ async function next() {
 // other buttons, in the order of their digits, then names that are used less
 function others(item) {
   const likely = item ? [item.label, ...(item.alternatives || []).map((a) => a.label)] : [];
-  const list = [...new Set([...keys, ...likely, ...labels])].filter((label) => label && label !== nobody).slice(0, 14);
+  const list = [...new Set([...keys, ...likely, ...labels])].filter((label) => !numbered(label) && label !== nobody).slice(0, 14);
   return el("div", { class: "others", id: "choices", role: "group", "aria-label": "Names; digit keys choose" }, list.map((label) => {
     const digit = keys.indexOf(label) + 1;
     return button([badge(label), label, digit ? key(digit) : ""], () => teach(label), { class: "chip", "data-label": label, "data-digit": digit || null, disabled: !chosen().length });
@@ -87,7 +87,7 @@ const big = (id, text, k, act, attributes = {}) => button([text, key(k.toUpperCa
 
 function progress() {
   const all = done + waiting;
-  return el("div", { class: "progress" }, meter(all ? done / all : 0, "a"), el("span", { class: "num" }, `${done} of ${all} done`),
+  return el("div", { class: "progress" }, meter(all ? done / all : 0, "a"), el("span", { class: "num" }, `${whole.format(done)} of ${whole.format(all)} done`),
     choose("How many at a time", [[false, "One"], [true, "Several"]], several, (v) => { if (v !== several) toggle(); }));
 }
 
@@ -118,15 +118,15 @@ function showNothing() {
 const beside = (name, what, content) => el("figure", { "data-name": name }, el("p", {}, badge(name), el("b", { class: "cut" }, name), el("span", {}, what)), content);
 
 function showOne(item, state) {
-  const known = !item.unknown, other = (item.alternatives || [])[0];
+  const known = !item.unknown, other = (item.alternatives || [])[0], offered = nearly(item);
   const close = other && other.confidence > item.confidence / 2 ? `Asked because ${other.label} is nearly as likely.` : known ? "Asked because the stage is not sure." : "Asked because it is unlike every example.";
   const sub = el("span", {}, close), trio = el("div", { class: "trio" }, el("figure", { class: "it" }, el("p", {}, el("b", {}, "This one")), el("span", { id: "picture", "data-id": item.id }, pic(item, "square"))));
-  const digit = other ? keys.indexOf(other.label) + 1 : 0;
+  const digit = keys.indexOf(offered) + 1;
   fill(box, state, progress, () => el("h1", { id: "question" }, known ? `Is this ${item.label}?` : "What is this?"),
     () => el("p", { class: "sub" }, cam(item.stream), el("span", {}, since(secondsSince(item.time))), sub), () => trio, () => nearness(rows(item), item.unknown),
     () => (shell.teach ? el("div", { class: "answers" },
       known ? big("yes", `Yes, ${item.label}`, "y", agree, { class: "primary" }) : big("named", "Name it", "r", () => typed.focus(), { class: "primary" }),
-      other && button([known ? `No, ${other.label}` : `It is ${other.label}`, digit ? key(digit) : ""], () => teach(other.label), { class: "b big" }),
+      offered && button([known ? `No, ${offered}` : `It is ${offered}`, digit ? key(digit) : ""], () => teach(offered), { class: "b big" }),
       big("not", "Not this", "x", reject, { class: "ghost", disabled: !known, title: known ? `It is not ${item.label}, and I do not know what it is` : "It has no name that could be wrong" }),
       big("nobody", "Nobody", "n", () => teach(nobody), { class: "ghost", title: "A false detection, or somebody just passing" }), big("skip", "Skip", "s", skip, { class: "ghost", title: "Somebody else may know it" }))
       : el("p", { class: "readonly" }, icon("eye"), "To teach, start the stage with --labels TOPIC.")), () => shell.teach && others(item));

@@ -1,7 +1,8 @@
 // Unknown: strangers in groups. One name for a group, after a look at what else would get it.
 import { Lost, ask, later, lead, main, onShell, refresh, said, shell } from "./shell.js";
 import { changed } from "./changes.js";
-import { button, cam, choose, clock, count, counted, el, fill, icon, percent, pic, who } from "./parts.js";
+import { numbered } from "./item.js";
+import { button, cam, choose, clock, count, counted, el, fill, icon, percent, pic, who, whole } from "./parts.js";
 
 const enough = 12; // groups that a person looks through at once
 let order = "largest", found = null, busy = false, all = false;
@@ -43,7 +44,7 @@ function card(group) {
       const others = await ask("api/preview", { ids: group.teach, label });
       preview.hidden = false;
       const yes = button(`Call them ${label}`, () => name(group, label, card), { class: "b primary" });
-      preview.replaceChildren(el("p", {}, el("b", {}, `${group.teach.length} of the ${group.count} are taught as ${label}. `), others.count ? `${count(others.count, "other recent item")} would be called so too:` : "No other recent item changes now; later ones are answered by these."),
+      preview.replaceChildren(el("p", {}, el("b", {}, `${group.teach.length} of the ${whole.format(group.count)} are taught as ${label}. `), others.count ? `${count(others.count, "other recent item")} would be called so too:` : "No other recent item changes now; later ones are answered by these."),
         ...(others.count ? [el("div", { class: "thumbs" }, others.items.slice(0, 6).map((item) => el("span", { title: `now ${item.was}` }, pic(item))), others.count > 6 && el("span", { class: "more" }, `+${others.count - 6}`))] : []),
         el("div", { class: "acts" }, yes, button("Cancel", close, { class: "b ghost" })));
       yes.focus();
@@ -53,7 +54,7 @@ function card(group) {
   const card = el("article", { class: "card group", "data-key": group.middle.id, "aria-label": `Group of ${count(group.count, "item")}` },
     el("div", { class: "collage" }, members.slice(0, 5).map((item) => pic({ ...item, unknown: true })), el("span", { class: "n" }, count(group.count, "item"))),
     el("div", { class: "body" }, el("div", { class: "facts" }, where), el("div", { class: "facts num" }, el("span", {}, `first ${clock(group.first)}`), el("span", {}, `last ${clock(group.last)}`)),
-      group.middle.label && !group.middle.label.startsWith("cluster-") && el("div", { class: "like" }, el("span", {}, "most like"), who(group.middle.label), el("span", {}, percent(group.middle.confidence)),
+      !numbered(group.middle.label) && el("div", { class: "like" }, el("span", {}, "most like"), who(group.middle.label), el("span", {}, percent(group.middle.confidence)),
         shell.teach && button("Yes, it is", () => { input.value = group.middle.label; look(); })),
       shell.teach && el("form", { class: "name-it", onsubmit: look }, el("label", { class: "field" }, input), el("button", { class: "b" }, "Name it")), preview));
   card.count = group.count;

@@ -1,0 +1,63 @@
+//go:build browser
+
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/test/browser"
+)
+
+// Of an unknown item Review offers the name that it is most like, not the runner-up, and never a cluster's number. Large
+// numbers have separators.
+func TestReviewOffersTheLikeliestName(t *testing.T) {
+	page, address := yard{cameras: 1, names: 2, questions: 997}.open(t)
+	ask := func(id, label string) {
+		page.told(nil, []record.Review{{
+			ID: id, Stream: "dock 1", Time: time.Now(), Vector: []float32{1, 0}, Attributes: json.RawMessage(pixel),
+			Guess: record.Guess{
+				Label: label, Confidence: .74, Unknown: true, Alternatives: []record.Alternative{{Label: "t-shirt", Confidence: .18}},
+			},
+		}}, false)
+	}
+	ask("cluster", "cluster-17")
+	ask("like", "trousers")
+	ask("press", "trousers")
+	offers := func(id, name string) chromedp.Action[chromedp.Void] {
+		return browser.Until(fmt.Sprintf(`document.getElementById("picture")?.dataset.id === %q &&
+			[...document.querySelectorAll(".answers .b")].find(b => b.textContent.startsWith("It is "))?.textContent.startsWith("It is %s") &&
+			![...document.querySelectorAll("#choices .chip")].some(c => c.dataset.label.startsWith("cluster-"))`, id, name))
+	}
+	b := browser.Open(t)
+	b.Run(
+		chromedp.Navigate(address+"/review"), offers("press", "trousers"),
+		browser.Until(`document.querySelector(".progress .num").textContent === "0 of 1,000 done"`),
+		browser.Press(`[...document.querySelectorAll(".answers .b")].find(b => b.textContent.startsWith("It is trousers"))`),
+		offers("like", "trousers"),
+		browser.Until(`document.querySelector(".progress .num").textContent === "1 of 1,000 done"`),
+		browser.Until(`document.querySelector("#said li p").textContent === "It is trousers"`),
+		chromedp.KeyEvent("s"), offers("cluster", "t-shirt"),
+	)
+	b.Silent()
+}
+
+// Cameras that another process has by now are last in every order.
+func TestMovedCamerasAreLast(t *testing.T) {
+	address := yard{cameras: 4, names: 3, restarted: true}.serve(t)
+	b := browser.Open(t)
+	b.Run(chromedp.Navigate(address), browser.Until(`document.querySelectorAll("#cameras button").length === 4`))
+	for _, order := range []string{"unknown", "silent", "busy"} {
+		b.Run(
+			browser.Press(fmt.Sprintf(`[...document.querySelectorAll(".cams .seg button")].find(b => b.textContent === %q)`, order)),
+			browser.Until(fmt.Sprintf(`document.querySelector(".cams .seg [aria-pressed=true]").textContent === %q &&
+				[...document.querySelectorAll("#cameras button")].at(-1).textContent.endsWith("moved")`, order)),
+		)
+	}
+	b.Silent()
+}
