@@ -31,8 +31,10 @@ type Stage struct {
 func (s *Stage) records() []definition {
 	labelled := with(checked, "label", "audit", "forget")
 	return []definition{
-		define("support", &s.Support, labelled, nil,
-			"file of labelled examples, in any form of docs/formats.md, .npy with --support-labels; repeatable").example("FILE"),
+		define("support", &s.Support, with(checked, "forget"), nil,
+			"file of labelled examples, in any form of docs/formats.md but .npy, which has no labels; repeatable").example("FILE").
+			when("label, audit", nil,
+				"file of labelled examples, in any form of docs/formats.md, .npy with --support-labels; repeatable"),
 		define("support-labels", &s.SupportLabels, []string{"label", "audit"}, "",
 			".npy file of the classes of a .npy support file: texts, or integers, -1 unknown").example("FILE"),
 		define("stream-by", &s.StreamBy, decoded, "key",

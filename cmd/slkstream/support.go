@@ -34,7 +34,10 @@ func readSupport(c *config.Config) ([]taught.Example, error) {
 			case labels.setting != "" && labels.values[at] == "":
 				return nil // the class is unknown
 			case label == "" && isNPY(path):
-				return fmt.Errorf("%s has no labels: give their file as --support-labels", path)
+				return fmt.Errorf(
+					"%s has no labels: label and audit take them as --support-labels, others a form that has them, such as .csv",
+					path,
+				)
 			case label == "":
 				return fmt.Errorf("%s: %s has no label: --support-fields label=NAME says where it is", path, row.Where())
 			}
