@@ -2,160 +2,131 @@ package stream
 
 import (
 	"math"
+	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// Before later labels show how often answers are right, the items themselves show how far the examples can be
-// trusted: items of classes that look as their examples do gather about these, others lie anywhere between them. So
-// the trust is in proportion to the concentration with which the items gather: the most likely tau of a mixture of
-// normal densities about the prototypes of the labelled items, in the directions in which these differ.
+// Before later labels show how often answers are right, distances show how far the examples can be trusted. Items of
+// a stream that looks as its examples do are about as near to an example as to another item, and nearer than examples
+// of two classes are to each other. With medians of squared distances, n of an item to the nearest example, i to the
+// nearest other item, j to the nearest one of another moment, and e of an example to the nearest one of another
+// class, the trust is trustAtOne (i/n)^1.5 (j/n) (e/n)^2. Where i is small items are copies of each other, as those
+// of one track are, and their answers wrong together; how near the copies are no longer matters below leastNear.
 const (
-	trustOfConcentration = .08 // where a trust of 1 is one in the solve's own tau; see bench/NOTES.md
-	comparedClasses      = 64  // at most, chosen evenly, as are the items
-	comparedItems        = 128
-	leastClasses         = 3
+	trustAtOne = .5 // see bench/NOTES.md
+	leastTrust = .02
+	leastNear  = .35 // of i/n
+	leastApart = .5  // of j/n
+	mostApart  = 1.35
+	trustKept  = .7 // of the logarithm, from one comparison to the next
+
+	comparedItems    = 128 // at most, chosen evenly
+	comparedExamples = 1024
 )
 
-// concentration returns the concentration of the episode's unlabelled items; false: there is too little to compare.
-func (e *episode) concentration(r *solver.Result) (tau float64, ok bool) {
+// distances are the medians that trust follows from.
+type distances struct{ toExample, toItem, toMoment, between float32 }
+
+// trusted returns how far the stream's examples can be trusted for its items; false: there is too little to compare.
+func (e *episode) trusted(r *solver.Result) (trust float64, ok bool) {
 	p, d := e.problem, e.problem.D
-	rows, classes := r.Examples()
-	var unlabelled []int
-	for i, c := range p.labels {
-		if c < 0 {
-			unlabelled = append(unlabelled, i)
-			continue
+	var itemRows, exampleRows [][]float32
+	var times []int
+	var of []int32
+	outside, classes := r.Examples()
+	for i, c := range classes {
+		if c != p.nobody() {
+			exampleRows, of = append(exampleRows, outside[i*d:i*d+d]), append(of, c)
 		}
-		rows, classes = append(rows, r.Z[i*d:i*d+d]...), append(classes, c)
 	}
-	labelled, n := len(classes), min(len(unlabelled), comparedItems)
-	for i := range n {
-		at := unlabelled[i*len(unlabelled)/n]
-		rows = append(rows, r.Z[at*d:at*d+d]...)
+	for i, c := range p.labels {
+		switch row := r.Z[i*d : i*d+d]; c {
+		case -1:
+			time := i
+			if i >= p.N-p.Earlier {
+				time -= p.N
+			}
+			itemRows, times = append(itemRows, row), append(times, time)
+		case p.nobody():
+		default:
+			exampleRows, of = append(exampleRows, row), append(of, c)
+		}
 	}
+	items, times := slices.Concat(evenly(itemRows, comparedItems)...), evenly(times, comparedItems)
+	examples, of := slices.Concat(evenly(exampleRows, comparedExamples)...), evenly(of, comparedExamples)
 	if m := p.Embedding; m != nil && m.Metric != nil {
 		about := new(metric.Map)
 		m.Metric.About(r.Mean, about)
-		about.Apply(rows, nil)
+		about.Apply(items, nil)
+		about.Apply(examples, nil)
 	}
-	means := e.prototypesOf(rows, classes)
-	if n == 0 || len(means) < leastClasses*d {
+	medians, ok := compare(items, examples, times, of, d)
+	return medians.trust(), ok
+}
+
+func (m *distances) trust() float64 {
+	n := float64(max(copied, m.toExample))
+	near, between := max(leastNear, float64(m.toItem)/n), float64(m.between)/n
+	apart := min(mostApart, max(leastApart, float64(m.toMoment)/n))
+	return min(1, max(leastTrust, trustAtOne*math.Pow(near, 1.5)*apart*between*between))
+}
+
+// evenly returns at most so many of a list, chosen evenly.
+func evenly[T any](list []T, most int) []T {
+	n := len(list)
+	if n <= most {
+		return list
+	}
+	chosen := make([]T, most)
+	for i := range chosen {
+		chosen[i] = list[i*n/most]
+	}
+	return chosen
+}
+
+const copied = 1e-6 // items nearer than this are one: a copy of an item is no other one
+
+// compare compares items, which have times, with each other and with examples, which have classes.
+func compare(items, examples []float32, times []int, classes []int32, d int) (m distances, ok bool) {
+	of := evenly(classes, comparedItems)
+	queries := slices.Concat(evenly(slices.Collect(slices.Chunk(examples, d)), comparedItems)...)
+	other := func(i, j int, square float32) bool { return i != j && square > copied }
+	var found [4]bool
+	m.toExample, found[0] = nearest(items, examples, d, func(_, _ int, _ float32) bool { return true })
+	m.between, found[1] = nearest(queries, examples, d, func(i, j int, _ float32) bool { return of[i] != classes[j] })
+	m.toItem, found[2] = nearest(items, items, d, other)
+	m.toMoment, found[3] = nearest(items, items, d, func(i, j int, square float32) bool {
+		apart := times[i] - times[j]
+		return max(apart, -apart) >= lagUnit && other(i, j, square)
+	})
+	if !found[3] { // all are of one moment
+		m.toMoment = m.toItem
+	}
+	return m, found[0] && found[1] && found[2]
+}
+
+// nearest is the median of the squared distances of rows of a to the nearest one of b that counts; false: none does.
+func nearest(a, b []float32, d int, counts func(i, j int, square float32) bool) (median float32, ok bool) {
+	n := len(b) / d
+	products, squares := make([]float32, len(a)/d*n), []float32(nil)
+	kernel.Products(products, a, b, len(a)/d, n, d)
+	for i := range len(a) / d {
+		least := float32(math.Inf(1))
+		for j, product := range products[i*n : i*n+n] {
+			if square := max(0, 2-2*product); square < least && counts(i, j, square) {
+				least = square
+			}
+		}
+		if !math.IsInf(float64(least), 1) {
+			squares = append(squares, least)
+		}
+	}
+	if len(squares) == 0 {
 		return 0, false
 	}
-	return mostLikelyTau(within(rows[labelled*d:], means, d))
-}
-
-// prototypesOf returns the prototypes of labelled rows, without those of class Nobody, of at most comparedClasses.
-func (e *episode) prototypesOf(rows []float32, classes []int32) []float32 {
-	p, d := e.problem, e.problem.D
-	counts, number := make([]int, p.K), make([]int, p.K)
-	for _, c := range classes {
-		if c != p.nobody() {
-			counts[c]++
-		}
-	}
-	var known []int
-	for c, count := range counts {
-		if number[c] = -1; count > 0 {
-			known = append(known, c)
-		}
-	}
-	k := min(len(known), comparedClasses)
-	for i := range k {
-		number[known[i*len(known)/k]] = i
-	}
-	means := make([]float32, k*d)
-	for i, c := range classes {
-		if at := number[c]; at >= 0 {
-			kernel.Axpy(1/float32(counts[c]), rows[i*d:i*d+d], means[at*d:at*d+d])
-		}
-	}
-	for c := range k {
-		mean := means[c*d : c*d+d]
-		by, _ := solver.Pull(e.stream.settings.Solver.Pull, max(1e-12, float64(kernel.Dot(mean, mean))))
-		kernel.Scale(float32(by), mean)
-	}
-	return means
-}
-
-// within returns the squared distances of items to means in the subspace of the differences of the means, a row an
-// item, and its dimension. It overwrites both.
-func within(items, means []float32, d int) (squares [][]float64, dimension int) {
-	k, n := len(means)/d, len(items)/d
-	origin := append([]float32(nil), means[(k-1)*d:]...)
-	for _, rows := range [][]float32{means, items} {
-		for at := 0; at < len(rows); at += d {
-			kernel.Axpy(-1, origin, rows[at:at+d])
-		}
-	}
-	gram, products := make([]float32, k*k), make([]float32, n*k)
-	kernel.Gram(gram, means, k, d)
-	kernel.Products(products, items, means, n, k, d)
-	// The means but the last, which is 0 now, are L times an orthonormal basis: L L' is their Gram matrix.
-	l := make([][]float64, k-1)
-	for i := range l {
-		l[i] = make([]float64, k-1)
-		for j := range i {
-			l[i][j] = (float64(gram[i*k+j]) - product(l[i][:j], l[j][:j])) / l[j][j]
-		}
-		rest := float64(gram[i*k+i]) - product(l[i][:i], l[i][:i])
-		if l[i][i] = math.Inf(1); rest > 1e-5*float64(gram[i*k+i]) { // else it is in the subspace of the others
-			l[i][i] = math.Sqrt(rest)
-			dimension++
-		}
-	}
-	along := make([]float64, k-1)
-	for i := range n {
-		row := products[i*k : i*k+k]
-		for j := range along {
-			along[j] = (float64(row[j]) - product(l[j][:j], along[:j])) / l[j][j]
-		}
-		own, square := make([]float64, k), product(along, along)
-		for c := range own {
-			own[c] = max(0, square-2*float64(row[c])+float64(gram[c*k+c]))
-		}
-		squares = append(squares, own)
-	}
-	return squares, dimension
-}
-
-func product(a, b []float64) (sum float64) {
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
-}
-
-// mostLikelyTau returns the tau for which rows of squared distances are most likely, sum_k exp(-tau d2_k)
-// tau^(dimension/2) each, by steps of expectation maximisation; false: there is none.
-func mostLikelyTau(squares [][]float64, dimension int) (tau float64, ok bool) {
-	const steps = 50
-	tau = 1
-	for range steps {
-		sum := 0.
-		for _, row := range squares {
-			least := row[0]
-			for _, v := range row {
-				least = min(least, v)
-			}
-			all, part := 0., 0.
-			for _, v := range row {
-				weight := math.Exp(-tau * (v - least))
-				all, part = all+weight, part+weight*v
-			}
-			sum += part / all
-		}
-		if !(sum > 0) || dimension == 0 {
-			return 0, false
-		}
-		next := float64(dimension) * float64(len(squares)) / 2 / sum
-		if done := math.Abs(next-tau) < 1e-3*tau; done {
-			return next, true
-		}
-		tau = next
-	}
-	return tau, true
+	return vector.Median(squares), true
 }

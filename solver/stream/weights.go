@@ -127,8 +127,11 @@ func (v *weights) renew(of *episode, r *solver.Result) {
 	if !of.cold && !metric.Refreshes(of.number) {
 		return
 	}
-	if tau, ok := of.concentration(r); ok {
-		v.trust = min(1, trustOfConcentration*tau/of.stream.settings.Solver.Tau)
+	if trust, ok := of.trusted(r); ok {
+		if v.trust == 1 { // not compared yet
+			v.trust = trust
+		}
+		v.trust = math.Pow(v.trust, trustKept) * math.Pow(trust, 1-trustKept)
 		v.ofConfidence = (&logistic.Choices{Weights: sourceCount}).Fit(v.ofConfidence, v.before.Plus(confidencePrior(v.trust), 1))
 	}
 }
