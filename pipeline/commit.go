@@ -108,6 +108,7 @@ func (c *commits) begin(ctx context.Context, now time.Time, j *state.Journal) *p
 		}
 		j.Episodes = d.episodes
 		commit.State = c.session.Commit(j, d.snapshots)
+		commit.Stated = c.session.Durable()
 		commit.Offset = j.From.Offset
 		c.last = j.From
 		c.due = now.Add(c.interval - c.ahead())

@@ -82,6 +82,10 @@ func (p *partition) saveAll(begin time.Time, limit time.Duration) {
 			return
 		}
 		s.Lock() // it may still be learning from its last job
+		if s.Memory == nil {
+			s.Unlock() // it is in the state topic
+			continue
+		}
 		snapshot := s.Snapshot()
 		s.Unlock()
 		room -= snapshot.Bytes()

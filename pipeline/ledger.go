@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -50,6 +51,14 @@ func (l *ledger) Add(j *answering.Job, now time.Time) {
 		l.saver.Answered(s, l.of.stage.options.StateInterval)
 		l.saver.Spent(j.Took + j.Learned)
 	}
+}
+
+// saves says whether the next commit, or the one in flight, has a snapshot of a stream.
+func (l *ledger) saves(key record.Stream) bool {
+	has := func(d *draft) bool {
+		return slices.ContainsFunc(d.snapshots, func(s *state.Snapshot) bool { return s.Stream == key })
+	}
+	return has(&l.commits.next) || l.commits.sending != nil && has(l.commits.sending)
 }
 
 // Save adds snapshots to the next commit.

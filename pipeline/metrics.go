@@ -55,6 +55,7 @@ type Metrics struct {
 	partitions                  telemetry.Gauge
 	restarts                    telemetry.Counter
 	retired                     telemetry.Counter
+	away                        telemetry.Counter
 	takeovers                   telemetry.Counter
 	labels                      telemetry.Gauge
 	memory                      telemetry.Gauge
@@ -162,6 +163,8 @@ func newMetrics(watch *health.Watch) *Metrics {
 		"streams given up: silent for longer than state-ttl, too-many for a partition, or given up for memory",
 		"reason",
 	)
+	m.away = s.Counter("slkstream_streams_away_total",
+		"streams whose memory was put-away to the state topic as nothing came from them, or came back", "move")
 	m.memory = s.Gauge("slkstream_memory_bytes",
 		"memory by what holds it, about: labels, streams (their metrics among them), metrics, episodes, "+
 			"first-answers, recent", "kind")
@@ -181,6 +184,9 @@ func newMetrics(watch *health.Watch) *Metrics {
 	}
 	for _, reason := range []string{"silent", "too-many", "memory"} {
 		m.retired.Of(reason)
+	}
+	for _, move := range []string{answering.MoveAway, answering.MoveBack} {
+		m.away.Of(move)
 	}
 	for _, from := range []string{fromMemory, fromState} {
 		m.takeovers.Of(from)

@@ -61,6 +61,7 @@ type Answers struct {
 	Support    []taught.Example // in force from the start, for every stream
 	NowWithin  time.Duration    // from reading an item; its first answer is left out if later; default 2 s
 	StateTTL   time.Duration    // event time without an item after which a stream is evicted; 0: never
+	PutAway    time.Duration    // time in which nothing comes from a stream after which it waits in the state topic; 0: never
 	MaxStreams int              // of a partition; beyond, those of least worth are evicted; default 20,000
 	Recent     *recent.Store    // keeps the last answered items; nil: not kept
 

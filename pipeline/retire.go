@@ -80,6 +80,9 @@ func (p *partition) retire(now time.Time) {
 		return
 	}
 	p.retired = now
+	for _, s := range p.answering.PutAway(now, p.ledger.saves) {
+		p.stage.firstAnswers.Release(&s.Stream)
+	}
 	from := p.restart().From
 	forgotten := p.answering.ForgetEvicted(from)
 	if o.StateTTL > 0 {

@@ -115,6 +115,7 @@ func (s *Stage) answering(memory *budget.Budget) answering.Settings {
 	o := &s.options
 	settings := answering.Settings{
 		Memory: o.Memory, Labels: s.labels, Budget: memory, Observer: o.Observer, Known: new(answering.Known),
+		PutAway: o.PutAway, Moves: s.metrics.away,
 		Results: answering.Results{
 			Out: o.Out, Dead: o.Dead, Review: o.Review, Episodes: o.Episodes, Form: o.Form, WithVector: o.WithVector,
 			Compare: o.Compare, Corrections: o.Corrections,

@@ -112,6 +112,9 @@ func (a *atLeastOnce) Commit(ctx context.Context, c *Commit) error {
 	a.rest = rest
 	go func() {
 		err := a.state.Write(ctx, c.State)
+		if err == nil && c.Stated != nil {
+			c.Stated(a.written.end(a.tp))
+		}
 		if err == nil && c.Offset >= 0 {
 			err = a.offset(ctx, c.Offset)
 		}

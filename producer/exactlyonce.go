@@ -135,6 +135,9 @@ func (e *exactlyOnce) commit(ctx context.Context, c *Commit) error {
 		return err
 	}
 	e.open = false
+	if c.Stated != nil {
+		c.Stated(e.sequences.end(e.state))
+	}
 	return nil
 }
 

@@ -27,6 +27,9 @@ type Commit struct {
 	Records []record.Out // results, dead letters, episode and review records, in order
 	State   []record.Out // journal and snapshots, in order; durable before the offset, after the records
 	Offset  int64        // next offset to be read; -1: unchanged
+	// Stated is called once State is durable, with what StateEnd would return. That may be on another goroutine; calls
+	// are in the order of the commits. nil: not called.
+	Stated func(end int64, ok bool)
 }
 
 // Committer makes commits of one claim durable. Commit returns nil only when its records are durable. Its

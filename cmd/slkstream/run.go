@@ -18,6 +18,9 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
+// putAway is how long nothing comes from a stream before its memory waits in the state topic alone.
+const putAway = time.Hour
+
 var runCommand = command{
 	name:  "run",
 	short: "label a live feed until stopped",
@@ -123,7 +126,7 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 			},
 			WithVector: t.WithVector, Committed: d.Isolation == "read-committed",
 		},
-		Answers: pipeline.Answers{Memory: settings, StateTTL: c.Config.Memory.StateTTL},
+		Answers: pipeline.Answers{Memory: settings, StateTTL: c.Config.Memory.StateTTL, PutAway: putAway},
 		Commits: pipeline.Commits{
 			CommitInterval: d.CommitInterval, StateInterval: d.StateInterval,
 			DrainTimeout: d.DrainTimeout, DrainOpen: d.DrainOpen, RecoveryTarget: c.Config.Memory.RecoveryTarget,

@@ -28,13 +28,15 @@ type Keeper struct {
 	superfluousNext  []string // keys, superfluous once the next commit is durable
 	superfluous      []string // keys, superfluous now: the next commit writes their tombstones
 	pending          pending
-	largest          int // bytes of a record, key and value, that the state topic takes
+	largest          int   // bytes of a record, key and value, that the state topic takes
+	reached          int64 // offset behind the last records that are known to be durable; of Durable alone
 }
 
 // inTopic is one stream's state in the topic.
 type inTopic struct {
 	version int64
 	current snapshotKeys
+	stretch *stretch        // of current; nil: not known
 	learned record.Position // the last position covered by its snapshot
 	open    []uncovered     // episodes that no snapshot covers yet
 	entries int             // entries of needed journals for the stream
@@ -63,6 +65,7 @@ type pending struct {
 	decided   record.Position
 	snapshots []*Snapshot
 	keys      []snapshotKeys
+	stretch   *stretch
 }
 
 // Bounds of a commit's records, so that they do not grow with names that senders invent, with the length of
@@ -79,11 +82,11 @@ func NewKeeper(group, topic, out string, partition int32, generation int32, r *R
 	k := &Keeper{
 		group: group, topic: topic, out: out, partition: partition, owner: Owner{r.newest.Epoch + 1, generation},
 		bounds: map[Owner]int64{}, streams: map[record.Stream]*inTopic{}, snapshots: map[Owner]int{}, superfluousNext: r.superfluous,
-		largest: 2 * chunkBytes,
+		largest: 2 * chunkBytes, reached: r.end,
 	}
 	for stream, keys := range r.keys {
 		k.streams[stream] = &inTopic{
-			version: r.Snapshots[stream].Version, current: keys,
+			version: r.Snapshots[stream].Version, current: keys, stretch: r.stretches[stream],
 			learned: r.Snapshots[stream].Learned,
 		}
 		k.snapshots[keys.owner]++
@@ -210,7 +213,7 @@ func (k *Keeper) stream(s record.Stream) *inTopic {
 // If many episodes were answered, the journal is several records. All but the last repeat the reading
 // position of the previous commit, so that the next owner can start from each prefix of them.
 func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
-	k.pending = pending{decided: j.Decided, snapshots: snapshots, repeated: map[*written]bool{}}
+	k.pending = pending{decided: j.Decided, snapshots: snapshots, repeated: map[*written]bool{}, stretch: new(stretch)}
 	episodes := append(k.carry(), j.Episodes...)
 	earlier := k.earlier()
 	var records []record.Out
@@ -363,7 +366,7 @@ func (k *Keeper) Committed() {
 			}
 		}
 		k.gone(t)
-		t.version, t.current, t.learned = s.Version, p.keys[i], s.Learned
+		t.version, t.current, t.stretch, t.learned = s.Version, p.keys[i], p.stretch, s.Learned
 		k.snapshots[t.current.owner]++
 		rest := t.open[:0]
 		for _, u := range t.open {
@@ -406,7 +409,7 @@ func (k *Keeper) Leave(s record.Stream) {
 		k.unreadableOwners = append(k.unreadableOwners, t.current.owner)
 	}
 	k.gone(t)
-	t.current = snapshotKeys{}
+	t.current, t.stretch = snapshotKeys{}, nil
 }
 
 // Forget removes a stream: the next commit deletes its snapshot. It returns false and does nothing while a

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"time"
@@ -18,13 +19,20 @@ type Loader struct {
 	group   string // "": any
 	topic   string
 	values  map[string][]byte
-	written map[string]time.Time // time of the record, by the same keys
+	written map[string]writing // by the same keys
+	end     int64              // offset behind the last record
 	bytes   int64
+}
+
+// writing is when and where a record was written.
+type writing struct {
+	time   time.Time
+	offset int64
 }
 
 // NewLoader returns a loader for a group and an input topic; "" means any group.
 func NewLoader(group, topic string) *Loader {
-	return &Loader{group: group, topic: topic, values: map[string][]byte{}, written: map[string]time.Time{}}
+	return &Loader{group: group, topic: topic, values: map[string][]byte{}, written: map[string]writing{}}
 }
 
 // Input returns the group and the input topic that a key belongs to. ok is false for a key that does not hold
@@ -51,13 +59,14 @@ func (l *Loader) Add(raw *record.Raw) {
 		return
 	}
 	l.bytes += int64(len(raw.Value))
+	l.end = raw.Offset + 1
 	if raw.Value == nil {
 		delete(l.values, string(raw.Key))
 		delete(l.written, string(raw.Key))
 		return
 	}
 	l.values[string(raw.Key)] = bytes.Clone(raw.Value)
-	l.written[string(raw.Key)] = raw.Time
+	l.written[string(raw.Key)] = writing{raw.Time, raw.Offset}
 }
 
 // Bytes is the size of all values passed to Add.
@@ -93,6 +102,8 @@ type Restored struct {
 	newest           Owner // the latest owner of any record
 	live             []journalRecord
 	keys             map[record.Stream]snapshotKeys
+	stretches        map[record.Stream]*stretch
+	end              int64 // offset behind the last record
 	superfluous      []string
 	bounds           map[Owner]int64
 }
@@ -133,7 +144,7 @@ type candidateName struct {
 func (l *Loader) Restore() *Restored {
 	r := &Restored{
 		Snapshots: map[record.Stream]*Snapshot{}, Done: map[record.Stream]record.Position{},
-		keys:   map[record.Stream]snapshotKeys{},
+		keys: map[record.Stream]snapshotKeys{}, stretches: map[record.Stream]*stretch{}, end: l.end,
 		bounds: map[Owner]int64{}, unreadableOwners: map[Owner]bool{},
 	}
 	var journals []journalRecord
@@ -195,11 +206,16 @@ func (l *Loader) Restore() *Restored {
 	slices.Sort(r.superfluous)
 	l.values = nil // r holds the values that still count
 	for stream, keys := range r.keys {
+		at := &stretch{from: math.MaxInt64}
 		for _, key := range keys.keys {
-			if at := l.written[key]; at.After(r.Snapshots[stream].Written) {
-				r.Snapshots[stream].Written = at
+			w := l.written[key]
+			at.from, at.to = min(at.from, w.offset), max(at.to, w.offset+1)
+			if w.time.After(r.Snapshots[stream].Written) {
+				r.Snapshots[stream].Written = w.time
 			}
 		}
+		at.durable.Store(true)
+		r.stretches[stream] = at
 	}
 	return r
 }

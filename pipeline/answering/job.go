@@ -86,10 +86,14 @@ func (j *Job) fail(err error) {
 
 func (j *Job) do(ctx context.Context, engine *stream.Engine) {
 	s := j.Stream
+	if s.Return(ctx) != nil {
+		return // the partition is released
+	}
 	if j.Episode == nil {
 		j.Snapshot = s.Snapshot()
 		return
 	}
+	s.used = time.Now()
 	v := j.Replay
 	if v == nil {
 		v = j.of.Labels.Current()

@@ -20,6 +20,8 @@ type Stream struct {
 	learning    time.Duration   // time to learn from the last episode, after its answers
 	learnedTime time.Time       // event time of the partition at the last item of the last episode
 
+	used time.Time // when it was last answered, or came back
+
 	bytes, metricBytes atomic.Int64 // approximate size of its memory, and of the metric in it
 
 	// Of the pool, under its lock.
@@ -55,6 +57,10 @@ func (s *Stream) learn(j *Job) {
 		return
 	}
 	s.Lock()
+	if s.Memory == nil { // the job was its snapshot, and it was put away since
+		s.Unlock()
+		return
+	}
 	begin := time.Now()
 	wing.Guard(j.of.Log, "an episode could not be learned from in full", s.Key.Name, s.Memory.Learn)
 	s.measure()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/pipeline/labels"
@@ -31,6 +32,8 @@ type Settings struct {
 	Budget   *budget.Budget
 	Pool     *Pool
 	Known    *Known
+	PutAway  time.Duration     // see Streams.PutAway; 0: never
+	Moves    telemetry.Counter // streams put away, and back
 }
 
 // Owner is one ownership of a partition, from claim to hand-over, as workers see it. Nothing of it changes once episodes
@@ -132,7 +135,7 @@ func (a *Streams) Stream(key record.Stream) *Stream {
 			Stream: wing.Stream{
 				Key: key, At: a.of.TopicPartition, Memory: stream.New(key.Name, a.of.Memory),
 			},
-			learned: record.NoPosition, saved: time.Now(),
+			learned: record.NoPosition, saved: time.Now(), used: time.Now(),
 		}
 		a.all[key] = s
 		a.of.Known.Add(s)
@@ -172,8 +175,13 @@ func (a *Streams) Restore(snapshots map[record.Stream]*state.Snapshot) {
 		s.learned, s.labels, s.learnedTime = snapshot.Learned, snapshot.Labels, snapshot.Seen
 		s.size = snapshot.Bytes()
 		var readable bool
-		if s.Memory, readable = a.memory(snapshot); !readable {
+		if s.Memory, readable = a.of.memory(snapshot); !readable {
 			a.of.Session.Leave(key)
+		}
+		s.episodes, s.taught = s.Memory.Episode(), s.Memory.Taught()
+		snapshot.Pieces = nil // so that no stream is in memory twice for long
+		if after := a.of.PutAway; after > 0 && time.Since(snapshot.Written) >= after && s.putAway(a.of) {
+			continue
 		}
 		s.measure()
 		if a.of.Budget.Tight(held + s.bytes.Load()) {
@@ -181,8 +189,6 @@ func (a *Streams) Restore(snapshots map[record.Stream]*state.Snapshot) {
 			s.measure()
 		}
 		held += s.bytes.Load()
-		s.episodes, s.taught = s.Memory.Episode(), s.Memory.Taught()
-		snapshot.Pieces = nil // so that no stream is in memory twice for long
 	}
 }
 
@@ -190,23 +196,23 @@ func (a *Streams) Restore(snapshots map[record.Stream]*state.Snapshot) {
 func (a *Streams) Inherit(snapshots map[record.Stream]*state.Snapshot) {
 	for key, snapshot := range snapshots {
 		s := a.Stream(key)
-		s.Memory, _ = a.memory(snapshot)
+		s.Memory, _ = a.of.memory(snapshot)
 		a.of.Labels.Current().Reset(s.Memory, key.Name, snapshot.Labels)
 	}
 }
 
 // memory decodes a snapshot. If it cannot be read, or was reset by hand and holds a position only, the stream
 // starts cold.
-func (a *Streams) memory(snapshot *state.Snapshot) (memory *stream.Stream, readable bool) {
+func (of *Owner) memory(snapshot *state.Snapshot) (memory *stream.Stream, readable bool) {
 	name := snapshot.Stream.Name
 	if len(snapshot.Pieces) > 0 {
-		restored, err := stream.Restore(a.of.Memory, snapshot.Pieces)
+		restored, err := stream.Restore(of.Memory, snapshot.Pieces)
 		if err == nil {
 			return restored, true
 		}
-		a.of.Log.Error("state set aside: the stream starts cold", "stream", name, "model", snapshot.Stream.Model, "error", err)
+		of.Log.Error("state set aside: the stream starts cold", "stream", name, "model", snapshot.Stream.Model, "error", err)
 	}
-	return stream.New(name, a.of.Memory), len(snapshot.Pieces) == 0
+	return stream.New(name, of.Memory), len(snapshot.Pieces) == 0
 }
 
 // Anew forgets up to which items streams were answered: the input has other records now.
@@ -264,6 +270,13 @@ func (k *Known) Names() []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// All returns the streams.
+func (k *Known) All() iter.Seq[*Stream] {
+	return func(yield func(*Stream) bool) {
+		k.streams.Range(func(_, s any) bool { return yield(s.(*Stream)) })
+	}
 }
 
 // Len returns how many streams are known.

@@ -48,6 +48,9 @@ func (p *Process) acquaint(first *known, like *stream.Item) error {
 	}
 	first.of.Lock()
 	defer first.of.Unlock()
+	if err := bring(first.of); err != nil {
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
 	switch d := first.of.Memory.Dimension(); {
 	case d == 0:
 		return fmt.Errorf("%q: %w", first.of.Key.Name, ErrNoStream)

@@ -1,6 +1,7 @@
 package now
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -106,6 +107,9 @@ func (s *known) quiet() bool { return time.Since(time.Unix(0, s.asked.Load())) >
 // learn gives a stream's first answers what the stream knows now; items and answers are those of the episode
 // that has just been answered. The caller holds the stream. Meanwhile answers are given by what was known.
 func (p *Process) learn(first *known, like *stream.Item, items []stream.Item, answers []stream.Answer) error {
+	if err := bring(first.of); err != nil {
+		return err
+	}
 	first.mutex.Lock()
 	before := first.knows
 	first.mutex.Unlock()
@@ -122,6 +126,13 @@ func (p *Process) learn(first *known, like *stream.Item, items []stream.Item, an
 		first.full = time.Now()
 	}
 	return nil
+}
+
+// bring brings a stream's memory back if it was put away. The caller holds the stream.
+func bring(s *wing.Stream) error {
+	ctx, cancel := context.WithTimeout(context.Background(), longRequest)
+	defer cancel()
+	return s.Return(ctx)
 }
 
 // drop forgets what a stream's first answers know.

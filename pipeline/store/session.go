@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -148,6 +149,41 @@ func (s *Session) Remade() bool {
 
 // Wrote notes the offset behind the last record that the session wrote.
 func (s *Session) Wrote(end int64) { s.end = max(s.end, end) }
+
+// Read reads a snapshot back, however long the brokers are away. It may be called from any goroutine. The error is that of
+// ctx, or the snapshot is not there any more.
+func (s *Session) Read(ctx context.Context, k *state.Kept) (snapshot *state.Snapshot, err error) {
+	mayCome := func(err error) bool {
+		var cut *topic.OutOfRange
+		return ctx.Err() == nil && !errors.Is(err, state.ErrUnreadable) && !errors.As(err, &cut)
+	}
+	err = s.store.client.Outage(s.store.log, "reading a stream's state back").Retry(ctx, mayCome, func() (err error) {
+		snapshot, err = s.read(ctx, k)
+		return err
+	})
+	return snapshot, err
+}
+
+func (s *Session) read(ctx context.Context, k *state.Kept) (*state.Snapshot, error) {
+	k.Begin()
+	client, at := s.store.client, topic.TopicPartition{Topic: s.store.name, Partition: s.at.Partition}
+	end, err := client.Offset(ctx, at.Topic, at.Partition, topic.Latest, false)
+	if err == nil && end < k.To { // another topic of the name: reading would wait for its records
+		err = fmt.Errorf("%w: %s ends at %d, not at %d or later", state.ErrUnreadable, at, end, k.To)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for r, err := range client.Records(ctx, topic.Span{TopicPartition: at, From: k.From, To: k.To}) {
+		if err == nil {
+			err = k.Add(r)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return k.Snapshot()
+}
 
 // NoteHung writes which episode does not end, for the next owner.
 func (s *Session) NoteHung(ctx context.Context, of record.Stream, first record.Position) error {

@@ -1,6 +1,7 @@
 package wing
 
 import (
+	"context"
 	"log/slog"
 	"runtime/debug"
 	"sync"
@@ -15,7 +16,20 @@ type Stream struct {
 	sync.Mutex
 	Key    record.Stream
 	At     topic.TopicPartition
-	Memory *stream.Stream
+	Memory *stream.Stream // nil: put away
+	// Away reads the memory back; nil: it was not put away.
+	Away func(context.Context) (*stream.Stream, error)
+}
+
+// Return brings the memory back if it was put away. The caller holds the lock. The error is that of ctx.
+func (s *Stream) Return(ctx context.Context) (err error) {
+	if s.Away == nil {
+		return nil
+	}
+	if s.Memory, err = s.Away(ctx); err == nil {
+		s.Away = nil
+	}
+	return err
 }
 
 // ItemOf converts a record's item, whose position has this key, to the stream's form.

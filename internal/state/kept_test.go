@@ -1,0 +1,75 @@
+package state
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/record"
+)
+
+// A snapshot is read back from a stretch of the topic that holds others too: of the key's records the last of its version
+// counts, and nothing but the whole snapshot is it.
+func TestKept(t *testing.T) {
+	at := func(offset int64) record.Position { return record.Position{Offset: offset, Object: -1} }
+	of := record.Stream{Name: "cam"}
+	k := NewKeeper("group", "in", "state", 0, 1, NewLoader("group", "in").Restore())
+	k.Start(at(0))
+	commit := func(learned ...int64) []record.Out {
+		var list []*Snapshot
+		for _, offset := range learned {
+			piece := make([]byte, 3*leastChunk)
+			piece[0] = byte(offset)
+			list = append(list, &Snapshot{Stream: of, Learned: at(offset), Pieces: []Piece{{Name: "head", Bytes: piece}}})
+		}
+		return k.Commit(&Journal{From: at(100), Decided: at(100)}, list)
+	}
+	k.Fit(2 * leastChunk)
+	records := commit(1)
+	if k.Kept(of, at(1)) != nil {
+		t.Error("it is kept before it is durable")
+	}
+	k.Durable()(9, true)
+	k.Committed()
+	records = append(records, commit(2, 3)...)
+	durable := k.Durable()
+	k.Committed()
+	if k.Kept(of, at(3)) != nil {
+		t.Error("it is kept before it is durable, or where nobody knows")
+	}
+	durable(20, true)
+	if k.Kept(of, at(2)) != nil || k.Kept(record.Stream{Name: "other"}, at(3)) != nil {
+		t.Error("another is kept")
+	}
+	kept := k.Kept(of, at(3))
+	if kept.From != 9 || kept.To != 20 {
+		t.Errorf("from %d to %d", kept.From, kept.To)
+	}
+	if len(kept.keys) < 2 {
+		t.Fatal("one chunk")
+	}
+	read := func(records []record.Out) (*Snapshot, error) {
+		kept.Begin()
+		for _, r := range records {
+			if err := kept.Add(&record.Raw{Key: r.Key, Value: r.Value}); err != nil {
+				return nil, err
+			}
+		}
+		return kept.Snapshot()
+	}
+	for range 2 {
+		if s, err := read(records); err != nil || s.Learned != at(3) || s.Pieces[0].Bytes[0] != 3 {
+			t.Error(s, err)
+		}
+	}
+	cut := slices.DeleteFunc(slices.Clone(records), func(r record.Out) bool { return string(r.Key) == kept.keys[0] })
+	for what, list := range map[string][]record.Out{"cut": cut, "of an earlier version": records[:4], "none": nil} {
+		if _, err := read(list); !errors.Is(err, ErrUnreadable) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	k.Leave(of)
+	if k.Kept(of, at(3)) != nil {
+		t.Error("it is kept although it was left")
+	}
+}
