@@ -121,6 +121,7 @@ type Topics struct {
 	Corrections string
 	Review      string
 	Now         string // topic of first answers
+	Identities  string // topic of clusters
 	Group       string
 
 	WithVector bool
@@ -160,6 +161,10 @@ func (t *Topics) settings() []definition {
 			"topic of corrections: recent items that a later label calls something else; none: not written").
 			example("TOPIC").
 			when("correct", "", "topic of corrections").neededBy("correct"),
+		define("identities", &t.Identities, []string{"run", "check", "forget"}, "",
+			"compacted topic of what clusters are like, by which those of all streams that are one thing become one identity; "+
+				"none: each stream's are its own").
+			example("TOPIC"),
 		define("state", &t.State, with(holding, states...), "",
 			"compacted topic of what each stream remembers; none: GROUP-state").
 			example("TOPIC"),
@@ -175,6 +180,9 @@ var jobs = []string{"backfill", "correct"}
 // JobGroup returns the group of a job of a command. No stage has such a group (see checkNames): a job that shared
 // the offsets of a stage would take the stage's input for answered, and the stage that of the job.
 func (t *Topics) JobGroup(command, job string) string { return t.Group + "." + command + "." + job }
+
+// LinkGroup returns the group of the process that links clusters.
+func (t *Topics) LinkGroup() string { return t.Group + "-link" }
 
 // StateTopic returns the state topic: the one given, or the default.
 func (t *Topics) StateTopic() string {
@@ -197,6 +205,7 @@ func (t *Topics) Own() []Own {
 		{"episodes", t.Episodes},
 		{"now", t.Now},
 		{"corrections", t.Corrections},
+		{"identities", t.Identities},
 		{"review", t.Review},
 	}
 	return slices.DeleteFunc(all, func(o Own) bool { return o.Name == "" })
@@ -240,6 +249,9 @@ func (t *Topics) check(c *Config, fault report) {
 	}
 	if t.Corrections != "" && c.command == "run" && c.Memory.Recent == 0 {
 		fault("corrections", "is %s: needs recent, the items that can be corrected, above 0", t.Corrections)
+	}
+	if t.Identities != "" && t.Labels == "" {
+		fault("identities", "is %s: needs labels, where identities are told", t.Identities)
 	}
 	owner := map[string]string{}
 	for _, in := range t.In {

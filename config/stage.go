@@ -136,6 +136,7 @@ type Memory struct {
 	MaxWrong         float64
 	StateTTL         time.Duration
 	RecoveryTarget   time.Duration
+	MaxIdentities    int
 	Recent           Bytes // 0: items are not kept
 	Budget           Bytes // of the process; 0: from GOMEMLIMIT or the control group
 }
@@ -168,6 +169,8 @@ func (m *Memory) settings() []definition {
 			atLeast(0.), below(1.)),
 		define("state-ttl", &m.StateTTL, stage, 0, "silence after which a stream's state is retired; off: never",
 			atLeast[time.Duration](0)),
+		define("max-identities", &m.MaxIdentities, []string{"run"}, 10_000,
+			"things that --identities knows over all streams at once: beyond, those of fewest items are given up", atLeast(1)),
 		define("recent", &m.Recent, []string{"run", "demo", "size"}, 64<<20,
 			"bytes of the latest answered items that are kept for the page and similar; 0: none",
 			atLeast[Bytes](0), atMost[Bytes](1<<40)),

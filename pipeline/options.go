@@ -43,6 +43,7 @@ type Topics struct {
 	// items keep their names unless those are forgotten.
 	Corrections string
 	Now         string // topic of first answers, given when items are read; "": none
+	Identities  string // topic of clusters, which are linked over all streams; "": none. It needs Labels
 }
 
 // Records say how records are read and written.
@@ -63,7 +64,9 @@ type Answers struct {
 	StateTTL   time.Duration    // event time without an item after which a stream is evicted; 0: never
 	PutAway    time.Duration    // time in which nothing comes from a stream after which it waits in the state topic; 0: never
 	MaxStreams int              // of a partition; beyond, those of least worth are evicted; default 20,000
-	Recent     *recent.Store    // keeps the last answered items; nil: not kept
+	// MostIdentities bounds the things that are known over all streams; default 10,000.
+	MostIdentities int
+	Recent         *recent.Store // keeps the last answered items; nil: not kept
 
 	Observer answering.Observer // nil: none
 	// AnsweredFirst gets first answers when they are acknowledged, from several goroutines, in order within a
@@ -128,6 +131,7 @@ func (o *Options) fill() {
 	o.NowWithin = cmp.Or(o.NowWithin, 2*time.Second)
 	o.HandOver = cmp.Or(o.HandOver, o.group().HandOver())
 	o.MaxStreams = cmp.Or(o.MaxStreams, 20_000)
+	o.MostIdentities = cmp.Or(o.MostIdentities, 10_000)
 	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	o.InFlight = cmp.Or(o.InFlight, 32<<20)
 	o.FetchBytes = cmp.Or(o.FetchBytes, 1<<20)

@@ -30,6 +30,7 @@ type child struct {
 	Brokers        []string
 	In, Out, Group string
 	Labels         string
+	Identities     string // with it there are no labelled classes
 	Seed           uint64
 	Limits         consumer.Limits
 	Session        time.Duration
@@ -79,7 +80,9 @@ func runChild(text string) int {
 func (c child) options(client *topic.Client) Options {
 	o := basics(client, c.In, newFeed(c.Seed))
 	o.Group, o.Out, o.Dead, o.State = c.Group, c.Out, c.Out+"-dead", ""
-	o.Labels = c.Labels
+	if o.Labels, o.Identities = c.Labels, c.Identities; o.Identities != "" {
+		o.Support = nil
+	}
 	o.Limits, o.Session, o.Rebalance, o.StateInterval = c.Limits, c.Session, c.Session, c.StateInterval
 	o.Delivery = &producer.AtLeastOnce{Client: client, Log: o.Log}
 	if c.ExactlyOnce {

@@ -133,7 +133,7 @@ func (s *Stage) restore(
 	log := s.options.Log.With("topic", a.Topic, "partition", a.Partition)
 	defer s.turn(ctx)()
 	giveUp := func(ctx context.Context, tp topic.TopicPartition) error {
-		outputs, err := s.client.PartitionsOf(ctx, o.Out, o.Dead, o.Review, o.Episodes, o.Corrections)
+		outputs, err := s.client.PartitionsOf(ctx, o.Out, o.Dead, o.Review, o.Episodes, o.Corrections, o.Identities)
 		if err != nil {
 			return err
 		}

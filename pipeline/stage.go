@@ -104,7 +104,7 @@ func (s *Stage) watched(memory *budget.Budget) health.Settings {
 	o := &s.options
 	return health.Settings{
 		Client: s.client, Group: o.Group, Contact: o.group().Longest(), StallAfter: o.StallAfter, Committed: o.Committed,
-		Out: o.Out, Dead: o.Dead, State: o.State, Labels: o.Labels,
+		Out: o.Out, Dead: o.Dead, State: o.State, Labels: o.Labels, Identities: o.Identities,
 		Others:  []string{o.Now, o.Review, o.Episodes, o.Corrections},
 		Schemas: o.Decode.Schemas, Memory: memory.Troubles, Log: o.Log,
 	}
@@ -121,7 +121,7 @@ func (s *Stage) answering(memory *budget.Budget) answering.Settings {
 			Compare: o.Compare, Corrections: o.Corrections,
 		},
 	}
-	settings.Memory.Judged = o.Episodes != ""
+	settings.Memory.Judged, settings.Memory.Summaries = o.Episodes != "", o.Identities != ""
 	return settings
 }
 
@@ -187,6 +187,7 @@ func (s *Stage) Run(ctx context.Context) error {
 	var err error
 	if ctx.Err() == nil {
 		s.watch.Work()
+		beside.Go(func() { s.link(ctx) })
 		err = s.work(ctx)
 		s.watch.Stop()
 	}

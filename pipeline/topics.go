@@ -37,8 +37,10 @@ func (s *Stage) prepare(ctx context.Context) error {
 			own = append(own, topic.Description{Name: optional, Partitions: partitions})
 		}
 	}
-	if o.Labels != "" {
-		own = append(own, topic.Description{Name: o.Labels, Partitions: 1, Settings: topic.StateSettings()})
+	for _, compacted := range []string{o.Labels, o.Identities} {
+		if compacted != "" {
+			own = append(own, topic.Description{Name: compacted, Partitions: 1, Settings: topic.StateSettings()})
+		}
 	}
 	for _, d := range own {
 		if err := s.step(ctx, "making topic "+d.Name, func() error { return s.client.Ensure(ctx, d) }); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/link"
 	"github.com/slkstream/slkstream/pipeline/recall"
 	"github.com/slkstream/slkstream/pipeline/wing"
 )
@@ -19,6 +20,9 @@ func (s *Stage) beside(ctx context.Context, of *ownership, earlier *wing.Earlier
 		w.add(s.firstAnswers.Beside(of.TopicPartition, of.Log))
 	} else {
 		w.add(s.firstAnswers.Following(of.Log))
+	}
+	if o.Identities != "" {
+		w.add(link.Publish(o.Identities))
 	}
 	if o.Recent != nil {
 		r, err := recall.New(ctx, s.recalled(), of.TopicPartition, earlier, of.Log)
@@ -41,6 +45,19 @@ func (s *Stage) recalled() *recall.Settings {
 		Client: s.client, Store: o.Recent, Labels: s.labels, Results: o.Out, Form: o.Form, Corrections: corrections,
 		Counted: s.metrics.corrections,
 	}
+}
+
+// link links the clusters of all streams, if the link's group chooses this process.
+func (s *Stage) link(ctx context.Context) {
+	o := &s.options
+	if o.Identities == "" {
+		return
+	}
+	group := o.group()
+	group.ID, group.Topics, group.Out, group.Agree = o.Group+"-link", []string{o.Identities}, o.Labels, nil
+	link.Run(ctx, link.Settings{
+		Client: s.client, Delivery: o.Delivery, Group: group, Topic: o.Labels, Labels: s.labels, Most: o.MostIdentities, Log: o.Log,
+	})
 }
 
 // wings are those of a partition.

@@ -152,7 +152,7 @@ func (k *checker) topics(ctx context.Context) {
 	}
 	for _, own := range t.Own() {
 		partitions := max(k.partitions, 1)
-		if own.Setting == "labels" {
+		if isSingle(own.Setting) {
 			partitions = 1
 		}
 		k.topic(ctx, own, partitions)
@@ -237,10 +237,10 @@ func (k *checker) rights(ctx context.Context, setting, name string) {
 	case !rights.Known:
 		k.warn("topic %s: the brokers do not tell the rights to it", name)
 	default:
-		if slices.Contains([]string{"in", "labels", "state"}, setting) && !rights.Read {
+		if slices.Contains([]string{"in", "labels", "state", "identities"}, setting) && !rights.Read {
 			k.fault(settings, "topic %s: no right to read it", name)
 		}
-		if setting != "in" && setting != "labels" && !rights.Write {
+		if setting != "in" && (setting != "labels" || k.config.Topics.Identities != "") && !rights.Write {
 			k.fault(settings, "topic %s: no right to write it", name)
 		}
 	}

@@ -118,7 +118,7 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	o := pipeline.Options{
 		Topics: pipeline.Topics{
 			Group: t.Group, In: t.In, Out: t.Out, Dead: t.DeadTopic(), State: t.StateTopic(), Labels: t.Labels,
-			Episodes: t.Episodes, Review: t.Review, Corrections: t.Corrections, Now: t.Now,
+			Episodes: t.Episodes, Review: t.Review, Corrections: t.Corrections, Now: t.Now, Identities: t.Identities,
 		},
 		Records: pipeline.Records{
 			Limits: consumer.Limits{
@@ -126,7 +126,10 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 			},
 			WithVector: t.WithVector, Committed: d.Isolation == "read-committed",
 		},
-		Answers: pipeline.Answers{Memory: settings, StateTTL: c.Config.Memory.StateTTL, PutAway: putAway},
+		Answers: pipeline.Answers{
+			Memory: settings, StateTTL: c.Config.Memory.StateTTL, PutAway: putAway,
+			MostIdentities: c.Config.Memory.MaxIdentities,
+		},
 		Commits: pipeline.Commits{
 			CommitInterval: d.CommitInterval, StateInterval: d.StateInterval,
 			DrainTimeout: d.DrainTimeout, DrainOpen: d.DrainOpen, RecoveryTarget: c.Config.Memory.RecoveryTarget,

@@ -86,7 +86,7 @@ func strimzi(out io.Writer, c *config.Config) error {
 	}
 	for _, own := range append(all, t.Own()...) {
 		spec := strimziTopic{Partitions: k.Partitions, Replicas: k.Replicas}
-		if own.Setting == "labels" {
+		if isSingle(own.Setting) {
 			spec.Partitions = 1
 		}
 		if isCompacted(own.Setting) {
@@ -101,9 +101,15 @@ func strimzi(out io.Writer, c *config.Config) error {
 		}
 		grant("topic", own.Name, "literal", rightsTo(own.Setting, c)...)
 	}
-	grant("group", t.Group, "literal", "Read", "Describe")
-	if c.Delivery.Mode == "exactly-once" {
-		grant("transactionalId", "slkstream/"+t.Group+"/", "prefix", "Write", "Describe")
+	groups := []string{t.Group}
+	if t.Identities != "" {
+		groups = append(groups, t.LinkGroup())
+	}
+	for _, group := range groups {
+		grant("group", group, "literal", "Read", "Describe")
+		if c.Delivery.Mode == "exactly-once" {
+			grant("transactionalId", "slkstream/"+group+"/", "prefix", "Write", "Describe")
+		}
 	}
 	if t.Labels != "" { // the page writes several labels as one transaction
 		grant("transactionalId", "slkstream/labels/", "prefix", "Write", "Describe")
@@ -119,7 +125,10 @@ func strimzi(out io.Writer, c *config.Config) error {
 }
 
 // isCompacted says whether the topic of a setting must be compacted.
-func isCompacted(setting string) bool { return setting == "labels" || setting == "state" }
+func isCompacted(setting string) bool { return isSingle(setting) || setting == "state" }
+
+// isSingle says whether the topic of a setting needs no more than one partition.
+func isSingle(setting string) bool { return setting == "labels" || setting == "identities" }
 
 // rightsTo lists the operations that a stage needs on the topic of a setting, those of its page too.
 func rightsTo(setting string, c *config.Config) []string {
@@ -127,7 +136,7 @@ func rightsTo(setting string, c *config.Config) []string {
 	switch {
 	case setting == "in":
 		return []string{"Read", "Describe"}
-	case setting == "labels", corrects:
+	case isSingle(setting), corrects:
 		return []string{"Read", "Write", "Describe"}
 	case setting == "state":
 		return []string{"Read", "Write", "Describe", "DescribeConfigs", "Create", "Alter"}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -31,6 +33,31 @@ type Name struct {
 	At     time.Time `json:"at,omitzero"`
 	// Called are the classes that had the name when it was forgotten: they are forgotten with it.
 	Called []CalledSo `json:"called,omitempty"`
+}
+
+// ByLink is who writes the names that say which clusters are one thing.
+const ByLink = "link"
+
+// identityPrefix is how the names of identities begin.
+const identityPrefix = "identity-"
+
+// IdentityName returns the name of an identity.
+func IdentityName(id int64) string { return identityPrefix + strconv.FormatInt(id, 10) }
+
+// IdentityOf returns the id of an identity's name; 0: it is none.
+func IdentityOf(name string) int64 {
+	digits, is := strings.CutPrefix(name, identityPrefix)
+	id, err := strconv.ParseInt(digits, 10, 64)
+	if !is || err != nil || id < 1 || IdentityName(id) != name {
+		return 0
+	}
+	return id
+}
+
+// OfLink says whether the name is one that the link gave: a cluster's, as ClusterName has it, into an identity, or an
+// identity's into the name that people gave to one of its clusters. They are no names of classes.
+func (n *Name) OfLink() bool {
+	return n.By == ByLink && n.Stream == "" && n.Into != "" && (IdentityOf(n.Into) != 0 || IdentityOf(n.Name) != 0)
 }
 
 // CalledSo is a class that has a name, in one stream or, with Stream "", in all.

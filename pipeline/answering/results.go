@@ -38,7 +38,7 @@ func (j *Job) encode(answers []stream.Answer, v *labels.Version) ([]record.Resul
 	for i := range answers {
 		a, it := &answers[i], &e.Items[i]
 		r := &results[i]
-		if alternatives = j.result(r, i, a, alternatives); a.Unknown {
+		if alternatives = j.result(r, i, a, v.Identity(it.Stream, a.Class), alternatives); a.Unknown {
 			j.Unknown++
 		}
 		if o.Compare != nil {
@@ -55,7 +55,7 @@ func (j *Job) encode(answers []stream.Answer, v *labels.Version) ([]record.Resul
 		from := len(buffer)
 		buffer = o.Form.Append(buffer, r)
 		// A buffer that grew has moved, but the bytes written before stay where they were.
-		fallbacks[i] = resultFallback{j, a, i}
+		fallbacks[i] = resultFallback{j, a, i, r.Identity}
 		out := record.Out{
 			Topic:     o.Out,
 			Partition: -1,
@@ -100,10 +100,10 @@ func (j *Job) encode(answers []stream.Answer, v *labels.Version) ([]record.Resul
 // result sets the result of an item, without its vector. It appends the alternatives to others, of which the
 // result holds a part, and returns them.
 func (j *Job) result(
-	r *record.Result, i int, a *stream.Answer, others []record.Alternative,
+	r *record.Result, i int, a *stream.Answer, identity string, others []record.Alternative,
 ) []record.Alternative {
 	wing.SetResult(r, &j.Episode.Items[i], record.ResultOf(j.keys[i]), a)
-	r.Episode = j.Report.Episode
+	r.Episode, r.Identity = j.Report.Episode, identity
 	if j.of.Memory.MaxWrong > 0 {
 		r.Sure, r.SureFrom = &a.Sure, a.SureFrom
 	}
@@ -119,16 +119,17 @@ func (j *Job) result(
 // resultFallback is the Fallback of a result. It makes the result again, which hardly ever happens: many
 // answers wait for their commit, and the collector would have to mark the results of all.
 type resultFallback struct {
-	job    *Job
-	answer *stream.Answer
-	item   int
+	job      *Job
+	answer   *stream.Answer
+	item     int
+	identity string
 }
 
 // Instead implements record.Fallback.
 func (f *resultFallback) Instead(rejected record.Out, why error, limit int) (record.Out, bool) {
 	o, it := &f.job.of.Results, &f.job.Episode.Items[f.item]
 	var r record.Result
-	f.job.result(&r, f.item, f.answer, nil)
+	f.job.result(&r, f.item, f.answer, f.identity, nil)
 	if o.WithVector || o.Form.Vector {
 		r.Vector = record.AppendVector(nil, it.Vector)
 	}

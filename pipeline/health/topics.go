@@ -33,7 +33,7 @@ func (w *Watch) askSettings(ctx context.Context, now time.Time) {
 	t.read = now
 	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	compacted := []string{o.State, o.Labels}
+	compacted := []string{o.State, o.Labels, o.Identities}
 	names := slices.DeleteFunc(slices.Concat(compacted, []string{o.Out, o.Dead}, o.Others),
 		func(name string) bool { return name == "" })
 	inputs := map[string]bool{}

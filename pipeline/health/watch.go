@@ -39,6 +39,7 @@ type Settings struct {
 	Committed  bool          // records of open transactions are not read
 
 	Out, Dead, State, Labels string
+	Identities               string           // "": none
 	Others                   []string         // topics that it writes besides; "": none
 	Schemas                  any              // of records; may know that it waits for a registry
 	Memory                   func() []Trouble // of the process

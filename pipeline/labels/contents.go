@@ -16,10 +16,11 @@ func (l *Topic) Classes() []string {
 	return slices.Sorted(maps.Keys(examples))
 }
 
-// Names returns the records that name classes and clusters or forget a name, the latest last.
+// Names returns the records that name classes and clusters or forget a name, the latest last, without those of the
+// link.
 func (l *Topic) Names() (names []record.Name) {
 	for r := range l.Current().said.All() {
-		if r.Name != nil {
+		if r.Name != nil && !r.ofLink() {
 			names = append(names, *r.Name)
 		}
 	}

@@ -302,8 +302,8 @@ func (l *history) version(from *Version, next Position) *Version {
 			said = append(said, ordered.Edit[*Record]{Value: now})
 		}
 	}
-	v.said, v.naming = from.said.Edit(said), from.naming
-	if len(said) > 0 {
+	v.said = from.said.Edit(said)
+	if v.naming = from.naming.linked(said); v.naming == nil {
 		v.naming = newNaming(slices.Collect(v.said.All()))
 		named := slices.ContainsFunc(said, func(x ordered.Edit[*Record]) bool { return x.Value.Name != nil })
 		if named && len(v.naming.forgotten)+len(from.naming.forgotten) > 0 && from != l.root {

@@ -22,6 +22,8 @@ type naming struct {
 	faults    map[*Record]error           // why a name is not in force
 	leftOut   int                         // rejections beyond the bound
 	resets    []*Record                   // streams forget what they learned of a forgotten name
+
+	identities identities
 }
 
 // newNaming computes names and rejections from their records, oldest first.
@@ -34,7 +36,7 @@ func newNaming(records []*Record) *naming {
 	var from []*Record
 	for _, r := range records {
 		switch {
-		case r.Name == nil:
+		case r.Name == nil, r.ofLink():
 		case r.Name.Into == "":
 			n.forgotten[r.Name.Name] = r
 			for _, class := range r.Name.Called {
@@ -75,6 +77,7 @@ func newNaming(records []*Record) *naming {
 			})
 		}
 	}
+	n.identities = n.newIdentities(records)
 	n.rejections, n.leftOut = taught.NewRejections(rejections)
 	for name, f := range n.forgotten {
 		n.resets = append(n.resets, f.resetting(record.Reset{Class: name}))

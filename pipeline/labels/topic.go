@@ -205,8 +205,9 @@ func (l *Topic) read(ctx context.Context, outage *topic.Outage, ready func()) er
 					return err
 				}
 			}
+			moved := part.batch.Next > records.next[part.partition] // by markers of transactions too: see Covers
 			records.next[part.partition] = part.batch.Next
-			if len(part.batch.Records) > 0 && !changed {
+			if moved && !changed {
 				changed = true
 				publish.Reset(pause)
 			}

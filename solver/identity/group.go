@@ -27,7 +27,7 @@ const (
 // parts returns the clusters that are to be grouped anew: those touched, each with the members of its identity
 // and of those near it. Touched clusters near one identity are of one part.
 func (l *Linker) parts(touched map[*member]bool) [][]*member {
-	order := slices.SortedFunc(maps.Keys(touched), func(a, b *member) int { return a.compare(b.Key) })
+	order := slices.SortedFunc(maps.Keys(touched), func(a, b *member) int { return a.Compare(b.Key) })
 	groups := slices.Clone(l.groups)
 	home, completed := map[*member]*group{}, map[*group]bool{}
 	for _, m := range order {
@@ -80,7 +80,7 @@ func (l *Linker) parts(touched map[*member]bool) [][]*member {
 // units returns the clusters of a part one by one or, if they are too many, those that are touched one by one
 // and the others by their identities.
 func units(all []*member, touched map[*member]bool) (out [][]*member) {
-	slices.SortFunc(all, func(a, b *member) int { return a.compare(b.Key) })
+	slices.SortFunc(all, func(a, b *member) int { return a.Compare(b.Key) })
 	of := map[*group]int{}
 	for _, m := range all {
 		at, known := of[m.of]
@@ -134,7 +134,8 @@ func (l *Linker) together(a, b []*member) (share float32, ok bool) {
 			if x.Stream == y.Stream {
 				share += 1 / float32(len(a)*len(b))
 			}
-			if x.Name != "" && y.Name != "" && x.Name != y.Name ||
+			xName, yName := l.nameOf(x), l.nameOf(y)
+			if xName != "" && yName != "" && xName != yName ||
 				x.Stream == y.Stream && (x.apart[y.Cluster.Cluster] || y.apart[x.Cluster.Cluster]) ||
 				len(l.rejected) > 0 && l.rejected[pairOf(x.Key, y.Key)] {
 				return 0, false
@@ -145,7 +146,7 @@ func (l *Linker) together(a, b []*member) (share float32, ok bool) {
 }
 
 // regroup groups clusters anew by average link, and gives the groups the ids of the ones before by largest
-// overlap in items.
+// overlap in items, those that people named first.
 func (l *Linker) regroup(units [][]*member) {
 	n := len(units)
 	merges := linkage.Average(l.likeness(units), n, sizes(units), l.settings.Limit)
@@ -161,6 +162,7 @@ func (l *Linker) regroup(units [][]*member) {
 		found int
 		id    int64
 		items int64
+		named int // 1: by people
 	}
 	var overlaps []overlap
 	gone := map[*group]bool{}
@@ -173,11 +175,18 @@ func (l *Linker) regroup(units [][]*member) {
 			}
 		}
 		for id, n := range items {
-			overlaps = append(overlaps, overlap{at, id, n})
+			if l.contradicts(group, l.names[id]) {
+				continue
+			}
+			o := overlap{found: at, id: id, items: n}
+			if l.names[id] != "" {
+				o.named = 1
+			}
+			overlaps = append(overlaps, o)
 		}
 	}
 	slices.SortFunc(overlaps, func(a, b overlap) int {
-		return cmp.Or(cmp.Compare(b.items, a.items), cmp.Compare(a.id, b.id), cmp.Compare(a.found, b.found))
+		return cmp.Or(cmp.Compare(b.named, a.named), cmp.Compare(b.items, a.items), cmp.Compare(a.id, b.id), cmp.Compare(a.found, b.found))
 	})
 	ids, taken := make([]int64, len(found)), map[int64]bool{}
 	for _, o := range overlaps {
@@ -199,6 +208,11 @@ func (l *Linker) regroup(units [][]*member) {
 		l.groups = append(l.groups, g)
 	}
 	slices.SortFunc(l.groups, func(a, b *group) int { return cmp.Compare(a.id, b.id) })
+}
+
+// contradicts says whether people call one of the clusters otherwise than a name that they gave; "": they gave none.
+func (l *Linker) contradicts(members []*member, name string) bool {
+	return name != "" && slices.ContainsFunc(members, func(m *member) bool { return m.Name != "" && m.Name != name })
 }
 
 func sizes(units [][]*member) []float32 {

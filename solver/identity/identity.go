@@ -37,7 +37,8 @@ func Defaults() Settings { return Settings{Limit: .6, Most: 10_000} }
 // Key is a cluster of a stream.
 type Key struct{ Stream, Cluster string }
 
-func (k Key) compare(o Key) int {
+// Compare orders clusters by stream and name.
+func (k Key) Compare(o Key) int {
 	return cmp.Or(cmp.Compare(k.Stream, o.Stream), cmp.Compare(k.Cluster, o.Cluster))
 }
 
@@ -49,7 +50,7 @@ type Cluster struct {
 	Items int64
 	Seen  int64    // when, in any unit that grows
 	Name  string   // that people gave it; "": none. Clusters of different names are never joined
-	Apart []string // clusters of its stream that it was seen in one frame with
+	Apart []string // clusters of its stream that it was seen in one frame with, beside those known before
 }
 
 // Change is a cluster that has another identity than before; 0: none.
@@ -66,6 +67,8 @@ type Linker struct {
 	groups   []*group // by their ids
 	spaces   map[space]*common
 	rejected map[[2]Key]bool
+	names    map[int64]string // that people gave to identities
+	touched  map[*member]bool // whose identity the next Update finds again
 }
 
 // member is a cluster of a group.
@@ -95,7 +98,7 @@ type space struct {
 func New(settings Settings) *Linker {
 	return &Linker{
 		settings: settings, next: 1, clusters: map[Key]*member{}, spaces: map[space]*common{},
-		rejected: map[[2]Key]bool{},
+		rejected: map[[2]Key]bool{}, names: map[int64]string{}, touched: map[*member]bool{},
 	}
 }
 
@@ -124,22 +127,69 @@ func (l *Linker) find(id int64) (at int, found bool) {
 	return slices.BinarySearchFunc(l.groups, id, func(g *group, id int64) int { return cmp.Compare(g.id, id) })
 }
 
-// Reject says that two clusters are not the same thing; they are never of one identity from the next Update
-// of either on.
-func (l *Linker) Reject(a, b Key) { l.rejected[pairOf(a, b)] = true }
+// Reject says that two clusters are not the same thing; they are never of one identity from the next Update on.
+func (l *Linker) Reject(a, b Key) {
+	l.rejected[pairOf(a, b)] = true
+	l.touch(a, b)
+}
 
 // Allow takes a Reject back.
-func (l *Linker) Allow(a, b Key) { delete(l.rejected, pairOf(a, b)) }
+func (l *Linker) Allow(a, b Key) {
+	delete(l.rejected, pairOf(a, b))
+	l.touch(a, b)
+}
+
+// Name gives a cluster the name that people gave it; "": none. It counts from the next Update on.
+func (l *Linker) Name(key Key, name string) {
+	if m := l.clusters[key]; m != nil && m.Name != name {
+		m.Name = name
+		l.touch(key)
+	}
+}
+
+// Call gives an identity the name that people gave it; "": none. It counts for those of its clusters that have none of
+// their own, from the next Update on, and the identity keeps its id whatever it is joined with.
+func (l *Linker) Call(id int64, name string) {
+	if l.names[id] == name {
+		return
+	}
+	if l.names[id] = name; name == "" {
+		delete(l.names, id)
+	}
+	l.touch(l.Members(id)...)
+}
+
+// From makes the ids of new identities at least next.
+func (l *Linker) From(next int64) { l.next = max(l.next, next) }
+
+// Next is the id of the next new identity.
+func (l *Linker) Next() int64 { return l.next }
+
+func (l *Linker) touch(keys ...Key) {
+	for _, key := range keys {
+		if m := l.clusters[key]; m != nil {
+			l.touched[m] = true
+		}
+	}
+}
+
+// nameOf is the name that people gave to a cluster or to its identity; "": none.
+func (l *Linker) nameOf(m *member) string {
+	if m.Name == "" && m.of != nil {
+		return l.names[m.of.id]
+	}
+	return m.Name
+}
 
 func pairOf(a, b Key) [2]Key {
-	if a.compare(b) > 0 {
+	if a.Compare(b) > 0 {
 		a, b = b, a
 	}
 	return [2]Key{a, b}
 }
 
 // Restore gives clusters the identities that they had, without joining or parting any, as a process does that
-// takes over. Identities are above 0. Of clusters of two models with one identity, only those of the first get it.
+// takes over; the next Update parts those of which something said before does not allow that they are one. Identities are above 0. Of clusters of two models with one identity, only those of the first get it.
 func (l *Linker) Restore(clusters []Cluster, identities []int64) {
 	groups := map[int64]*group{}
 	for i := range clusters {
@@ -159,6 +209,13 @@ func (l *Linker) Restore(clusters []Cluster, identities []int64) {
 	l.recentre()
 	for _, g := range l.groups {
 		l.complete(g)
+		for i, a := range g.members {
+			for _, b := range g.members[:i] {
+				if _, ok := l.together([]*member{a}, []*member{b}); !ok {
+					l.touch(a.Key, b.Key)
+				}
+			}
+		}
 	}
 }
 
@@ -181,10 +238,11 @@ func (l *Linker) Update(changed []Cluster, ended []Key) []Change {
 		remember(changed[i].Key, l.Of(changed[i].Key))
 		l.put(&changed[i])
 	}
-	touched := map[*member]bool{} // whose identity is to be found again
 	for i := range changed {
-		touched[l.clusters[changed[i].Key]] = true // the last of a key counts
+		l.touch(changed[i].Key) // the last of a key counts
 	}
+	touched := l.touched
+	l.touched = map[*member]bool{}
 	for _, m := range l.recentre() {
 		touched[m] = true
 	}
@@ -203,7 +261,7 @@ func (l *Linker) Update(changed []Cluster, ended []Key) []Change {
 			changes = append(changes, Change{key, was, id})
 		}
 	}
-	slices.SortFunc(changes, func(a, b Change) int { return a.compare(b.Key) })
+	slices.SortFunc(changes, func(a, b Change) int { return a.Compare(b.Key) })
 	return changes
 }
 
@@ -216,14 +274,13 @@ func (l *Linker) put(c *Cluster) *member {
 		m = nil
 	}
 	if m == nil {
-		m = &member{camera: l.camera(c.Stream, at)}
+		m = &member{camera: l.camera(c.Stream, at), apart: map[string]bool{}}
 		l.clusters[c.Key] = m
 		m.camera.members = append(m.camera.members, m)
 	}
 	m.Cluster = *c
 	m.Mean, m.Cluster.Apart = nil, nil
 	m.mean = vector.Shorts(nil, c.Mean, 1)
-	m.apart = make(map[string]bool, len(c.Apart))
 	for _, other := range c.Apart {
 		m.apart[other] = true
 	}
@@ -233,6 +290,7 @@ func (l *Linker) put(c *Cluster) *member {
 // drop forgets a cluster.
 func (l *Linker) drop(m *member) {
 	delete(l.clusters, m.Key)
+	delete(l.touched, m)
 	others := func(list []*member) []*member {
 		return slices.DeleteFunc(list, func(o *member) bool { return o == m })
 	}
@@ -249,7 +307,7 @@ func (l *Linker) drop(m *member) {
 
 // complete computes what follows from the members of a group.
 func (l *Linker) complete(g *group) {
-	slices.SortFunc(g.members, func(a, b *member) int { return a.compare(b.Key) })
+	slices.SortFunc(g.members, func(a, b *member) int { return a.Compare(b.Key) })
 	g.sum = make([]float32, g.space.dimension)
 	row := make([]float32, g.space.dimension)
 	for _, m := range g.members {

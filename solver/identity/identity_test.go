@@ -101,7 +101,7 @@ func history(seed uint64, steps int, l *Linker, after func(known map[Key]*Cluste
 		for k := range known {
 			out = append(out, k)
 		}
-		slices.SortFunc(out, Key.compare)
+		slices.SortFunc(out, Key.Compare)
 		return out
 	}
 	for range steps {

@@ -105,6 +105,10 @@ func (s *Stream) answerOne(
 		each(s.state, func(p observer) { p.observe(of) })
 		s.topic, s.lesson = of.problem.sum, of.lesson()
 	}
+	if s.settings.Summaries {
+		of.report.Clusters = s.clusters.changed(of.number)
+	}
+	s.clusters.gone = nil
 	s.notes = nil
 	s.episode++
 	for _, item := range items {

@@ -18,6 +18,8 @@ type cluster struct {
 	seen  int64 // the last episode with an item of it
 
 	itemsBefore, seenBefore int64 // both before that episode, while it is answered
+
+	named int64 // the last episode that gave it a name, since the stream was restored
 }
 
 func (c *cluster) label() string {
@@ -35,6 +37,7 @@ type clusters struct {
 	next   int64
 	list   []*cluster
 	before []linkedItem // the last items that were clustered; replaced, never changed
+	gone   []*cluster   // since the last episode
 }
 
 // ClusterSummary is one cluster in a Summary.
@@ -47,14 +50,26 @@ type ClusterSummary struct {
 }
 
 // Clusters returns the clusters of the stream in the order of their ids.
-func (s *Stream) Clusters() []ClusterSummary { return s.clusters.summary() }
+func (s *Stream) Clusters() []ClusterSummary { return s.clusters.summary(0) }
 
-func (s *clusters) summary() []ClusterSummary {
+// summary returns the clusters that have changed from an episode on.
+func (s *clusters) summary(from int64) []ClusterSummary {
 	var out []ClusterSummary
 	for _, c := range s.list {
-		out = append(out, ClusterSummary{
-			Cluster: found(c.id), Label: c.label(), Items: c.items, Seen: c.seen, Mean: slices.Clone(c.mean),
-		})
+		if max(c.seen, c.named) >= from {
+			out = append(out, ClusterSummary{
+				Cluster: found(c.id), Label: c.label(), Items: c.items, Seen: c.seen, Mean: slices.Clone(c.mean),
+			})
+		}
+	}
+	return out
+}
+
+// changed returns the clusters that have changed since the episode before; those that are gone have no mean.
+func (s *clusters) changed(episode int64) []ClusterSummary {
+	out := s.summary(episode)
+	for _, c := range s.gone {
+		out = append(out, ClusterSummary{Cluster: found(c.id), Label: c.label(), Items: c.items, Seen: c.seen})
 	}
 	return out
 }
@@ -70,9 +85,15 @@ func (s *clusters) detach() {
 
 // reset drops the clusters of a label.
 func (s *clusters) reset(label string) bool {
-	before := len(s.list)
-	s.list = slices.DeleteFunc(s.list, func(c *cluster) bool { return c.label() == label })
-	if len(s.list) == before {
+	gone := len(s.gone)
+	s.list = slices.DeleteFunc(s.list, func(c *cluster) bool {
+		if c.label() != label {
+			return false
+		}
+		s.gone = append(s.gone, c)
+		return true
+	})
+	if len(s.gone) == gone {
 		return false
 	}
 	s.before = nil // they may be of that label
@@ -136,7 +157,7 @@ func (s *clusters) observe(e *episode) {
 		}
 		if at >= 0 && s.list[at].name != label {
 			e.report.Events = append(e.report.Events, Event{Kind: "named", Class: s.list[at].label(), Into: label})
-			s.list[at].name = label
+			s.list[at].name, s.list[at].named = label, e.number
 		}
 	}
 	if e.relabels {
@@ -162,6 +183,7 @@ func (s *clusters) retire(most int, report *Report) {
 			}
 		}
 		report.Events = append(report.Events, Event{Kind: "retired", Class: s.list[oldest].label()})
+		s.gone = append(s.gone, s.list[oldest])
 		s.list = slices.Delete(s.list, oldest, oldest+1)
 	}
 }

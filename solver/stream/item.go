@@ -89,9 +89,12 @@ type Report struct {
 	// episode unless it carries labels.
 	EmbeddingChanged bool
 	Sure             []SurePoint // with Settings.MaxWrong: of the stream's held-out answers
-	Events           []Event
-	Dropped          []string // ids of taught items dropped because their class, or the stream, was full
-	Notes            []string // messages for the user, such as a start from the labels alone
+	// Clusters are, with Settings.Summaries, those that have changed since the episode before, in order: of one that
+	// is there twice the last counts. One that is gone has no mean.
+	Clusters []ClusterSummary
+	Events   []Event
+	Dropped  []string // ids of taught items dropped because their class, or the stream, was full
+	Notes    []string // messages for the user, such as a start from the labels alone
 }
 
 // add adds the report of the episode after r's, in which items of the same one were answered.
@@ -111,6 +114,7 @@ func (r *Report) add(next *Report) {
 	sum.LabelledRight += r.LabelledRight
 	sum.Doubtful = r.Doubtful || sum.Doubtful
 	sum.EmbeddingChanged = r.EmbeddingChanged || sum.EmbeddingChanged
+	sum.Clusters = slices.Concat(r.Clusters, sum.Clusters)
 	sum.Events = slices.Concat(r.Events, sum.Events)
 	sum.Dropped = slices.Concat(r.Dropped, sum.Dropped)
 	sum.Notes = slices.Concat(r.Notes, sum.Notes)

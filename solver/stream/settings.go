@@ -12,9 +12,10 @@ import (
 type Settings struct {
 	Solver solver.Settings
 
-	Judged   bool // reports have the objective before and after the descent; else 0, which saves computing it
-	Warm     bool // learn from episode to episode; false answers every episode from its labels alone
-	Discover bool // items that no label explains form clusters with stable ids
+	Judged    bool // reports have the objective before and after the descent; else 0, which saves computing it
+	Summaries bool `json:"-"` // reports have the clusters that have changed
+	Warm      bool // learn from episode to episode; false answers every episode from its labels alone
+	Discover  bool // items that no label explains form clusters with stable ids
 
 	// DiscoverDistance is how fine clusters are: items further than this from every cluster, by 1 - cosine, make
 	// a new one. 0: .36

@@ -84,6 +84,7 @@ func (s *Stream) forgetCaches() { s.feed, s.cache = &feed{}, &solver.ExampleCach
 func (s *Stream) restart(why string) {
 	next := &state{episode: s.episode, learned: s.learned}
 	next.clusters.next = s.clusters.next // ids are never reused
+	next.clusters.gone = append(s.clusters.gone, s.clusters.list...)
 	next.weights = newWeights()
 	s.state = next
 	s.forgetCaches()
@@ -160,7 +161,7 @@ func (s *Stream) Summary() Summary {
 	out := Summary{
 		Name: s.Name, Model: s.model, Dimension: s.dimension, Episode: s.episode, LearnedTo: s.learned,
 		Taught: s.prototypes.closed, Metric: s.metric.current != nil, Answers: len(s.calibration.answers),
-		Clusters: s.clusters.summary(),
+		Clusters: s.clusters.summary(0),
 	}
 	total := s.proportions.total()
 	for name, examples := range s.classes.kept {

@@ -1,0 +1,59 @@
+package record
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+func sampleCluster() Cluster {
+	return Cluster{
+		Stream: "gate/2", Cluster: "cluster-17", Label: "anna", Model: "clip", Mean: Halves([]float32{.5, -.25, .125}), Items: 40,
+		Seen: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), Item: "in/0/42", Apart: []string{"cluster-3"},
+	}
+}
+
+func TestClusterComesBack(t *testing.T) {
+	c := sampleCluster()
+	out := c.Record("clusters")
+	got, err := DecodeCluster(&Raw{Key: out.Key, Value: out.Value})
+	if err != nil || !reflect.DeepEqual(*got, c) {
+		t.Fatalf("%+v, not %+v (%v)", got, c, err)
+	}
+	if v := got.Vector(); !reflect.DeepEqual(v, []float32{.5, -.25, .125}) {
+		t.Errorf("mean %v", v)
+	}
+	gone := NoCluster("clusters", c.Stream, c.Cluster)
+	got, err = DecodeCluster(&Raw{Key: gone.Key})
+	if err != nil || got.Stream != c.Stream || got.Cluster != c.Cluster || got.Vector() != nil {
+		t.Errorf("gone: %+v (%v)", got, err)
+	}
+}
+
+func FuzzCluster(f *testing.F) {
+	c := sampleCluster()
+	out := c.Record("clusters")
+	f.Add(out.Key, out.Value)
+	f.Add([]byte("cam/cluster-1"), []byte{})
+	f.Add([]byte("cam"), []byte(`{"cluster":"","mean":"AA=="}`))
+	f.Add([]byte("cam/c"), []byte(`{"stream":"cam","cluster":"c","mean":"AHwAfA=="}`))
+	f.Fuzz(func(t *testing.T, key, value []byte) {
+		c, err := DecodeCluster(&Raw{Key: key, Value: value})
+		if err != nil {
+			if _, rejected := err.(*Rejection); !rejected {
+				t.Fatalf("%T: %v", err, err)
+			}
+			return
+		}
+		if len(value) == 0 {
+			return
+		}
+		if bad := CheckVector(c.Vector()); bad != nil || len(c.Apart) > MostApart {
+			t.Fatalf("%+v was taken: %v", c, bad)
+		}
+		out := c.Record("clusters")
+		if again, err := DecodeCluster(&Raw{Key: out.Key, Value: out.Value}); err != nil || again.Stream != c.Stream {
+			t.Fatalf("%+v comes back as %+v (%v)", c, again, err)
+		}
+	})
+}

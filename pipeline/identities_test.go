@@ -1,0 +1,243 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/labels"
+)
+
+// linked is a stage whose streams see the same things, each under clusters of its own.
+type linked struct {
+	t      *testing.T
+	client *topic.Client
+	feed   *feed
+	child  child
+	sent   int
+	things int
+	stage  *Stage // in this process
+	got    *sink
+}
+
+const linkedStreams = 3
+
+func newLinked(t *testing.T, exactlyOnce bool) *linked {
+	brokers := brokertest.Brokers(t)
+	w := &linked{t: t, client: brokertest.Connect(t, brokers), feed: newFeed(5)}
+	w.child = child{
+		Brokers: brokers, Group: brokertest.Name("group"), Out: brokertest.Name("out"), Labels: brokertest.Name("labels"),
+		Identities: brokertest.Name("identities"), Seed: 5, Limits: consumer.Limits{Size: 20, Age: time.Hour, Memory: 64 << 20},
+		Session: session, StateInterval: 300 * time.Millisecond, ExactlyOnce: exactlyOnce,
+	}
+	w.child.In = brokertest.Topic(t, w.client, "in", 2, nil)
+	stage, err := New(w.client, w.child.options(w.client))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.stage = stage
+	return w
+}
+
+// see sends each stream some items of the things from first on. Each begins with another thing, so that their clusters
+// have other numbers.
+func (w *linked) see(first, end int) {
+	var list []record.Out
+	const each = 20
+	for s := range linkedStreams {
+		for range each {
+			for i := range end - first {
+				thing := first + (i+s)%(end-first)
+				w.sent++
+				list = append(list, record.Out{
+					Topic: w.child.In, Partition: -1, Key: fmt.Appendf(nil, "cam-%d", s), Value: encode(w.feed.vector(thing)),
+					Headers: []record.Header{{Key: "id", Value: fmt.Appendf(nil, "thing-%d", thing)}},
+					Time:    time.Now().Add(time.Duration(w.sent) * time.Second),
+				})
+			}
+		}
+	}
+	write(w.t, w.client, list)
+	w.got = collect(w.t, w.client, w.child.Out, count(w.sent))
+	w.things = max(w.things, end)
+}
+
+// clusters returns the clusters that each thing's last items have in each stream.
+func (w *linked) clusters() map[[2]string]string {
+	found, latest := map[[2]string]string{}, map[[2]string]int64{}
+	for _, all := range w.got.answers {
+		r := &all[len(all)-1]
+		key := [2]string{r.ItemID, r.Stream}
+		class := r.Label
+		if r.Class != "" {
+			class = r.Class
+		}
+		if at, known := latest[key]; !known || r.Source.Offset > at {
+			found[key], latest[key] = class, r.Source.Offset
+		}
+	}
+	return found
+}
+
+// identities waits until each thing has one identity over all streams, and no two the same, and returns them.
+func (w *linked) identities(what string) []string {
+	w.t.Helper()
+	clusters := w.clusters()
+	list := make([]string, w.things)
+	waitUntil(w.t, what, func() bool {
+		v, taken := w.stage.Labels().Current(), map[string]bool{}
+		for thing := range list {
+			for s := range linkedStreams {
+				stream := fmt.Sprintf("cam-%d", s)
+				id := v.Identity(stream, clusters[[2]string{fmt.Sprintf("thing-%d", thing), stream}])
+				if id == "" || s > 0 && id != list[thing] {
+					return false
+				}
+				list[thing] = id
+			}
+			if taken[list[thing]] {
+				return false
+			}
+			taken[list[thing]] = true
+		}
+		return true
+	})
+	return list
+}
+
+func (w *linked) say(records ...record.Out) {
+	w.t.Helper()
+	if err := labels.Write(w.t.Context(), w.client, records); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Streams that see the same things under other numbers get one identity for each, which is in results from then on and
+// has the name that a person gives to one of its clusters; what a person says to differ is parted; and all of that can be
+// undone. If the process that links is killed another one goes on, and no identity changes.
+func TestIdentities(t *testing.T) {
+	for name, exactlyOnce := range map[string]bool{"at least once": false, "exactly once": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newLinked(t, exactlyOnce)
+			other := w.child.launch(t)
+			waitUntil(t, "the other process makes no topic", func() bool {
+				n, err := w.client.Partitions(t.Context(), w.child.Identities)
+				return err == nil && n == 1
+			})
+			w.see(0, 4)
+			run(t, w.stage)
+			first := w.identities("the streams' things get no identities")
+
+			kill(t, other)
+			w.see(0, 5)
+			after := w.identities("a new thing gets no identity once the process that linked is killed")
+			for thing, id := range first {
+				if after[thing] != id {
+					t.Errorf("thing-%d was %s before the kill, and is %s", thing, id, after[thing])
+				}
+			}
+			before := w.got.answers
+			w.see(0, 5)
+			for id, all := range w.got.answers {
+				r := &all[len(all)-1]
+				var thing int
+				fmt.Sscanf(r.ItemID, "thing-%d", &thing)
+				if r.Identity != "" && r.Identity != after[thing] {
+					t.Errorf("%s of %s is %s in its result, not %s", r.ItemID, r.Stream, r.Identity, after[thing])
+				}
+				if r.Identity == "" && before[id] == nil {
+					t.Errorf("%s of %s has no identity in its result", r.ItemID, r.Stream)
+				}
+			}
+
+			at := w.clusters()
+			cluster := at[[2]string{"thing-2", "cam-1"}]
+			named := record.Name{Name: cluster, Stream: "cam-1", Into: "anna", By: "kim"}
+			w.say(record.NameRecord(w.child.Labels, &named))
+			waitFor(w, "a name does not reach all streams", func(ids []string) bool { return ids[2] == "anna" })
+			w.say(record.Forget(w.child.Labels, record.NameKey(cluster, "cam-1")))
+			waitFor(w, "a name cannot be undone", func(ids []string) bool { return ids[2] == after[2] })
+
+			a, b := at[[2]string{"thing-0", "cam-0"}], at[[2]string{"thing-0", "cam-1"}]
+			differ := record.NotThis{
+				ID: "differ", ItemID: record.ClusterName("cam-0", a), Not: []string{record.ClusterName("cam-1", b)}, Vector: w.feed.vector(0),
+			}
+			w.say(record.Not(w.child.Labels, &differ))
+			waitUntil(t, "what was said to differ is one identity", func() bool {
+				v := w.stage.Labels().Current()
+				x, y := v.Identity("cam-0", a), v.Identity("cam-1", b)
+				return x != y
+			})
+			w.say(record.Forget(w.child.Labels, "differ"))
+			w.identities("what was said to differ stays parted")
+		})
+	}
+}
+
+func waitFor(w *linked, what string, right func([]string) bool) {
+	w.t.Helper()
+	waitUntil(w.t, what, func() bool { return right(w.identities(what)) })
+}
+
+// Without the setting nothing is published, and answers are those with it, but for the identity.
+func TestIdentitiesChangeNoAnswer(t *testing.T) {
+	t.Parallel()
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(9)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	const n = 600
+	write(t, client, f.records(in, 3, n))
+	write(t, client, markers(in, 3))
+	var all []*sink
+	for _, with := range []bool{false, true} {
+		o := basics(client, in, f)
+		o.Support, o.Labels = nil, brokertest.Name("labels")
+		if with {
+			o.Identities = brokertest.Name("identities")
+		}
+		stop := start(t, client, o)
+		got := collect(t, client, o.Out, count(n))
+		stop()
+		for _, answers := range got.answers {
+			for i := range answers {
+				if !with && answers[i].Identity != "" {
+					t.Fatalf("%s has an identity", answers[i].ID)
+				}
+				answers[i].Identity = ""
+			}
+		}
+		all = append(all, got)
+		if !with {
+			continue
+		}
+		published, ctx := map[string]*record.Cluster{}, context.Background()
+		spans, err := client.SpansOf(ctx, true, o.Identities)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r, err := range client.Records(ctx, spans...) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := record.DecodeCluster(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			published[string(r.Key)] = c
+		}
+		for _, answers := range got.answers {
+			name := record.ClusterName(answers[0].Stream, answers[0].Label)
+			if strings.HasPrefix(answers[0].Label, "cluster-") && published[name] == nil {
+				t.Errorf("%s is not published", name)
+			}
+		}
+	}
+	compare(t, all[0], all[1], n)
+}

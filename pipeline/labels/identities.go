@@ -1,0 +1,81 @@
+package labels
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slkstream/slkstream/internal/ordered"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/topic"
+)
+
+// identities are the names that the link gave: of clusters, as record.ClusterName has them, into identities, and of
+// identities into the names that people gave to one of their clusters. They change no label, so that streams answer
+// and learn as before.
+type identities map[string]string
+
+// newIdentities returns the names of records, oldest first.
+func (n *naming) newIdentities(records []*Record) identities {
+	found := identities{}
+	for _, r := range records {
+		if r.ofLink() && !n.cut("", r.Name.Into, r) {
+			found[r.Name.Name] = r.Name.Into
+		}
+	}
+	return found
+}
+
+// linked returns the naming after records of the link alone; nil: one of them is not.
+func (n *naming) linked(said []ordered.Edit[*Record]) *naming {
+	if slices.ContainsFunc(said, func(x ordered.Edit[*Record]) bool { return !x.Value.ofLink() }) {
+		return nil
+	}
+	if len(said) == 0 {
+		return n
+	}
+	next := *n
+	next.identities = maps.Clone(n.identities)
+	var now []*Record
+	for _, x := range said {
+		if x.Out {
+			delete(next.identities, x.Value.Name.Name)
+		} else {
+			now = append(now, x.Value)
+		}
+	}
+	maps.Copy(next.identities, n.newIdentities(now))
+	return &next
+}
+
+func (r *Record) ofLink() bool { return r != nil && r.Name != nil && r.Name.OfLink() }
+
+// Identity returns what the clusters of several streams that are one thing are called: identity-5, or the name that
+// people gave to it or to one of them; "": the cluster is of no identity, or class is no cluster.
+func (v *Version) Identity(stream, class string) string {
+	all := v.naming.identities
+	if len(all) == 0 || !strings.HasPrefix(class, "cluster-") {
+		return ""
+	}
+	id := all[record.ClusterName(stream, class)]
+	if name := v.naming.names.Of("", id); name != id {
+		return name
+	}
+	if name := all[id]; name != "" {
+		return name
+	}
+	return id
+}
+
+// Identities returns the names that the link gave.
+func (v *Version) Identities() (names []record.Name) {
+	for name, into := range v.naming.identities {
+		names = append(names, record.Name{Name: name, Into: into, By: record.ByLink})
+	}
+	return names
+}
+
+// Covers says whether the version has all that spans of the labels topic, one for each partition, hold.
+func (v *Version) Covers(spans []topic.Span) bool {
+	return !slices.ContainsFunc(spans, func(s topic.Span) bool { return v.Next.offset(int(s.Partition)) < s.To })
+}

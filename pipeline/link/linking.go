@@ -1,0 +1,330 @@
+package link
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/identity"
+	"github.com/slkstream/slkstream/solver/stream/taught"
+)
+
+// linking says which clusters are one thing. What it says are names of the labels topic: of clusters into identities,
+// and of identities into the names that people gave to one of their clusters. An identity is told once it has two
+// clusters, and from then on until none is left. One goroutine uses it; it knows no clock, and what it says is a
+// function of the calls in their order.
+type linking struct {
+	linker   *identity.Linker
+	clusters map[identity.Key]*record.Cluster // without their means
+	told     map[int64]bool                   // identities
+	people   people
+	said     map[string]string     // what the labels topic has of the link, by name
+	wanted   map[string]string     // what it should have, as far as that may have changed; "": nothing
+	beyond   map[identity.Key]bool // clusters beyond the bound, whose records are to be deleted
+}
+
+// people are what people have said.
+type people struct {
+	names    *taught.Names
+	called   map[string]string // what they call names in all streams: classes, identities, and clusters by ClusterName
+	rejected map[[2]identity.Key]bool
+}
+
+// reserved is the name by which ids that may have been given are told, this many at once: none is given twice.
+const (
+	reserved = "identity-next"
+	atOnce   = 1000
+)
+
+func newLinking(most int) *linking {
+	settings := identity.Defaults()
+	settings.Most = most
+	return &linking{
+		linker: identity.New(settings), clusters: map[identity.Key]*record.Cluster{}, told: map[int64]bool{},
+		said: map[string]string{}, wanted: map[string]string{}, beyond: map[identity.Key]bool{},
+	}
+}
+
+// restore begins with what an earlier link left: the clusters that it took in, those published since, and the names in
+// force, its own and those of people. Clusters that it named keep their identities.
+func (l *linking) restore(known, since []*record.Cluster, said, names []record.Name, rejections []record.NotThis) {
+	for i := range said {
+		n := &said[i]
+		l.linker.From(record.IdentityOf(n.Into) + 1)
+		if l.said[n.Name] = n.Into; n.Name != reserved {
+			l.want(n.Name, "") // unless it is told below
+		}
+	}
+	l.say(names, rejections)
+	var clusters []identity.Cluster
+	var ids []int64
+	restored := map[string]bool{}
+	next := l.linker.Next()
+	for i, c := range slices.Concat(known, since) {
+		name := record.ClusterName(c.Stream, c.Cluster)
+		id := record.IdentityOf(l.said[name])
+		switch {
+		case restored[name] || c.Mean == nil, id == 0 && i >= len(known):
+			continue
+		case id == 0: // it was alone
+			id = next
+			next++
+		default:
+			l.told[id] = true
+		}
+		clusters, ids = append(clusters, l.take(c)), append(ids, id)
+		restored[name] = true
+	}
+	l.linker.Restore(clusters, ids)
+	for id := range l.told {
+		l.tell(id)
+	}
+	l.update(nil)
+	l.update(since)
+}
+
+// topicHas takes in the names of the link that the labels topic has: others than those that were written if somebody
+// has taken one back, or if an earlier link that did not know of its end wrote some.
+func (l *linking) topicHas(said []record.Name) {
+	before := l.said
+	l.said = make(map[string]string, len(said))
+	for i := range said {
+		l.said[said[i].Name] = said[i].Into
+	}
+	for _, all := range []map[string]string{before, l.said} {
+		for name := range all {
+			if before[name] == l.said[name] || name == reserved {
+				continue
+			}
+			l.want(name, "") // unless it is told
+			id := record.IdentityOf(name)
+			if id == 0 {
+				id = l.linker.Of(keyOf(name))
+			}
+			l.tell(id)
+		}
+	}
+}
+
+// keyOf returns the cluster of a name by ClusterName.
+func keyOf(name string) identity.Key {
+	c, err := record.DecodeCluster(&record.Raw{Key: []byte(name)})
+	if err != nil {
+		return identity.Key{}
+	}
+	return identity.Key{Stream: c.Stream, Cluster: c.Cluster}
+}
+
+// take keeps a cluster, and returns it as the linker wants it.
+func (l *linking) take(c *record.Cluster) identity.Cluster {
+	key := identity.Key{Stream: c.Stream, Cluster: c.Cluster}
+	one := identity.Cluster{
+		Key: key, Mean: c.Vector(), Model: c.Model, Items: c.Items, Seen: c.Seen.Unix(), Name: l.people.nameOf(c), Apart: c.Apart,
+	}
+	kept := *c
+	kept.Mean, kept.Apart = nil, nil
+	l.clusters[key] = &kept
+	return one
+}
+
+// update takes in clusters, in the order of their records; of one that is gone only the key is set. Those beyond the
+// bound are forgotten until they change again.
+func (l *linking) update(list []*record.Cluster) {
+	last := map[identity.Key]*record.Cluster{}
+	for _, c := range list {
+		last[identity.Key{Stream: c.Stream, Cluster: c.Cluster}] = c
+	}
+	var changed []identity.Cluster
+	var ended []identity.Key
+	for _, c := range list {
+		key := identity.Key{Stream: c.Stream, Cluster: c.Cluster}
+		switch {
+		case last[key] != c:
+		case c.Mean == nil:
+			ended = append(ended, key)
+			delete(l.clusters, key)
+		default:
+			changed = append(changed, l.take(c))
+		}
+	}
+	l.follow(changed, ended)
+}
+
+// say takes in all names and rejections in force.
+func (l *linking) say(names []record.Name, rejections []record.NotThis) {
+	before := l.people
+	l.people = newPeople(names, rejections)
+	for pair := range before.rejected {
+		if !l.people.rejected[pair] {
+			l.linker.Allow(pair[0], pair[1])
+		}
+	}
+	for pair := range l.people.rejected {
+		if !before.rejected[pair] {
+			l.linker.Reject(pair[0], pair[1])
+		}
+	}
+	named := map[int64]bool{} // identities whose names may have changed
+	for key, c := range l.clusters {
+		if name := l.people.nameOf(c); name != before.nameOf(c) {
+			l.linker.Name(key, name)
+			named[l.linker.Of(key)] = true
+		}
+	}
+	for _, all := range []map[string]string{before.called, l.people.called} {
+		for name := range all {
+			if id := record.IdentityOf(name); id != 0 {
+				call := l.people.called[name]
+				if call == name { // it is not in force
+					call = ""
+				}
+				l.linker.Call(id, call)
+				named[id] = true
+			} else {
+				named[l.linker.Of(keyOf(name))] = true
+			}
+		}
+	}
+	l.follow(nil, nil)
+	for id := range named {
+		l.tell(id)
+	}
+}
+
+// follow updates the linker, and says what follows from clusters that have another identity.
+func (l *linking) follow(changed []identity.Cluster, ended []identity.Key) {
+	changes := l.linker.Update(changed, ended)
+	for i := range changed { // its label may be another, and one that is at once beyond the bound is no change
+		changes = append(changes, identity.Change{Key: changed[i].Key, After: l.linker.Of(changed[i].Key)})
+	}
+	ids := map[int64]bool{}
+	var beyond []identity.Key
+	for _, c := range changes {
+		ids[c.Before], ids[c.After] = true, true
+		if c.After != 0 {
+			continue
+		}
+		l.want(record.ClusterName(c.Stream, c.Cluster), "")
+		if l.clusters[c.Key] != nil {
+			delete(l.clusters, c.Key)
+			l.beyond[c.Key] = true
+			beyond = append(beyond, c.Key)
+		}
+	}
+	l.linker.Update(nil, beyond) // they are of no identity: nothing else changes
+	for id := range ids {
+		l.tell(id)
+	}
+}
+
+// tell says what there is to be said of an identity; 0: none.
+func (l *linking) tell(id int64) {
+	members := l.linker.Members(id)
+	if len(members) > 1 {
+		l.told[id] = true
+	} else if len(members) == 0 {
+		delete(l.told, id)
+	}
+	if id == 0 {
+		return
+	}
+	name, into := "", ""
+	if l.told[id] {
+		into = record.IdentityName(id)
+	}
+	for _, key := range members {
+		if given := l.people.nameOf(l.clusters[key]); given != "" {
+			name = given // all that have one have the same
+		}
+		l.want(record.ClusterName(key.Stream, key.Cluster), into)
+	}
+	if !l.told[id] {
+		name = ""
+	}
+	l.want(record.IdentityName(id), name)
+}
+
+// want notes what a name should be called; "": nothing.
+func (l *linking) want(name, into string) { l.wanted[name] = into }
+
+// unsaid returns the records that say what has changed, for the topics of labels and clusters. Once they are written
+// said is called.
+func (l *linking) unsaid(labels, clusters string) (records []record.Out, said func()) {
+	next := map[string]string{}
+	for name, into := range l.wanted {
+		if l.people.called[name] == "" && into != l.said[name] {
+			next[name] = into
+		}
+	}
+	say := func(name, into string) {
+		if into == "" {
+			records = append(records, record.Forget(labels, record.NameKey(name, "")))
+		} else {
+			records = append(records, record.NameRecord(labels, &record.Name{Name: name, Into: into, By: record.ByLink}))
+		}
+	}
+	order := slices.Sorted(maps.Keys(next))
+	told := record.IdentityOf(l.said[reserved])
+	if id := l.linker.Next(); len(next) > 0 && id > told || len(l.told) > 0 && told == 0 {
+		next[reserved] = record.IdentityName(id + atOnce)
+		order = slices.Insert(order, 0, reserved) // before those that it tells of
+	}
+	for _, name := range order {
+		say(name, next[name])
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(l.beyond), identity.Key.Compare) {
+		records = append(records, record.NoCluster(clusters, key.Stream, key.Cluster))
+	}
+	return records, func() {
+		for name, into := range next {
+			if l.said[name] = into; into == "" {
+				delete(l.said, name)
+			}
+		}
+		clear(l.wanted)
+		clear(l.beyond)
+	}
+}
+
+// newPeople sorts what people have said.
+func newPeople(names []record.Name, rejections []record.NotThis) people {
+	p := people{called: map[string]string{}, rejected: map[[2]identity.Key]bool{}}
+	var list []taught.Name
+	for i := range names {
+		n := &names[i]
+		if n.OfLink() || n.Into == "" {
+			continue
+		}
+		list = append(list, taught.Name{Stream: n.Stream, Name: n.Name, Into: n.Into})
+	}
+	p.names, _ = taught.NewNames(list)
+	for _, n := range list {
+		if n.Stream == "" {
+			p.called[n.Name] = p.names.Of("", n.Name)
+		}
+	}
+	for i := range rejections {
+		for _, other := range rejections[i].Not {
+			a, b := keyOf(rejections[i].ItemID), keyOf(other)
+			if a.Compare(b) > 0 {
+				a, b = b, a
+			}
+			if a != (identity.Key{}) && a != b {
+				p.rejected[[2]identity.Key{a, b}] = true
+			}
+		}
+	}
+	return p
+}
+
+// nameOf is the name that people gave to a cluster, by teaching one of its items or by naming it; "": none.
+func (p *people) nameOf(c *record.Cluster) string {
+	class := c.Cluster
+	if c.Label != "" {
+		class = c.Label
+	}
+	if name := p.names.Of(c.Stream, class); name != c.Cluster {
+		return name
+	}
+	return ""
+}

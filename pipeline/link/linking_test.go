@@ -1,0 +1,322 @@
+package link
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/identity"
+)
+
+var histories = flag.Int("histories", 300, "random histories of TestHistories")
+
+// world is what the topics hold, without Kafka, and the process that links.
+type world struct {
+	t        *testing.T
+	random   *rand.Rand
+	link     *linking
+	things   [][]float32
+	clusters map[string]*record.Cluster // the topic of clusters
+	order    []string
+	since    []*record.Cluster // that the link has not taken in
+	said     map[string]string // the link's names
+	names    map[string]record.Name
+	rejected map[string]record.NotThis
+	told     map[string]bool // identities that once were said
+	gone     map[string]bool // of these, those that are no more
+	log      []string
+}
+
+const (
+	streams = 4
+	most    = 12
+)
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{
+		t: t, random: rand.New(rand.NewPCG(seed, 7)), link: newLinking(most), clusters: map[string]*record.Cluster{},
+		said: map[string]string{}, names: map[string]record.Name{}, rejected: map[string]record.NotThis{}, told: map[string]bool{}, gone: map[string]bool{},
+	}
+	for range 6 {
+		v := make([]float32, 8)
+		for i := range v {
+			v[i] = float32(w.random.NormFloat64())
+		}
+		w.things = append(w.things, v)
+	}
+	w.start(w.link)
+	return w
+}
+
+func (w *world) key() string {
+	if len(w.clusters) == 0 {
+		return "cam-0/cluster-0"
+	}
+	return slices.Sorted(maps.Keys(w.clusters))[w.random.IntN(len(w.clusters))]
+}
+
+func (w *world) publish() {
+	thing := w.random.IntN(len(w.things))
+	c := &record.Cluster{
+		Stream:  fmt.Sprintf("cam-%d", w.random.IntN(streams)),
+		Cluster: fmt.Sprintf("cluster-%d", thing+len(w.things)*w.random.IntN(2)),
+		Items:   1 + w.random.Int64N(40), Seen: time.Unix(1, 0),
+	}
+	v := slices.Clone(w.things[thing])
+	for i := range v {
+		v[i] += .2 * float32(w.random.NormFloat64())
+	}
+	if w.random.IntN(10) == 0 { // it has become another thing
+		copy(v, w.things[w.random.IntN(len(w.things))])
+	}
+	c.Mean = record.Halves(v)
+	if w.random.IntN(12) == 0 {
+		c.Label = []string{"anna", "ben"}[w.random.IntN(2)]
+	}
+	if w.random.IntN(8) == 0 {
+		c.Apart = []string{fmt.Sprintf("cluster-%d", w.random.IntN(2*len(w.things)))}
+	}
+	w.put(c)
+}
+
+func (w *world) put(c *record.Cluster) {
+	key := record.ClusterName(c.Stream, c.Cluster)
+	if w.clusters[key] = c; c.Mean == nil {
+		delete(w.clusters, key)
+	}
+	w.since = append(w.since, c)
+}
+
+// step changes something at random.
+func (w *world) step() {
+	what := "published"
+	switch n := w.random.IntN(20); n {
+	case 0:
+		what = "gone"
+		key := keyOf(w.key())
+		w.put(&record.Cluster{Stream: key.Stream, Cluster: key.Cluster})
+	case 1, 2, 3:
+		key := keyOf(w.key())
+		n := record.Name{Name: key.Cluster, Stream: key.Stream, Into: []string{"anna", "ben", "kim"}[w.random.IntN(3)], By: "kim"}
+		if w.random.IntN(3) == 0 && len(w.said) > 0 {
+			n.Stream, n.Name = "", w.said[slices.Sorted(maps.Keys(w.said))[w.random.IntN(len(w.said))]]
+		}
+		if n.Name != n.Into {
+			w.names[record.NameKey(n.Name, n.Stream)] = n
+			delete(w.said, n.Name) // where it was the link's, the key is a person's now
+		}
+		what = fmt.Sprint("named ", n)
+	case 4:
+		for key := range w.names {
+			what = "undone " + key
+			delete(w.names, key)
+			break
+		}
+	case 5, 6:
+		a, b := w.key(), w.key()
+		w.rejected[a+b] = record.NotThis{ItemID: a, Not: []string{b}}
+		what = "rejected " + a + " " + b
+	case 7:
+		clear(w.rejected)
+		what = "rejections undone"
+	case 8: // somebody takes back a name of the link's
+		for name := range w.said {
+			what = "taken back " + name
+			delete(w.said, name)
+			break
+		}
+	case 9:
+		what = "killed"
+		w.start(newLinking(most))
+	case 10: // an earlier link does not know of its end
+		old := w.link
+		w.start(newLinking(most))
+		w.publish()
+		old.update(w.since)
+		w.write(old)
+		what = "an earlier link wrote"
+	default:
+		for range 1 + w.random.IntN(4) {
+			w.publish()
+		}
+	}
+	w.log = append(w.log, what)
+	w.follow()
+	w.check()
+}
+
+func (w *world) inForce() (said, names []record.Name, rejections []record.NotThis) {
+	for name, into := range w.said {
+		said = append(said, record.Name{Name: name, Into: into, By: record.ByLink})
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.names)) {
+		names = append(names, w.names[key])
+	}
+	return said, names, slices.Collect(maps.Values(w.rejected))
+}
+
+// start begins with what the topics hold; what the process before had done is done.
+func (w *world) start(l *linking) {
+	w.link = l
+	late := map[string]bool{}
+	for _, c := range w.since {
+		late[record.ClusterName(c.Stream, c.Cluster)] = true
+	}
+	var known []*record.Cluster
+	for _, key := range slices.Sorted(maps.Keys(w.clusters)) {
+		if !late[key] {
+			known = append(known, w.clusters[key])
+		}
+	}
+	said, names, rejections := w.inForce()
+	before := maps.Clone(w.said)
+	l.restore(known, w.since, said, names, rejections)
+	quiet := len(w.since) == 0
+	w.since = nil
+	w.write(l)
+	for name, into := range before {
+		if quiet && name != reserved && w.said[name] != into {
+			w.fail("%s was %s before the process was killed, and is %q", name, into, w.said[name])
+		}
+	}
+}
+
+func (w *world) follow() {
+	w.link.update(w.since)
+	w.since = nil
+	said, names, rejections := w.inForce()
+	w.link.topicHas(said)
+	w.link.say(names, rejections)
+	w.write(w.link)
+}
+
+// write writes what a link has to say.
+func (w *world) write(l *linking) {
+	records, said := l.unsaid("labels", "clusters")
+	for i := range records {
+		r := &records[i]
+		key := string(r.Key)
+		name, isName := strings.CutPrefix(key, "name:")
+		switch {
+		case !isName:
+			c, err := record.DecodeCluster(&record.Raw{Key: r.Key, Value: r.Value})
+			if err != nil || r.Topic != "clusters" {
+				w.fail("%s: %v", key, err)
+			}
+			delete(w.clusters, key)
+			w.since = append(w.since, c)
+		case len(r.Value) == 0:
+			delete(w.said, name)
+			delete(w.names, key)
+		default:
+			d, err := record.NewDecoder(record.Options{})
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			label, err := d.DecodeLabel(w.t.Context(), &record.Raw{Key: r.Key, Value: r.Value})
+			if err != nil || label.Name == nil || !label.Name.OfLink() {
+				w.fail("%s: %v", r.Value, err)
+			}
+			w.said[name] = label.Name.Into
+			delete(w.names, key)
+		}
+	}
+	said()
+}
+
+func (w *world) fail(format string, args ...any) {
+	w.t.Helper()
+	w.t.Fatalf("after %q: %s", w.log, fmt.Sprintf(format, args...))
+}
+
+// check compares what is said with the rules.
+func (w *world) check() {
+	w.t.Helper()
+	_, names, _ := w.inForce()
+	people := newPeople(names, nil)
+	members, called := map[string][]identity.Key{}, map[string]map[string]bool{}
+	for name, into := range w.said {
+		if name == reserved || record.IdentityOf(name) != 0 {
+			continue
+		}
+		c := w.clusters[name]
+		if c == nil {
+			w.fail("%s, which is gone, is %s", name, into)
+		}
+		members[into] = append(members[into], identity.Key{Stream: c.Stream, Cluster: c.Cluster})
+		if called[into] == nil {
+			called[into] = map[string]bool{}
+		}
+		if given := people.nameOf(c); given != "" {
+			called[into][given] = true
+		}
+	}
+	for id, list := range members {
+		if given := people.called[id]; given != "" {
+			called[id][given] = true
+		}
+		if len(called[id]) > 1 {
+			w.fail("%s of %v is called %v", id, list, called[id])
+		}
+		for name := range called[id] {
+			if said := w.said[id]; said != name && people.called[id] == "" {
+				w.fail("%s is %q, and its clusters are called %s", id, said, name)
+			}
+		}
+		if w.gone[id] {
+			w.fail("%s comes back", id)
+		}
+		for _, n := range w.rejected {
+			if a, b := keyOf(n.ItemID), keyOf(n.Not[0]); a != b && slices.Contains(list, a) && slices.Contains(list, b) {
+				w.fail("%v and %v were said to differ, and are %s", a, b, id)
+			}
+		}
+		for _, key := range list {
+			for _, other := range w.clusters[record.ClusterName(key.Stream, key.Cluster)].Apart {
+				if other != key.Cluster && slices.Contains(list, identity.Key{Stream: key.Stream, Cluster: other}) {
+					w.fail("%v and %s were in one frame, and are %s", key, other, id)
+				}
+			}
+		}
+		if n := record.IdentityOf(id); n == 0 || n > record.IdentityOf(w.said[reserved]) {
+			w.fail("%s is beyond the reserved %s", id, w.said[reserved])
+		}
+	}
+	for name := range w.said {
+		if record.IdentityOf(name) != 0 && members[name] == nil {
+			w.fail("%s, which has no clusters, is %s", name, w.said[name])
+		}
+	}
+	if len(members) > most || len(w.link.clusters) > len(w.clusters) {
+		w.fail("%d identities, %d clusters of %d", len(members), len(w.link.clusters), len(w.clusters))
+	}
+	for id := range w.told {
+		w.gone[id] = w.link.linker.Members(record.IdentityOf(id)) == nil
+	}
+	for id := range members {
+		w.told[id] = true
+	}
+}
+
+// In any order of clusters, names of people, rejections, undoing, kills and late writes of an earlier link no two
+// names of people are one identity, nothing that was said to differ is, a kill changes no identity, and no id is given
+// twice.
+func TestHistories(t *testing.T) {
+	told := 0
+	for seed := range *histories {
+		w := newWorld(t, uint64(seed))
+		for range 40 {
+			w.step()
+		}
+		told += len(w.said)
+	}
+	if told < *histories {
+		t.Errorf("%d names said in %d histories: they say nothing", told, *histories)
+	}
+}

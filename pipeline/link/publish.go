@@ -1,0 +1,157 @@
+package link
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/wing"
+)
+
+const (
+	// publishEvery is how often a cluster is published at most, in event time: what is published depends on the records.
+	publishEvery = 10 * time.Second
+	// silentAfter is the wall-clock time after which the changes of a stream that has become silent are published too.
+	silentAfter = 10 * time.Second
+	// forgottenAfter is the wall-clock time after which nothing is kept of a silent stream.
+	forgottenAfter = time.Hour
+)
+
+// Publisher publishes the clusters of a partition's streams. The records of those that an episode changed are part of
+// the episode's commit. A new owner publishes a cluster with its next change, whatever was published before.
+type Publisher struct {
+	wing.Nothing
+	topic   string
+	streams map[record.Stream]*published
+	records []record.Out // that Records has not returned yet
+}
+
+// published is what the publisher knows of a stream.
+type published struct {
+	latest   time.Time // wall clock
+	clusters map[string]*cluster
+}
+
+// cluster is what the publisher knows of a cluster.
+type cluster struct {
+	record.Cluster                     // as it is now, without Apart; of one that does not wait without its mean
+	waits          bool                // it has changed since it was published
+	published      time.Time           // event time of its stream; zero: it was not, by this owner
+	label          string              // by then
+	apart          map[string]struct{} // clusters that were in one frame with it
+}
+
+// Publish returns the publisher of a partition.
+func Publish(topic string) *Publisher {
+	return &Publisher{topic: topic, streams: map[record.Stream]*published{}}
+}
+
+// Answered implements wing.Wing.
+func (p *Publisher) Answered(e *wing.Answered) {
+	of := e.Episode.Key
+	s := p.streams[of]
+	if s == nil {
+		s = &published{clusters: map[string]*cluster{}}
+		p.streams[of] = s
+	}
+	s.latest = time.Now()
+	changed := map[string]*cluster{} // by the class of its items
+	for i := range e.Report.Clusters {
+		c := &e.Report.Clusters[i]
+		if c.Mean == nil {
+			delete(s.clusters, c.Cluster)
+			p.records = append(p.records, record.NoCluster(p.topic, of.Name, c.Cluster))
+			continue
+		}
+		known := s.clusters[c.Cluster]
+		if known == nil {
+			known = &cluster{apart: map[string]struct{}{}}
+			known.Stream, known.Cluster.Cluster, known.Model = of.Name, c.Cluster, of.Model
+			s.clusters[c.Cluster] = known
+		}
+		if known.Label = ""; c.Label != c.Cluster {
+			known.Label = c.Label
+		}
+		known.Mean, known.Items, known.waits = record.Halves(c.Mean), c.Items, true
+		changed[c.Label] = known
+	}
+	now := saw(e, changed)
+	p.publish(s, now, func(c *cluster) bool {
+		return c.published.IsZero() || c.label != c.Label || now.Sub(c.published) >= publishEvery
+	})
+}
+
+// saw notes which clusters an episode saw, and in which frames. changed has them by class. It returns the latest event
+// time.
+func saw(e *wing.Answered, changed map[string]*cluster) (latest time.Time) {
+	frames := map[string]map[*cluster]struct{}{}
+	for i := range e.Answers {
+		it, c := &e.Episode.Items[i], changed[e.Answers[i].Class]
+		if it.Time.After(latest) {
+			latest = it.Time
+		}
+		if c == nil {
+			continue
+		}
+		if c.Item = record.ResultOf(e.Keys[i]); it.Time.After(c.Seen) {
+			c.Seen = it.Time
+		}
+		if it.Frame != "" {
+			if frames[it.Frame] == nil {
+				frames[it.Frame] = map[*cluster]struct{}{}
+			}
+			frames[it.Frame][c] = struct{}{}
+		}
+	}
+	for _, together := range frames {
+		for a := range together {
+			for b := range together {
+				if a != b && len(a.apart) < record.MostApart {
+					a.apart[b.Cluster.Cluster] = struct{}{}
+				}
+			}
+		}
+	}
+	return latest
+}
+
+// publish publishes those of a stream's changed clusters that are due.
+func (p *Publisher) publish(s *published, now time.Time, due func(*cluster) bool) {
+	var list []*cluster
+	for _, c := range s.clusters {
+		if c.waits && due(c) {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b *cluster) int { return cmp.Compare(a.Cluster.Cluster, b.Cluster.Cluster) })
+	for _, c := range list {
+		out := c.Cluster
+		out.Apart = slices.Sorted(maps.Keys(c.apart))
+		p.records = append(p.records, out.Record(p.topic))
+		c.waits, c.published, c.label, c.Mean = false, now, c.Label, nil
+	}
+}
+
+// Labelled implements wing.Wing: it publishes the changes of streams that have become silent.
+func (p *Publisher) Labelled(*labels.Version) time.Duration {
+	for of, s := range p.streams {
+		silent := time.Since(s.latest)
+		if silent > silentAfter {
+			p.publish(s, time.Time{}, func(*cluster) bool { return true })
+		}
+		if silent > forgottenAfter {
+			delete(p.streams, of)
+		}
+	}
+	return 0
+}
+
+// Records implements wing.Wing.
+func (p *Publisher) Records() []record.Out {
+	list := p.records
+	p.records = nil
+	return list
+}

@@ -1,0 +1,68 @@
+package link
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/wing"
+	"github.com/slkstream/slkstream/solver/stream"
+)
+
+// A cluster is published at once when it is new or has another label, else ten seconds of event time after the last time
+// and with what came since; one that is gone has a tombstone.
+func TestPublish(t *testing.T) {
+	p := Publish("clusters")
+	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	answered := func(second int, clusters ...stream.ClusterSummary) (published []string) {
+		t.Helper()
+		e := &wing.Answered{Episode: &consumer.Episode{Key: record.Stream{Name: "cam", Model: "clip"}}}
+		for i, c := range clusters {
+			item := record.Item{Time: start.Add(time.Duration(second) * time.Second), Frame: "frame"}
+			e.Episode.Items = append(e.Episode.Items, item)
+			e.Keys = append(e.Keys, record.ItemKey(fmt.Sprintf("in/0/%d", 100*second+i)))
+			e.Answers = append(e.Answers, stream.Answer{Class: c.Label})
+		}
+		e.Report.Clusters = clusters
+		p.Answered(e)
+		for _, r := range p.Records() {
+			c, err := record.DecodeCluster(&record.Raw{Key: r.Key, Value: r.Value})
+			if err != nil || r.Topic != "clusters" || r.Partition != 0 {
+				t.Fatalf("%s: %v", r.Key, err)
+			}
+			text := fmt.Sprintf("%s %d", r.Key, c.Items)
+			if c.Mean != nil {
+				text += fmt.Sprintf(" %s %v %s %v", c.Label, c.Seen.Sub(start), c.Item, c.Apart)
+			}
+			published = append(published, text)
+		}
+		return published
+	}
+	cluster := func(name, label string, items int64) stream.ClusterSummary {
+		return stream.ClusterSummary{Cluster: name, Label: label, Items: items, Mean: []float32{1, 0}}
+	}
+	a := func(items int64) stream.ClusterSummary { return cluster("cluster-1", "cluster-1", items) }
+	for i, c := range []struct {
+		got, want []string
+	}{
+		{answered(0, a(1)), []string{"cam/cluster-1 1  0s in/0/0 []"}},
+		{answered(4, a(2)), nil},
+		{
+			answered(6, a(3), cluster("cluster-2", "cluster-2", 1)),
+			[]string{"cam/cluster-2 1  6s in/0/601 [cluster-1]"},
+		},
+		{answered(11), nil}, // no item: no time
+		{answered(12, cluster("cluster-2", "anna", 2)), []string{
+			"cam/cluster-1 3  6s in/0/600 [cluster-2]", "cam/cluster-2 2 anna 12s in/0/1200 [cluster-1]",
+		}},
+		{answered(13, stream.ClusterSummary{Cluster: "cluster-2", Label: "anna"}), []string{"cam/cluster-2 0"}},
+		{answered(15, a(4)), nil},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%d: published %q, not %q", i, c.got, c.want)
+		}
+	}
+}
