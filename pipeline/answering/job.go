@@ -3,8 +3,10 @@ package answering
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
@@ -30,6 +32,10 @@ type Job struct {
 	Closed // without an episode: take a snapshot
 	Outcome
 	Collected bool // the partition's owner has it back
+
+	// since is from when on it can hang, in nanoseconds of Unix time; 0: from its beginning. It is far off while brokers are
+	// to give the stream's memory back, however long they are away.
+	since atomic.Int64
 }
 
 // Outcome is what came of a job.
@@ -86,8 +92,13 @@ func (j *Job) fail(err error) {
 
 func (j *Job) do(ctx context.Context, engine *stream.Engine) {
 	s := j.Stream
-	if s.Return(ctx) != nil {
-		return // the partition is released
+	if s.Away != nil {
+		j.since.Store(math.MaxInt64)
+		err := s.Return(ctx)
+		j.since.Store(time.Now().UnixNano())
+		if err != nil {
+			return // the partition is released
+		}
 	}
 	if j.Episode == nil {
 		j.Snapshot = s.Snapshot()

@@ -134,8 +134,12 @@ func (p *Pool) Hung(limit time.Duration) (*Job, time.Duration) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for _, b := range p.busy {
-		if b.job != nil && time.Since(b.since) > limit {
-			return b.job, time.Since(b.since)
+		if b.job == nil {
+			continue
+		}
+		begun := max(b.since.UnixNano(), b.job.since.Load())
+		if runs := time.Duration(time.Now().UnixNano() - begun); runs > limit {
+			return b.job, runs
 		}
 	}
 	return nil, 0

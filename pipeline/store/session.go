@@ -153,10 +153,7 @@ func (s *Session) Wrote(end int64) { s.end = max(s.end, end) }
 // Read reads a snapshot back, however long the brokers are away. It may be called from any goroutine. The error is that of
 // ctx, or the snapshot is not there any more.
 func (s *Session) Read(ctx context.Context, k *state.Kept) (snapshot *state.Snapshot, err error) {
-	mayCome := func(err error) bool {
-		var cut *topic.OutOfRange
-		return ctx.Err() == nil && !errors.Is(err, state.ErrUnreadable) && !errors.As(err, &cut)
-	}
+	mayCome := func(err error) bool { return ctx.Err() == nil && !lost(err) }
 	err = s.store.client.Outage(s.store.log, "reading a stream's state back").Retry(ctx, mayCome, func() (err error) {
 		snapshot, err = s.read(ctx, k)
 		return err
@@ -165,16 +162,29 @@ func (s *Session) Read(ctx context.Context, k *state.Kept) (snapshot *state.Snap
 }
 
 func (s *Session) read(ctx context.Context, k *state.Kept) (*state.Snapshot, error) {
-	k.Begin()
 	client, at := s.store.client, topic.TopicPartition{Topic: s.store.name, Partition: s.at.Partition}
-	end, err := client.Offset(ctx, at.Topic, at.Partition, topic.Latest, false)
-	if err == nil && end < k.To { // another topic of the name: reading would wait for its records
-		err = fmt.Errorf("%w: %s ends at %d, not at %d or later", state.ErrUnreadable, at, end, k.To)
-	}
+	end, err := client.Offset(ctx, at.Topic, at.Partition, topic.Latest, true)
 	if err != nil {
 		return nil, err
 	}
-	for r, err := range client.Records(ctx, topic.Span{TopicPartition: at, From: k.From, To: k.To}) {
+	if k.To <= end {
+		snapshot, err := s.readSpan(ctx, k, topic.Span{TopicPartition: at, From: k.From, To: k.To})
+		if !lost(err) {
+			return snapshot, err
+		}
+	}
+	// It may be elsewhere in another topic of the name: the records of a commit that was on its way when that was made are
+	// there, behind offsets of the earlier one.
+	first, end, err := client.Bounds(ctx, at.Topic, at.Partition, true)
+	if err != nil {
+		return nil, err
+	}
+	return s.readSpan(ctx, k, topic.Span{TopicPartition: at, From: first, To: end})
+}
+
+func (s *Session) readSpan(ctx context.Context, k *state.Kept, span topic.Span) (*state.Snapshot, error) {
+	k.Begin()
+	for r, err := range s.store.client.Records(ctx, span) {
 		if err == nil {
 			err = k.Add(r)
 		}
@@ -183,6 +193,12 @@ func (s *Session) read(ctx context.Context, k *state.Kept) (*state.Snapshot, err
 		}
 	}
 	return k.Snapshot()
+}
+
+// lost says whether the error of reading a snapshot says that it is not there.
+func lost(err error) bool {
+	var cut *topic.OutOfRange
+	return errors.Is(err, state.ErrUnreadable) || errors.As(err, &cut)
 }
 
 // NoteHung writes which episode does not end, for the next owner.

@@ -1,10 +1,54 @@
 package store
 
 import (
+	"errors"
+	"log/slog"
 	"testing"
 
+	"github.com/segmentio/kafka-go"
+
+	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 )
+
+// A snapshot is read back where it was written, or anywhere in the topic if that was made again meanwhile.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	name, at := brokertest.Topic(t, client, "state", 1, nil), record.Position{Offset: 1, Object: -1}
+	a := consumer.Assignment{
+		TopicPartition: topic.TopicPartition{Topic: "in"}, Generation: &kafka.Generation{ID: 1},
+	}
+	_, s, err := New(client, "group", name, slog.New(slog.DiscardHandler)).Open(t.Context(), a, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start(at)
+	of := record.Stream{Name: "cam"}
+	list := s.Commit(&state.Journal{From: at, Decided: at}, []*state.Snapshot{{Stream: of, Learned: at}})
+	if err := client.Write(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	end := int64(len(list))
+	s.Durable()(end, true)
+	s.Committed()
+	kept := s.Kept(of, at)
+	for _, span := range [][2]int64{{0, end}, {end, end}, {end - 1, end}, {end + 9, end}, {end + 9, end + 99}, {0, end + 99}} {
+		kept.From, kept.To = span[0], span[1]
+		if found, err := s.Read(t.Context(), kept); err != nil || found.Stream != of || found.Learned != at {
+			t.Errorf("%d: %v, %v", span, found, err)
+		}
+	}
+	s.Commit(&state.Journal{From: at, Decided: at}, []*state.Snapshot{{Stream: of, Learned: at}})
+	s.Durable()(end, true)
+	s.Committed()
+	if found, err := s.Read(t.Context(), s.Kept(of, at)); !errors.Is(err, state.ErrUnreadable) {
+		t.Errorf("of one that is not there: %v, %v", found, err)
+	}
+}
 
 // A session goes on only if nothing shows that another owner has written state in between.
 func TestSessionThatOthersMayHaveEnded(t *testing.T) {
