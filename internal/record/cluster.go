@@ -28,6 +28,11 @@ const MostApart = 256
 // ClusterName is how records speak of a cluster of a stream: cam-3/cluster-17.
 func ClusterName(stream, cluster string) string { return stream + "/" + cluster }
 
+// FitsCluster says whether the labels topic takes the name of a cluster; see ClusterName.
+func FitsCluster(stream, cluster string) bool {
+	return len(ClusterName(stream, cluster)) <= longestName
+}
+
 // Record returns the record of the cluster. Its partition is the first, so that there is one order of all clusters.
 func (c *Cluster) Record(topic string) Out {
 	x := *c
@@ -61,7 +66,7 @@ func DecodeCluster(raw *Raw) (*Cluster, error) {
 	if err := json.Unmarshal(raw.Value, c); err != nil {
 		return nil, reject(Unreadable, "no cluster: %v", err)
 	}
-	if bad := tooLong("stream, cluster, label or model", max(len(c.Stream), len(c.Cluster), len(c.Label), len(c.Model))); bad != nil {
+	if bad := tooLong("STREAM/CLUSTER, label or model", max(len(ClusterName(c.Stream, c.Cluster)), len(c.Label), len(c.Model))); bad != nil {
 		return nil, bad
 	}
 	mean, bad := rawVector(nil, c.Mean, "f16")

@@ -354,9 +354,11 @@ func (l *history) version(from *Version, next Position) *Version {
 			changes = append(changes, taught.Change{Stream: now.Stream, Example: *now.Example})
 		}
 	}
-	v.Labels = from.Labels.With(taught.Changes{
-		Examples: changes, Forgotten: forgotten, Names: v.naming.names, Rejections: v.naming.rejections,
-	})
+	if v.Labels = from.Labels; len(keys) > 0 { // else only markers of transactions came: streams need prepare nothing anew
+		v.Labels = from.Labels.With(taught.Changes{
+			Examples: changes, Forgotten: forgotten, Names: v.naming.names, Rejections: v.naming.rejections,
+		})
+	}
 	return v
 }
 

@@ -25,9 +25,10 @@ type linking struct {
 
 // people are what people have said.
 type people struct {
-	names    *taught.Names
-	called   map[string]string // what they call names in all streams: classes, identities, and clusters by ClusterName
-	rejected map[[2]identity.Key]bool
+	names     *taught.Names
+	called    map[string]string // what they call names in all streams: classes, identities, and clusters by ClusterName
+	rejected  map[[2]identity.Key]bool
+	forgotten map[record.CalledSo]bool // names, and the classes that had them
 }
 
 // reserved is the name by which ids that may have been given are told, this many at once: none is given twice.
@@ -166,7 +167,7 @@ func (l *linking) say(names []record.Name, rejections []record.NotThis) {
 	}
 	named := map[int64]bool{} // identities whose names may have changed
 	for key, c := range l.clusters {
-		if name := l.people.nameOf(c); name != before.nameOf(c) {
+		if name := l.people.nameOf(c); name != before.nameOf(c) || l.people.tells(c) != before.tells(c) {
 			l.linker.Name(key, name)
 			named[l.linker.Of(key)] = true
 		}
@@ -233,8 +234,8 @@ func (l *linking) tell(id int64) {
 		into = record.IdentityName(id)
 	}
 	for _, key := range members {
-		if given := l.people.nameOf(l.clusters[key]); given != "" {
-			name = given // all that have one have the same
+		if c := l.clusters[key]; l.people.tells(c) {
+			name = l.people.nameOf(c) // all that have one have the same
 		}
 		l.want(record.ClusterName(key.Stream, key.Cluster), into)
 	}
@@ -288,11 +289,20 @@ func (l *linking) unsaid(labels, clusters string) (records []record.Out, said fu
 
 // newPeople sorts what people have said.
 func newPeople(names []record.Name, rejections []record.NotThis) people {
-	p := people{called: map[string]string{}, rejected: map[[2]identity.Key]bool{}}
+	p := people{
+		called: map[string]string{}, rejected: map[[2]identity.Key]bool{}, forgotten: map[record.CalledSo]bool{},
+	}
 	var list []taught.Name
 	for i := range names {
 		n := &names[i]
-		if n.OfLink() || n.Into == "" {
+		if n.OfLink() {
+			continue
+		}
+		if n.Into == "" {
+			p.forgotten[record.CalledSo{Class: n.Name}] = true
+			for _, class := range n.Called {
+				p.forgotten[class] = true
+			}
 			continue
 		}
 		list = append(list, taught.Name{Stream: n.Stream, Name: n.Name, Into: n.Into})
@@ -327,4 +337,12 @@ func (p *people) nameOf(c *record.Cluster) string {
 		return name
 	}
 	return ""
+}
+
+// tells says whether a cluster gives its identity a name. A label that was forgotten does not: a cluster has it until its
+// stream's next episode, however silent that is. Names given since do.
+func (p *people) tells(c *record.Cluster) bool {
+	name := p.nameOf(c)
+	return name != "" && (name != c.Label || !p.forgotten[record.CalledSo{Class: name}] &&
+		!p.forgotten[record.CalledSo{Class: name, Stream: c.Stream}])
 }

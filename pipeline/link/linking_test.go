@@ -320,3 +320,79 @@ func TestHistories(t *testing.T) {
 		t.Errorf("%d names said in %d histories: they say nothing", told, *histories)
 	}
 }
+
+// inTwo returns a link that was told of two clusters of one thing, and what it says of them, by name.
+func inTwo(t *testing.T, stream string, label string) (l *linking, say func() map[string]string) {
+	l = newLinking(most)
+	say = func() map[string]string {
+		t.Helper()
+		d, err := record.NewDecoder(record.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, said := l.unsaid("labels", "clusters")
+		said()
+		found := map[string]string{}
+		for _, r := range list {
+			if len(r.Value) == 0 {
+				found[string(r.Key)] = ""
+				continue
+			}
+			x, err := d.DecodeLabel(t.Context(), &record.Raw{Key: r.Key, Value: r.Value})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[x.Name.Name] = x.Name.Into
+		}
+		return found
+	}
+	var list []*record.Cluster
+	for _, in := range []string{"cam", stream} {
+		c := &record.Cluster{Stream: in, Cluster: "cluster-1", Label: label, Mean: record.Halves([]float32{1, 0}), Items: 9}
+		other := &record.Cluster{Stream: in, Cluster: "cluster-2", Mean: record.Halves([]float32{0, 1}), Items: 9}
+		for _, c := range []*record.Cluster{c, other} {
+			out := c.Record("clusters")
+			if c, err := record.DecodeCluster(&record.Raw{Key: out.Key, Value: out.Value}); err == nil {
+				list = append(list, c)
+			} else {
+				t.Log(err)
+			}
+		}
+	}
+	l.restore(nil, list, nil, nil, nil)
+	return l, say
+}
+
+// A cluster whose name the labels topic does not take is of no identity: its name would be written again and again.
+func TestLongNames(t *testing.T) {
+	for _, n := range []int{1000, 1015, 1024} {
+		_, say := inTwo(t, strings.Repeat("x", n), "")
+		if said := say(); (said["cam/cluster-1"] != "") != (n == 1000) {
+			t.Errorf("%d bytes: %d names", n, len(said))
+		}
+	}
+}
+
+// What people have forgotten the link does not say again, although a silent stream's cluster is still called so.
+func TestForgottenNames(t *testing.T) {
+	l, say := inTwo(t, "cam-1", "anna")
+	before := say()
+	id := before["cam/cluster-1"]
+	if before[id] != "anna" {
+		t.Fatal(before)
+	}
+	delete(before, id)
+	var said []record.Name
+	for name, into := range before {
+		said = append(said, record.Name{Name: name, Into: into, By: record.ByLink})
+	}
+	l.topicHas(said)
+	l.say([]record.Name{{Name: "anna", By: "kim"}}, nil)
+	if again := say(); again[id] != "" {
+		t.Errorf("it says again: %v", again)
+	}
+	l.say([]record.Name{{Name: "anna", By: "kim"}, {Name: "anna", Stream: "cam", Into: "visitor", By: "kim"}}, nil)
+	if again := say(); again[id] != "visitor" {
+		t.Errorf("a name that was given since: %v", again)
+	}
+}

@@ -61,6 +61,9 @@ func (p *Publisher) Answered(e *wing.Answered) {
 	changed := map[string]*cluster{} // by the class of its items
 	for i := range e.Report.Clusters {
 		c := &e.Report.Clusters[i]
+		if !record.FitsCluster(of.Name, c.Cluster) {
+			continue // it cannot be named
+		}
 		if c.Mean == nil {
 			delete(s.clusters, c.Cluster)
 			p.records = append(p.records, record.NoCluster(p.topic, of.Name, c.Cluster))
