@@ -60,7 +60,11 @@ func TestStreamsThatWereAway(t *testing.T) {
 					stop = run(t, s)
 				}
 				if round == 2 {
-					eventually(t, "the next owner leaves them away", func() bool { put, _ := away(s); return put >= streams && memories(s) == 0 })
+					eventually(
+						t,
+						"the next owner leaves them away",
+						func() bool { put, _ := away(s); return put >= streams && memories(s) == 0 },
+					)
 				}
 				_, before := away(s)
 				write(t, client, f.records(in, streams, each))

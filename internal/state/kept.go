@@ -43,7 +43,8 @@ type Kept struct {
 // stream's next snapshot.
 func (k *Keeper) Kept(s record.Stream, learned record.Position) *Kept {
 	t := k.streams[s]
-	if t == nil || t.stretch == nil || !t.stretch.durable.Load() || t.learned != learned || len(t.open) > 0 || len(t.current.keys) == 0 {
+	if t == nil || t.stretch == nil || !t.stretch.durable.Load() || t.learned != learned || len(t.open) > 0 ||
+		len(t.current.keys) == 0 {
 		return nil
 	}
 	return &Kept{From: t.stretch.from, To: t.stretch.to, stream: s, version: t.version, keys: t.current.keys}

@@ -186,7 +186,12 @@ func (l *Linker) regroup(units [][]*member) {
 		}
 	}
 	slices.SortFunc(overlaps, func(a, b overlap) int {
-		return cmp.Or(cmp.Compare(b.named, a.named), cmp.Compare(b.items, a.items), cmp.Compare(a.id, b.id), cmp.Compare(a.found, b.found))
+		return cmp.Or(
+			cmp.Compare(b.named, a.named),
+			cmp.Compare(b.items, a.items),
+			cmp.Compare(a.id, b.id),
+			cmp.Compare(a.found, b.found),
+		)
 	})
 	ids, taken := make([]int64, len(found)), map[int64]bool{}
 	for _, o := range overlaps {

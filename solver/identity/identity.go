@@ -189,7 +189,8 @@ func pairOf(a, b Key) [2]Key {
 }
 
 // Restore gives clusters the identities that they had, without joining or parting any, as a process does that
-// takes over; the next Update parts those of which something said before does not allow that they are one. Identities are above 0. Of clusters of two models with one identity, only those of the first get it.
+// takes over; the next Update parts those of which something said before does not allow that they are one. Identities are
+// above 0. Of clusters of two models with one identity, only those of the first get it.
 func (l *Linker) Restore(clusters []Cluster, identities []int64) {
 	groups := map[int64]*group{}
 	for i := range clusters {
