@@ -21,6 +21,7 @@ type linking struct {
 	said     map[string]string     // what the labels topic has of the link, by name
 	wanted   map[string]string     // what it should have, as far as that may have changed; "": nothing
 	beyond   map[identity.Key]bool // clusters beyond the bound, whose records are to be deleted
+	others   int                   // how often the labels topic had names by another link
 }
 
 // people are what people have said.
@@ -36,6 +37,10 @@ const (
 	reserved = "identity-next"
 	atOnce   = 1000
 )
+
+// mostOthers is how often an earlier link that did not know of its end may have written. One that writes more often is
+// another stage's: the two would take back each other's names for ever.
+const mostOthers = 3
 
 func newLinking(most int) *linking {
 	settings := identity.Defaults()
@@ -87,7 +92,7 @@ func (l *linking) restore(known, since []*record.Cluster, said, names []record.N
 // topicHas takes in the names of the link that the labels topic has: others than those that were written if somebody
 // has taken one back, or if an earlier link that did not know of its end wrote some.
 func (l *linking) topicHas(said []record.Name) {
-	before := l.said
+	before, others := l.said, 0
 	l.said = make(map[string]string, len(said))
 	for i := range said {
 		l.said[said[i].Name] = said[i].Into
@@ -97,6 +102,9 @@ func (l *linking) topicHas(said []record.Name) {
 			if before[name] == l.said[name] || name == reserved {
 				continue
 			}
+			if l.said[name] != "" {
+				others = 1
+			}
 			l.want(name, "") // unless it is told
 			id := record.IdentityOf(name)
 			if id == 0 {
@@ -105,6 +113,7 @@ func (l *linking) topicHas(said []record.Name) {
 			l.tell(id)
 		}
 	}
+	l.others += others
 }
 
 // keyOf returns the cluster of a name by ClusterName.

@@ -23,9 +23,8 @@ type world struct {
 	link     *linking
 	things   [][]float32
 	clusters map[string]*record.Cluster // the topic of clusters
-	order    []string
-	since    []*record.Cluster // that the link has not taken in
-	said     map[string]string // the link's names
+	since    []*record.Cluster          // that the link has not taken in
+	said     map[string]string          // the link's names
 	names    map[string]record.Name
 	rejected map[string]record.NotThis
 	told     map[string]bool // identities that once were said
@@ -41,7 +40,8 @@ const (
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, 7)), link: newLinking(most), clusters: map[string]*record.Cluster{},
-		said: map[string]string{}, names: map[string]record.Name{}, rejected: map[string]record.NotThis{}, told: map[string]bool{}, gone: map[string]bool{},
+		said: map[string]string{}, names: map[string]record.Name{}, rejected: map[string]record.NotThis{},
+		told: map[string]bool{}, gone: map[string]bool{},
 	}
 	for range 6 {
 		v := make([]float32, 8)
@@ -335,7 +335,7 @@ func inTwo(t *testing.T, stream string, label string) (l *linking, say func() ma
 		found := map[string]string{}
 		for _, r := range list {
 			if len(r.Value) == 0 {
-				found[string(r.Key)] = ""
+				found[strings.TrimPrefix(string(r.Key), "name:")] = ""
 				continue
 			}
 			x, err := d.DecodeLabel(t.Context(), &record.Raw{Key: r.Key, Value: r.Value})
@@ -394,5 +394,41 @@ func TestForgottenNames(t *testing.T) {
 	l.say([]record.Name{{Name: "anna", By: "kim"}, {Name: "anna", Stream: "cam", Into: "visitor", By: "kim"}}, nil)
 	if again := say(); again[id] != "visitor" {
 		t.Errorf("a name that was given since: %v", again)
+	}
+}
+
+// Two stages whose links write to one labels topic take back what the other says: one that sees it goes on for some
+// rounds, as after an earlier link that did not know of its end, and then says so.
+func TestTwoLinks(t *testing.T) {
+	one, sayOne := inTwo(t, "cam-1", "")
+	two, sayTwo := inTwo(t, "cam-2", "")
+	topic := map[string]string{}
+	write := func(said map[string]string) {
+		for name, into := range said {
+			if topic[name] = into; into == "" {
+				delete(topic, name)
+			}
+		}
+	}
+	has := func() (said []record.Name) {
+		for name, into := range topic {
+			said = append(said, record.Name{Name: name, Into: into, By: record.ByLink})
+		}
+		return said
+	}
+	write(sayOne())
+	one.topicHas(has())
+	if sayOne(); one.others != 0 {
+		t.Fatal("it takes its own names for another's")
+	}
+	write(sayTwo())
+	for range mostOthers + 2 {
+		one.topicHas(has())
+		write(sayOne())
+		two.topicHas(has())
+		write(sayTwo())
+	}
+	if one.others <= mostOthers || two.others <= mostOthers {
+		t.Errorf("they meet another's names %d and %d times", one.others, two.others)
 	}
 }

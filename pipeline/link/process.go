@@ -19,6 +19,10 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
+var errTwoLinks = errors.New(
+	"another stage names clusters in the same labels topic: of stages that share one only one may have --identities",
+)
+
 // Settings say what the link works with.
 type Settings struct {
 	Client   *topic.Client
@@ -44,6 +48,10 @@ func (s *Settings) own(ctx context.Context, a consumer.Assignment) error {
 	for a.Partition == 0 && ctx.Err() == nil { // all clusters are in the first
 		err := s.hold(ctx, a, outage.Over)
 		if ctx.Err() != nil {
+			break
+		}
+		if errors.Is(err, errTwoLinks) {
+			s.Log.Error("clusters are linked no longer", "labels", s.Topic, "error", err)
 			break
 		}
 		s.Log.Warn("the link begins again", "error", err)
@@ -179,7 +187,9 @@ func (h *holding) follow(ctx context.Context, next int64, works func()) error {
 		h.update(list)
 		if v := h.Labels.Current(); v != h.version && v.Covers(h.spans) {
 			h.version = v
-			h.topicHas(v.Identities())
+			if h.topicHas(v.Identities()); h.others > mostOthers {
+				return errTwoLinks
+			}
 			h.say(h.Labels.Names(), h.Labels.Rejections())
 		}
 		moved := b.Next > next
