@@ -123,6 +123,9 @@ func checkPages(file *os.File, column *format.ColumnMetaData) error {
 	if first := column.DictionaryPageOffset; first > 0 && first < from {
 		from = first
 	}
+	if from < 0 || left < 0 {
+		return fmt.Errorf("%w: a column begins at %d and has %d bytes", ErrFormat, from, left)
+	}
 	head := make([]byte, longestHead)
 	for left > 0 {
 		var size int
