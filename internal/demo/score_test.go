@@ -171,7 +171,7 @@ func TestNewThingsAreNotSure(t *testing.T) {
 		}
 	}
 	t.Logf("above .9: %v of %v", sure, all)
-	if 20*sure[1] > all[1] || 8*sure[0] < all[0] {
+	if 20*sure[1] > all[1] || 12*sure[0] < all[0] {
 		t.Errorf("above .9: %d of %d known things, %d of %d new ones", sure[0], all[0], sure[1], all[1])
 	}
 }

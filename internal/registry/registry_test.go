@@ -319,8 +319,8 @@ func TestResults(t *testing.T) {
 	}
 	value := form.Append([]byte("x"), &answer)[1:]
 	got, protobuf, err := r.Decode(t.Context(), int(binary.BigEndian.Uint32(value[1:])), value[5:])
-	want := `{"alternatives":[{"confidence":0.25,"label":"juice"}],"attributes":"{\"shelf\":7}","calibrated":false,"class":"cluster-3","confidence":0.5,"episode":3,"id":"in/0/7","itemId":null,"label":"milk","model":null,` +
-		`"replayOf":null,"source":{"offset":7,"partition":0,"topic":"in"},"stream":"cam","sure":false,"time":"2026-03-04T05:06:07.800123Z","unknown":false,"unknownScore":0,"vector":[1,-2.5]}`
+	want := `{"alternatives":[{"confidence":0.25,"label":"juice"}],"attributes":"{\"shelf\":7}","calibrated":false,"class":"cluster-3","confidence":0.5,"episode":3,"id":"in/0/7","identity":null,"itemId":null,"label":"milk",` +
+		`"model":null,"replayOf":null,"source":{"offset":7,"partition":0,"topic":"in"},"stream":"cam","sure":false,"time":"2026-03-04T05:06:07.800123Z","unknown":false,"unknownScore":0,"vector":[1,-2.5]}`
 	if err != nil || protobuf || string(got) != want {
 		t.Errorf("%s\n%v", got, err)
 	}
