@@ -36,6 +36,7 @@ func TestSettingsBetweenRunsFindMistakes(t *testing.T) {
 		},
 	} {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel() // they wait more than they compute
 			binary := buildMistaken(t, m.folder, m.right, m.wrong)
 			for i := range uint64(*histories) {
 				h := newBetweenRuns(t, *firstSeed+i, binary)
