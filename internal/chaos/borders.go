@@ -89,11 +89,12 @@ func otherSettings() (all []cell) {
 		{"state", stateTopicName, true},
 	}
 	for _, t := range topics {
-		policy := cell{does: goesOnAsBefore, told: loses}
+		own, other := "delete", "compact"
 		if t.compacted {
-			policy.how, policy.begin = "cleanup.policy=delete", configured(t.name, "cleanup.policy", "delete", "compact")
-		} else {
-			policy.how, policy.begin = "cleanup.policy=compact", configured(t.name, "cleanup.policy", "compact", "delete")
+			own, other = other, own
+		}
+		policy := cell{
+			how: "cleanup.policy=" + other, begin: configured(t.name, "cleanup.policy", other, own), does: goesOnAsBefore, told: loses,
 		}
 		if t.resource == "input" {
 			policy.told, policy.doubt = trouble{}, "can lose records before they are read"
@@ -101,8 +102,7 @@ func otherSettings() (all []cell) {
 		policy.short = t.name == inTopic || t.name == outTopic || t.name == stateTopicName
 		kept := policy
 		kept.short = false
-		kept.how, kept.begin = "cleanup.policy=compact,delete", configured(t.name, "cleanup.policy", "compact,delete",
-			map[bool]string{true: "compact", false: "delete"}[t.compacted])
+		kept.how, kept.begin = "cleanup.policy=compact,delete", configured(t.name, "cleanup.policy", "compact,delete", own)
 		of := []cell{policy, kept}
 		if t.resource == "input" {
 			brief := policy

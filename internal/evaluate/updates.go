@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -248,15 +249,7 @@ func alike(rows []float32, labels []int32, d int) [][]pull {
 				best = append(best, pull{j, float64(kernel.Dot(rows[i*d:i*d+d], rows[j*d:j*d+d]))})
 			}
 		}
-		slices.SortStableFunc(best, func(a, b pull) int {
-			switch {
-			case a.weight > b.weight:
-				return -1
-			case a.weight < b.weight:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(best, func(a, b pull) int { return cmp.Compare(b.weight, a.weight) })
 		best = best[:min(updateNeighbours, len(best))]
 		out[i] = slices.DeleteFunc(best, func(x pull) bool { return x.weight <= 0 })
 	}

@@ -25,10 +25,10 @@ func (a *Streams) PutAway(now time.Time, saves func(record.Stream) bool) (list [
 		return nil
 	}
 	for _, s := range a.all {
-		if s.unsaved || !s.quiet() || saves(s.Key) || !s.TryLock() {
+		if s.unsaved || !s.quiet() || !s.TryLock() {
 			continue
 		}
-		if s.Memory != nil && now.Sub(s.used) >= after && s.putAway(a.of) {
+		if s.Memory != nil && now.Sub(s.used) >= after && !saves(s.Key) && s.putAway(a.of) {
 			list = append(list, s)
 		}
 		s.Unlock()

@@ -265,8 +265,8 @@ func (k *Known) Find(key record.Stream) *Stream {
 // Names returns the names of the known streams, sorted.
 func (k *Known) Names() []string {
 	var names []string
-	for key := range k.streams.Range {
-		names = append(names, key.(record.Stream).Name)
+	for s := range k.All() {
+		names = append(names, s.Key.Name)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -289,9 +289,9 @@ func (k *Known) Len() (n int) {
 
 // Bytes returns the approximate size of the streams' memories, and of the metrics in them.
 func (k *Known) Bytes() (all, ofMetrics int64) {
-	for _, s := range k.streams.Range {
-		all += s.(*Stream).bytes.Load()
-		ofMetrics += s.(*Stream).metricBytes.Load()
+	for s := range k.All() {
+		all += s.bytes.Load()
+		ofMetrics += s.metricBytes.Load()
 	}
 	return all, ofMetrics
 }

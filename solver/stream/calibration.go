@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -214,15 +215,7 @@ func (c *calibration) sureLimits(labels *taught.ForStream, share float64) *sureL
 		return nil
 	}
 	answers := slices.Clone(c.answers)
-	slices.SortStableFunc(answers, func(a, b heldOut) int {
-		switch {
-		case a.z > b.z:
-			return -1
-		case a.z < b.z:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(answers, func(a, b heldOut) int { return cmp.Compare(b.z, a.z) })
 	enough := EnoughLabels(share)
 	count := map[string]int{}
 	for i := range answers {
