@@ -105,7 +105,7 @@ func (e *episode) embed(p *Problem) error {
 	}
 	l.prepare(e.examples.list, e.rows.mean, learned, &e.examples.prepareWork)
 	if e.rows.examplesAreRows && e.rows.examples > 0 {
-		e.rows.z, _ = e.examples.z(e.rows.z, true)
+		e.rows.z = e.examples.z(e.rows.z)
 	}
 	e.mapRows(p)
 	return nil

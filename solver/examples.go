@@ -188,10 +188,11 @@ func (r *Result) Distances(out []float32, except int32) {
 	}
 }
 
-// Examples returns the examples that were in force, in z-space, concatenated, and their classes.
-func (r *Result) Examples() (z []float32, classes []int32) {
-	return r.episode.examples.z(nil, false)
-}
+// Examples returns the classes of the rows of all sets, one set after the other; -1: not in force.
+func (r *Result) Examples() []int32 { return r.episode.examples.cache.label }
+
+// Example appends row i of all sets, in z-space, to out.
+func (r *Result) Example(out []float32, i int) []float32 { return r.episode.examples.row(out, i) }
 
 // Examples are a set of labelled rows outside of episodes, raised to the power and centred once for all
 // problems that use them. They are immutable: any number of solvers may read them concurrently.

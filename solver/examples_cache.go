@@ -336,29 +336,28 @@ func lengthAlong(square float32, along, scales []float32) float32 {
 	return square
 }
 
-// z appends the rows in z-space to out and returns their classes too. With all, a row that is not in force is
-// appended as zeros; otherwise it is left out.
-func (b *exampleWork) z(out []float32, all bool) (rows []float32, classes []int32) {
-	l, at := b.cache, 0
-	d := len(l.mean)
-	out = slices.Grow(out, len(l.label)*d)
-	for s, set := range b.list {
-		delta := b.deltas[s*d : s*d+d]
-		for i := range set.class {
-			c := l.label[at+i]
-			if c < 0 && !all {
-				continue
-			}
-			from := len(out)
-			out = append(out, delta...)
-			if c < 0 {
-				clear(out[from:])
-			} else {
-				set.unit(out[from:], i, delta)
-			}
-			classes = append(classes, c)
+// z appends all rows in z-space to out. A row that is not in force is appended as zeros.
+func (b *exampleWork) z(out []float32) []float32 {
+	label, d := b.cache.label, len(b.cache.mean)
+	out = slices.Grow(out, len(label)*d)
+	for i, c := range label {
+		if c >= 0 {
+			out = b.row(out, i)
+		} else {
+			out = out[:len(out)+d]
+			clear(out[len(out)-d:])
 		}
-		at += set.Len()
 	}
-	return out, classes
+	return out
+}
+
+// row appends row i of all sets, in z-space, to out.
+func (b *exampleWork) row(out []float32, i int) []float32 {
+	d, s, from := len(b.cache.mean), 0, len(out)
+	for ; i >= b.list[s].Len(); s++ {
+		i -= b.list[s].Len()
+	}
+	out = slices.Grow(out, d)[:from+d]
+	b.list[s].unit(out[from:], i, b.deltas[s*d:s*d+d])
+	return out
 }

@@ -309,7 +309,11 @@ func TestDistancesToLabelledRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		z, classes := r.Examples()
+		var z []float32
+		classes := slices.Clone(r.Examples())
+		for i := range classes {
+			z = r.Example(z, i)
+		}
 		z, classes = append(z, r.Z[:p.D]...), append(classes, p.Labels[0])
 		others := make([]float32, p.N)
 		r.Distances(others, p.Labels[0])

@@ -45,15 +45,15 @@ func Halve(row []byte, values []float32) (scale float32) {
 		return 0
 	}
 	for ; len(row) >= halfSize; row = row[halfSize:] {
-		var some [halfBlock]float32
-		values = values[copy(some[:], values):]
-		row[0] = byte(math.Ceil(255 * float64(kernel.Largest(some[:])) / float64(scale)))
+		some := values[:min(halfBlock, len(values))]
+		values = values[len(some):]
+		row[0] = byte(math.Ceil(255 * float64(kernel.Largest(some)) / float64(scale)))
 		largest, codes := halfPart(scale, row[0]), (*[halfBlock / 2]byte)(row[1:halfSize])
 		if *codes = ([halfBlock / 2]byte{}); largest == 0 {
 			continue
 		}
-		for j := range codes {
-			codes[j] = halfCode(some[2*j], largest) | halfCode(some[2*j+1], largest)<<4
+		for j, v := range some {
+			codes[j/2] |= halfCode(v, largest) << (j % 2 * 4)
 		}
 	}
 	return scale

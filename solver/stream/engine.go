@@ -264,6 +264,7 @@ type Engine struct {
 	solved   *solver.Result
 
 	near, doubt []float32 // of review.ask
+	comparison  comparison
 }
 
 // set prepares the engine for a stream, or reports the faults of its settings.

@@ -213,10 +213,11 @@ func (v *novelty) learn(s *Stream, of *lesson) {
 	}
 	spaces := [][]float32{z}
 	if m := s.metric.current; m != nil {
-		u, about := slices.Clone(z), new(metric.Map)
+		about := new(metric.Map)
 		m.About(of.rows.Mean, about)
-		about.Apply(u, nil)
-		spaces = append(spaces, u)
+		of.u = append(of.u[:0], z...)
+		about.Apply(of.u, nil)
+		spaces = append(spaces, of.u)
 	}
 	n := min(leftOutMost, len(chosen))
 	for i := range n {
@@ -224,27 +225,29 @@ func (v *novelty) learn(s *Stream, of *lesson) {
 	}
 	v.leftOut = make([]float64, n)
 	for _, rows := range spaces {
-		for i, product := range nearestOther(rows, classes, chosen[:n], nobody, d) {
+		for i, product := range of.nearestOther(rows, chosen[:n], d) {
 			v.leftOut[i] += distance(product) / float64(len(spaces))
 		}
 	}
 	slices.Sort(v.leftOut)
 }
 
-// nearestOther returns the largest product of each chosen row with another one that is not of class nobody.
-func nearestOther(rows []float32, classes []int32, chosen []int, nobody int32, d int) []float32 {
+// nearestOther returns the largest product of each chosen one of the labelled rows with another one that is not of class
+// nobody.
+func (of *lesson) nearestOther(rows []float32, chosen []int, d int) []float32 {
 	const some = 256 // rows at once, so that the products stay in the cache
-	queries, best := make([]float32, 0, len(chosen)*d), make([]float32, len(chosen))
+	classes, best := of.classes, make([]float32, len(chosen))
+	of.chosen = of.chosen[:0]
 	for i, at := range chosen {
-		queries, best[i] = append(queries, rows[at*d:at*d+d]...), -1
+		of.chosen, best[i] = append(of.chosen, rows[at*d:at*d+d]...), -1
 	}
 	products := make([]float32, len(chosen)*min(some, len(classes)))
 	for from := 0; from < len(classes); from += some {
 		part := classes[from:min(from+some, len(classes))]
-		kernel.Products(products, queries, rows[from*d:], len(chosen), len(part), d)
+		kernel.Products(products, of.chosen, rows[from*d:], len(chosen), len(part), d)
 		for i, at := range chosen {
 			for j, product := range products[i*len(part) : (i+1)*len(part)] {
-				if product > best[i] && from+j != at && part[j] != nobody {
+				if product > best[i] && from+j != at && part[j] != of.nobody {
 					best[i] = product
 				}
 			}

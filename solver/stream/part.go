@@ -103,6 +103,8 @@ type lesson struct {
 	z       []float32   // labelled items, in the episode and beside it, if the metric is made anew
 	classes []int32     // theirs
 	nobody  int32
+
+	u, chosen []float32 // memory of novelty: z with the metric, and those that are left out
 }
 
 var lessons = sync.Pool{New: func() any { return new(lesson) }}
@@ -131,8 +133,11 @@ func (e *episode) lesson() *lesson {
 		}
 	}
 	if refreshes {
-		beside, of := r.Examples()
-		l.z, l.classes = append(l.z, beside...), append(l.classes, of...)
+		for i, c := range r.Examples() {
+			if c >= 0 {
+				l.z, l.classes = r.Example(l.z, i), append(l.classes, c)
+			}
+		}
 	}
 	if l.few = metric.Few(float64(freedom), p.D); folds {
 		n := len(e.items)

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"math"
-	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -31,40 +30,54 @@ const (
 // distances are the medians that trust follows from.
 type distances struct{ toExample, toItem, toMoment, between float32 }
 
+// comparison is the workspace of trusted.
+type comparison struct {
+	unlabelled, times, given           []int   // rows that are compared; given ones are examples, then items
+	classes                            []int32 // of given
+	items, examples, queries, products []float32
+	about                              metric.Map
+}
+
 // trusted returns how far the stream's examples can be trusted for its items; false: there is too little to compare.
 func (e *episode) trusted(r *solver.Result) (trust float64, ok bool) {
-	p, d := e.problem, e.problem.D
-	var itemRows, exampleRows [][]float32
-	var times []int
-	var of []int32
-	outside, classes := r.Examples()
-	for i, c := range classes {
-		if c != p.nobody() {
-			exampleRows, of = append(exampleRows, outside[i*d:i*d+d]), append(of, c)
+	p, d, w := e.problem, e.problem.D, &e.engine.comparison
+	w.unlabelled, w.times, w.given, w.classes = w.unlabelled[:0], w.times[:0], w.given[:0], w.classes[:0]
+	outside, nobody := r.Examples(), p.nobody()
+	for i, c := range outside {
+		if c >= 0 && c != nobody {
+			w.given, w.classes = append(w.given, i), append(w.classes, c)
 		}
 	}
 	for i, c := range p.labels {
-		switch row := r.Z[i*d : i*d+d]; c {
-		case -1:
+		switch {
+		case c < 0:
 			time := i
 			if i >= p.N-p.Earlier {
 				time -= p.N
 			}
-			itemRows, times = append(itemRows, row), append(times, time)
-		case p.nobody():
-		default:
-			exampleRows, of = append(exampleRows, row), append(of, c)
+			w.unlabelled, w.times = append(w.unlabelled, i), append(w.times, time)
+		case c != nobody:
+			w.given, w.classes = append(w.given, len(outside)+i), append(w.classes, c)
 		}
 	}
-	items, times := slices.Concat(evenly(itemRows, comparedItems)...), evenly(times, comparedItems)
-	examples, of := slices.Concat(evenly(exampleRows, comparedExamples)...), evenly(of, comparedExamples)
-	if m := p.Embedding; m != nil && m.Metric != nil {
-		about := new(metric.Map)
-		m.Metric.About(r.Mean, about)
-		about.Apply(items, nil)
-		about.Apply(examples, nil)
+	w.items, w.examples = w.items[:0], w.examples[:0]
+	for _, i := range evenly(w.unlabelled, comparedItems) {
+		w.items = append(w.items, r.Z[i*d:i*d+d]...)
 	}
-	medians, ok := compare(items, examples, times, of, d)
+	for _, i := range evenly(w.given, comparedExamples) {
+		if i < len(outside) {
+			w.examples = r.Example(w.examples, i)
+		} else {
+			i -= len(outside)
+			w.examples = append(w.examples, r.Z[i*d:i*d+d]...)
+		}
+	}
+	if m := p.Embedding; m != nil && m.Metric != nil {
+		m.Metric.About(r.Mean, &w.about)
+		w.about.Apply(w.items, nil)
+		w.about.Apply(w.examples, nil)
+	}
+	medians, ok := w.compare(evenly(w.times, comparedItems), evenly(w.classes, comparedExamples), d)
 	return medians.trust(), ok
 }
 
@@ -91,15 +104,19 @@ func evenly[T any](list []T, most int) []T {
 const copied = 1e-6 // items nearer than this are one: a copy of an item is no other one
 
 // compare compares items, which have times, with each other and with examples, which have classes.
-func compare(items, examples []float32, times []int, classes []int32, d int) (m distances, ok bool) {
+func (w *comparison) compare(times []int, classes []int32, d int) (m distances, ok bool) {
 	of := evenly(classes, comparedItems)
-	queries := slices.Concat(evenly(slices.Collect(slices.Chunk(examples, d)), comparedItems)...)
+	w.queries = w.queries[:0]
+	for i := range of {
+		at := i * len(classes) / len(of)
+		w.queries = append(w.queries, w.examples[at*d:at*d+d]...)
+	}
 	other := func(i, j int, square float32) bool { return i != j && square > copied }
 	var found [4]bool
-	m.toExample, found[0] = nearest(items, examples, d, func(_, _ int, _ float32) bool { return true })
-	m.between, found[1] = nearest(queries, examples, d, func(i, j int, _ float32) bool { return of[i] != classes[j] })
-	m.toItem, found[2] = nearest(items, items, d, other)
-	m.toMoment, found[3] = nearest(items, items, d, func(i, j int, square float32) bool {
+	m.toExample, found[0] = w.nearest(w.items, w.examples, d, func(_, _ int, _ float32) bool { return true })
+	m.between, found[1] = w.nearest(w.queries, w.examples, d, func(i, j int, _ float32) bool { return of[i] != classes[j] })
+	m.toItem, found[2] = w.nearest(w.items, w.items, d, other)
+	m.toMoment, found[3] = w.nearest(w.items, w.items, d, func(i, j int, square float32) bool {
 		apart := times[i] - times[j]
 		return max(apart, -apart) >= lagUnit && other(i, j, square)
 	})
@@ -110,13 +127,13 @@ func compare(items, examples []float32, times []int, classes []int32, d int) (m 
 }
 
 // nearest is the median of the squared distances of rows of a to the nearest one of b that counts; false: none does.
-func nearest(a, b []float32, d int, counts func(i, j int, square float32) bool) (median float32, ok bool) {
-	n := len(b) / d
-	products, squares := make([]float32, len(a)/d*n), []float32(nil)
-	kernel.Products(products, a, b, len(a)/d, n, d)
+func (w *comparison) nearest(a, b []float32, d int, counts func(i, j int, square float32) bool) (median float32, ok bool) {
+	n, squares := len(b)/d, []float32(nil)
+	w.products = vector.Resize(w.products, len(a)/d*n)
+	kernel.Products(w.products, a, b, len(a)/d, n, d)
 	for i := range len(a) / d {
 		least := float32(math.Inf(1))
-		for j, product := range products[i*n : i*n+n] {
+		for j, product := range w.products[i*n : i*n+n] {
 			if square := max(0, 2-2*product); square < least && counts(i, j, square) {
 				least = square
 			}

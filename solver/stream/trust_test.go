@@ -50,7 +50,7 @@ func TestTrustIsOfHowItemsLook(t *testing.T) {
 	means := meansOf(random, k, d)
 	examples, classes := drawnAbout(random, means, 5, .2)
 	trust := func(items []float32) float64 {
-		m, ok := compare(items, examples, counted(len(items)/d), classes, d)
+		m, ok := compareRows(items, examples, counted(len(items)/d), classes, d)
 		if !ok {
 			t.Fatal("nothing compared")
 		}
@@ -89,16 +89,16 @@ func TestTrustOfCopies(t *testing.T) {
 	examples, classes := drawnAbout(random, means, 5, .1)
 	items, _ := drawnAbout(random, means, 6, .1)
 	times := counted(len(items) / d)
-	once, _ := compare(items, examples, times, classes, d)
-	twice, ok := compare(append(items, items...), examples, append(times, times...), classes, d)
+	once, _ := compareRows(items, examples, times, classes, d)
+	twice, ok := compareRows(append(items, items...), examples, append(times, times...), classes, d)
 	if !ok || twice != once {
 		t.Errorf("%+v, of two copies %+v", once, twice)
 	}
 	same := append(items[:d:d], items[:d]...)
-	if m, ok := compare(same, examples, times[:2], classes, d); ok {
+	if m, ok := compareRows(same, examples, times[:2], classes, d); ok {
 		t.Errorf("%+v of items that are the same", m)
 	}
-	if m, ok := compare(items, examples[:d], times, classes[:1], d); ok {
+	if m, ok := compareRows(items, examples[:d], times, classes[:1], d); ok {
 		t.Errorf("%+v in one class", m)
 	}
 }
@@ -114,11 +114,11 @@ func TestMomentsOfTrust(t *testing.T) {
 		rows, _ := drawnAbout(random, [][]float32{mean}, lagUnit, .05)
 		items = append(items, rows...)
 	}
-	m, _ := compare(items, examples, counted(len(items)/d), classes, d)
+	m, _ := compareRows(items, examples, counted(len(items)/d), classes, d)
 	if !(m.toMoment > 5*m.toItem) {
 		t.Errorf("%g to items of another moment, %g to any", m.toMoment, m.toItem)
 	}
-	if m, ok := compare(items[:lagUnit*d], examples, counted(lagUnit), classes, d); !ok || m.toMoment != m.toItem {
+	if m, ok := compareRows(items[:lagUnit*d], examples, counted(lagUnit), classes, d); !ok || m.toMoment != m.toItem {
 		t.Errorf("of one moment %+v", m)
 	}
 }
@@ -147,4 +147,8 @@ func TestItemsFarFromExamplesAreTrustedLess(t *testing.T) {
 	if near, far := sure(0), sure(2); !(far < near-.2) {
 		t.Errorf("confidence %g near the examples, %g far from them", near, far)
 	}
+}
+
+func compareRows(items, examples []float32, times []int, classes []int32, d int) (m distances, ok bool) {
+	return (&comparison{items: items, examples: examples}).compare(times, classes, d)
 }
