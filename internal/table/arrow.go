@@ -28,6 +28,7 @@ type batches struct {
 		Schema() *arrow.Schema
 		Read() (arrow.RecordBatch, error)
 	}
+	most    int64 // rows of a batch: one without a column that fills bytes may claim any number
 	layout  layout
 	current arrow.RecordBatch // nil: none yet
 	row     int
@@ -43,18 +44,25 @@ func openArrow(file *os.File, how Reading) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	bounded := ipc.WithAllocator(boundedMemory{memory.DefaultAllocator, 1<<24 + 256*int(info.Size())})
-	b := &batches{}
+	most := 1<<24 + 256*int(info.Size())
+	// What the metadata claims is checked here; without limits of the library's own, a batch may be of any size.
+	bounded := []ipc.Option{
+		ipc.WithAllocator(boundedMemory{memory.DefaultAllocator, most}),
+		ipc.WithMetadataSizeLimit(0), ipc.WithBodySizeLimit(0),
+	}
+	b := &batches{most: int64(most)}
 	source := &Source{Rows: -1, next: b.next}
 	switch {
 	case string(magic) == "ARROW1":
-		reader, err := ipc.NewFileReader(file, bounded)
+		checkArrowFile(file, info.Size())
+		reader, err := ipc.NewFileReader(file, bounded...)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
 		b.reader, source.close = reader, reader.Close
 	case string(magic[:4]) == "\xff\xff\xff\xff":
-		reader, err := ipc.NewReader(file, bounded)
+		checkArrowStream(file, info.Size())
+		reader, err := ipc.NewReader(file, bounded...)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 		}
@@ -107,6 +115,9 @@ func (b *batches) next() (Row, error) {
 		}
 		if err != nil {
 			return Row{}, fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+		if rows := b.current.NumRows(); rows < 0 || rows > b.most {
+			return Row{}, fmt.Errorf("%w: a batch claims %d rows", ErrFormat, rows)
 		}
 		b.row = 0
 	}
