@@ -2,14 +2,10 @@ package web
 
 import (
 	"bytes"
-	"embed"
+	_ "embed"
 	"html/template"
-	"io/fs"
 	"net/http"
 )
-
-//go:embed static
-var static embed.FS
 
 // pageNames are the pages; that of live is at /.
 var pageNames = []string{"live", "review", "unknown", "names"}
@@ -35,12 +31,8 @@ var (
 
 // Handler serves the page at /, its events and its API. It does not check access: wrap it in Guard.
 func (p *Page) Handler() http.Handler {
-	files, err := fs.Sub(static, "static")
-	if err != nil {
-		panic(err) // cannot happen: static is embedded
-	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
+	mux.HandleFunc("GET /static/{name}", serveAsset)
 	mux.HandleFunc("GET /events", p.events)
 	for _, page := range pageNames {
 		content, path := document(page), "GET /"+page
