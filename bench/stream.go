@@ -16,7 +16,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/pipeline/answering"
-	"github.com/slkstream/slkstream/pipeline/now"
+	"github.com/slkstream/slkstream/pipeline/first"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -231,7 +231,7 @@ func (k *kafkaBench) stage(ctx context.Context, exactly bool, rate float64) (sta
 	}
 	var mutex sync.Mutex
 	shown := staged{now: [2]firstAnswered{{of: n / 3}, {of: 2 * n / 5}}}
-	o.AnsweredFirst = func(list []now.Answer) {
+	o.AnsweredFirst = func(list []first.Answer) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		for i := range list {

@@ -39,7 +39,7 @@ func (l Limits) Validate() []error {
 type Buffer struct {
 	limits Limits
 	closed []*Episode // that Closed has not returned yet
-	open   map[record.Stream]*opened
+	open   map[record.StreamID]*opened
 	// byAge holds the open episodes in the order of their first items. The oldest closes first, and
 	// bounds the committed offset.
 	byAge list.List
@@ -48,16 +48,16 @@ type Buffer struct {
 	bytes     int64
 	high      time.Time // highest event time seen
 
-	done    map[record.Stream]*done
-	leaving []Ghost        // ghosts in the order in which they close
-	models  map[string]int // of the open episodes, and how many each has
+	done    map[record.StreamID]*done
+	leaving []AnsweredAhead // in the order in which they close
+	models  map[string]int  // of the open episodes, and how many each has
 }
 
 // openBytes is approximately what an open episode takes beside its items and its stream's name. It counts
 // where a sender names a new stream with each item.
 const openBytes = 512
 
-// opened is an open episode. A ghost is one that was answered before a restart: its items are counted but not
+// opened is an open episode. One ahead was answered before a restart: its items are counted but not
 // kept, so that the memory limit closes the other episodes where it closed them the first time.
 type opened struct {
 	episode     *Episode
@@ -66,13 +66,13 @@ type opened struct {
 	dimension   int       // of its items' vectors
 	base        time.Time // event time of the first item, or the highest seen until then if it was late
 	arrived     time.Time
-	ghost       bool
+	ahead       bool
 	age, silent *list.Element
 }
 
-// Ghost is an episode that was answered before a restart, although an episode that closed earlier was not.
-type Ghost struct {
-	Key             record.Stream
+// AnsweredAhead is an episode that was answered before a restart, although an episode that closed earlier was not.
+type AnsweredAhead struct {
+	Key             record.StreamID
 	First, Last, At record.Position
 	Closed          Reason
 }
@@ -80,14 +80,14 @@ type Ghost struct {
 // done says which of a stream's items need no answer.
 type done struct {
 	gone record.Position // up to here: closed before the position at which decisions resume
-	last record.Position // up to here: answered, but open at that position: ghosts
+	last record.Position // up to here: answered, but open at that position: ahead of others
 }
 
 // NewBuffer returns an empty buffer.
 func NewBuffer(l Limits) *Buffer {
 	return &Buffer{
 		limits: l,
-		open:   map[record.Stream]*opened{}, done: map[record.Stream]*done{}, models: map[string]int{},
+		open:   map[record.StreamID]*opened{}, done: map[record.StreamID]*done{}, models: map[string]int{},
 	}
 }
 
@@ -101,13 +101,13 @@ func (b *Buffer) Resume(high, now time.Time) {
 }
 
 // Skip marks the stream's items up to last as answered, in episodes that closed before any undecided one.
-func (b *Buffer) Skip(key record.Stream, last record.Position) {
+func (b *Buffer) Skip(key record.StreamID, last record.Position) {
 	b.done[key] = &done{gone: last, last: last}
 }
 
-// Ghosts adds episodes, in the order in which they closed, that were answered although an earlier one was
+// AddAhead adds episodes, in the order in which they closed, that were answered although an earlier one was
 // not. It is called after Skip.
-func (b *Buffer) Ghosts(list []Ghost) {
+func (b *Buffer) AddAhead(list []AnsweredAhead) {
 	for _, g := range list {
 		a := b.done[g.Key]
 		if a == nil {
@@ -150,14 +150,14 @@ func credible(t, written, now time.Time) bool {
 func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	position := item.Source.Position()
 	key := item.Of()
-	ghost := false
+	ahead := false
 	if a := b.done[key]; a != nil {
 		switch {
 		case !position.After(a.gone):
 			b.advance(&item, written, now)
 			return
 		case !position.After(a.last):
-			ghost = true
+			ahead = true
 		default:
 			delete(b.done, key)
 		}
@@ -167,7 +167,7 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	o := b.open[key]
 	switch {
 	case o == nil:
-	case o.ghost != ghost:
+	case o.ahead != ahead:
 		b.close(o, Size, position) // answered and unanswered items share no episode
 		o = nil
 	case o.dimension != len(item.Vector): // records may disagree on the dimension
@@ -176,7 +176,7 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	}
 	if o == nil {
 		o = &opened{
-			first: position, base: b.high, ghost: ghost, dimension: len(item.Vector),
+			first: position, base: b.high, ahead: ahead, dimension: len(item.Vector),
 			episode: &Episode{Key: key, Before: previous},
 		}
 		b.open[key] = o
@@ -194,7 +194,7 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	size := int64(item.Size())
 	o.episode.Bytes += size
 	b.bytes += size
-	if !ghost {
+	if !ahead {
 		if n := len(o.episode.Items); n == cap(o.episode.Items) { // no more than the episode can take
 			o.episode.Items = slices.Grow(o.episode.Items, max(1, min(max(n, 4), b.limits.Size-n)))
 		}
@@ -230,7 +230,7 @@ func (b *Buffer) advance(item *record.Item, written, now time.Time) {
 	}
 }
 
-// leave drops the ghosts that had closed by position. Unless memory is true, it keeps those that the memory
+// leave drops the episodes answered ahead that had closed by position. Unless memory is true, it keeps those that the memory
 // limit closed: they go after that limit has been applied.
 func (b *Buffer) leave(position record.Position, memory bool) {
 	if len(b.leaving) == 0 {
@@ -246,7 +246,7 @@ func (b *Buffer) leave(position record.Position, memory bool) {
 			kept = append(kept, g)
 			continue
 		}
-		if o := b.open[g.Key]; o != nil && o.ghost && !o.first.After(g.Last) {
+		if o := b.open[g.Key]; o != nil && o.ahead && !o.first.After(g.Last) {
 			b.close(o, g.Closed, position)
 		}
 	}
@@ -257,7 +257,7 @@ func (b *Buffer) leave(position record.Position, memory bool) {
 func (b *Buffer) Mark(stream string, position record.Position) {
 	var marked []*opened
 	for model := range b.models {
-		if o := b.open[record.Stream{Name: stream, Model: model}]; o != nil {
+		if o := b.open[record.StreamID{Name: stream, Model: model}]; o != nil {
 			marked = append(marked, o)
 		}
 	}
@@ -327,7 +327,7 @@ func (b *Buffer) close(o *opened, why Reason, at record.Position) {
 		delete(b.models, model)
 	}
 	b.bytes -= o.episode.Bytes
-	if o.ghost {
+	if o.ahead {
 		return
 	}
 	o.episode.Closed, o.episode.At = why, at

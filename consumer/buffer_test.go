@@ -159,15 +159,15 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 		first := NewBuffer(limits)
 		feed(first, 0, cut)
 		slow := fmt.Sprint("s", random.IntN(streams))
-		stopped := map[record.Stream]bool{}
+		stopped := map[record.StreamID]bool{}
 		got := map[string]bool{}
 		var unanswered *Episode
 		from, high := record.Start(int64(cut)), first.High()
 		if oldest, before, open := first.Oldest(); open {
 			from, high = oldest, before
 		}
-		var ghosts []Ghost
-		skip := map[record.Stream]record.Position{}
+		var ahead []AnsweredAhead
+		skip := map[record.StreamID]record.Position{}
 		closed := first.Closed()
 		for _, e := range closed {
 			if stopped[e.Key] || random.IntN(12) == 0 || e.Key.Name == slow && random.IntN(2) == 0 {
@@ -179,7 +179,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 				got[shape(e)] = true
 				skip[e.Key] = e.Last()
 				if unanswered != nil {
-					ghosts = append(ghosts, Ghost{
+					ahead = append(ahead, AnsweredAhead{
 						Key: e.Key, First: e.First(), Last: e.Last(), At: e.At,
 						Closed: e.Closed,
 					})
@@ -191,9 +191,9 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 		}
 		if unanswered != nil { // what closed at the same position is decided again too
 			for _, e := range closed {
-				if e.At == unanswered.At && got[shape(e)] && !has(ghosts, e) {
-					ghosts = append([]Ghost{{Key: e.Key, First: e.First(), Last: e.Last(), At: e.At, Closed: e.Closed}},
-						ghosts...)
+				if e.At == unanswered.At && got[shape(e)] && !has(ahead, e) {
+					ahead = append([]AnsweredAhead{{Key: e.Key, First: e.First(), Last: e.Last(), At: e.At, Closed: e.Closed}},
+						ahead...)
 					if from.After(e.First()) {
 						from, high = e.First(), e.Before
 					}
@@ -205,7 +205,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 		for key, last := range skip {
 			second.Skip(key, last)
 		}
-		second.Ghosts(ghosts)
+		second.AddAhead(ahead)
 		feed(second, int(from.Offset), n)
 		for _, s := range shapes(second.Closed()) {
 			if got[s] {
@@ -229,7 +229,7 @@ func TestReplayClosesTheSameEpisodes(t *testing.T) {
 	}
 }
 
-func has(list []Ghost, e *Episode) bool {
+func has(list []AnsweredAhead, e *Episode) bool {
 	for _, a := range list {
 		if a.Key == e.Key && a.First == e.First() {
 			return true

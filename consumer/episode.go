@@ -31,7 +31,7 @@ func (r Reason) ByItem() bool { return r != Idle && r != Drain }
 
 // Episode is a run of one stream's items that is solved together.
 type Episode struct {
-	Key    record.Stream
+	Key    record.StreamID
 	Items  []record.Item
 	Closed Reason
 	// At is the position of the item or marker that closed it, or for Idle and Drain the next one to be read.

@@ -10,7 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/answering"
-	"github.com/slkstream/slkstream/pipeline/now"
+	"github.com/slkstream/slkstream/pipeline/first"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -19,9 +19,9 @@ func (s *Stage) live(name, model string) (*answering.Stream, error) {
 	if model == "" {
 		model = s.options.Decode.Model
 	}
-	live := s.answers.Known.Find(record.Stream{Name: name, Model: model})
+	live := s.answers.Known.Find(record.StreamID{Name: name, Model: model})
 	if live == nil {
-		return nil, fmt.Errorf("%q: %w", name, now.ErrNoStream)
+		return nil, fmt.Errorf("%q: %w", name, first.ErrNoStream)
 	}
 	return live, nil
 }
@@ -48,8 +48,8 @@ func (p *partition) drop(s *answering.Stream) {
 }
 
 // Ask answers vectors of one moment by what this process knows of a stream. model is their
-// embedder; "": the one of records that name none. They do not enter the stream. The error wraps now.ErrNoStream,
-// now.ErrBusy, or stream.ErrItem for vectors that no stream of the dimension holds.
+// embedder; "": the one of records that name none. They do not enter the stream. The error wraps first.ErrNoStream,
+// first.ErrBusy, or stream.ErrItem for vectors that no stream of the dimension holds.
 func (s *Stage) Ask(name, model string, vectors [][]float32) ([]stream.Answer, error) {
 	live, err := s.live(name, model)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline/now"
+	"github.com/slkstream/slkstream/pipeline/first"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -19,11 +19,11 @@ import (
 // without.
 func TestAsk(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
-	for _, first := range []string{"", brokertest.Name("now")} {
+	for _, topic := range []string{"", brokertest.Name("now")} {
 		f := newFeed(3)
 		in := brokertest.Topic(t, client, "in", 1, nil)
 		o := basics(client, in, f)
-		o.Now = first
+		o.Now = topic
 		const n = 200
 		write(t, client, f.records(in, 2, n))
 		write(t, client, markers(in, 2))
@@ -48,8 +48,8 @@ func TestAsk(t *testing.T) {
 			vector        []float32
 			want          error
 		}{
-			{"cam-7", "", f.vector(0), now.ErrNoStream},
-			{"cam-0", "another", f.vector(0), now.ErrNoStream},
+			{"cam-7", "", f.vector(0), first.ErrNoStream},
+			{"cam-0", "another", f.vector(0), first.ErrNoStream},
 			{"cam-0", "", f.vector(0)[:3], stream.ErrItem},
 			{"cam-0", "", make([]float32, dimension), stream.ErrItem},
 		} {
@@ -70,7 +70,7 @@ func TestAsk(t *testing.T) {
 			return err == nil && after[0].Confidence != before[0].Confidence
 		})
 		stop()
-		if _, err := s.Ask("cam-0", "", [][]float32{f.vector(0)}); !errors.Is(err, now.ErrNoStream) {
+		if _, err := s.Ask("cam-0", "", [][]float32{f.vector(0)}); !errors.Is(err, first.ErrNoStream) {
 			t.Errorf("of a stream that was handed over: %v", err)
 		}
 	}
@@ -148,7 +148,7 @@ func TestOwnersAreFound(t *testing.T) {
 		if err := asked.Enter(ctx, stream, "", [][]float32{f.vector(0), f.vector(1)}); err != nil {
 			t.Error(err)
 		}
-		if err := asked.Enter(ctx, "nobody's", "", [][]float32{f.vector(0)}); !errors.Is(err, now.ErrNoStream) {
+		if err := asked.Enter(ctx, "nobody's", "", [][]float32{f.vector(0)}); !errors.Is(err, first.ErrNoStream) {
 			t.Errorf("a stream that nobody knows: %v", err)
 		}
 	}

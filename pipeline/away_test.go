@@ -8,7 +8,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline/wing"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -106,7 +106,7 @@ func TestStreamThatIsAwayAndLost(t *testing.T) {
 		eventually(t, "it is away", func() bool { return memories(s) == 0 })
 	}
 	next(100)
-	var of *wing.Stream
+	var of *extension.Stream
 	for live := range s.answers.Known.All() {
 		of = &live.Stream
 	}

@@ -73,7 +73,7 @@ func BenchmarkRestore(b *testing.B) {
 		}
 	}
 	pieces := learned.State()
-	keeper := state.NewKeeper(o.Group, in, o.State, 0, 1, state.NewLoader(o.Group, in).Restore())
+	writer := state.NewWriter(o.Group, in, o.State, 0, 1, state.NewLoader(o.Group, in).Restore())
 	size := 0
 	for range versions {
 		for from := 0; from < streams; from += 50 {
@@ -81,12 +81,12 @@ func BenchmarkRestore(b *testing.B) {
 			for i := from; i < from+50; i++ {
 				snapshots = append(
 					snapshots,
-					&state.Snapshot{Stream: record.Stream{Name: fmt.Sprint("camera-", i)}, Learned: record.Start(299), Pieces: pieces},
+					&state.Snapshot{Stream: record.StreamID{Name: fmt.Sprint("camera-", i)}, Learned: record.Start(299), Pieces: pieces},
 				)
 			}
 			size = snapshots[0].Bytes()
-			write(b, client, keeper.Commit(&state.Journal{}, snapshots))
-			keeper.Committed()
+			write(b, client, writer.Commit(&state.Journal{}, snapshots))
+			writer.Committed()
 		}
 	}
 	if held := held(b, client, o.State); held < streams*versions {

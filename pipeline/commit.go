@@ -66,7 +66,7 @@ func (d *draft) empty() bool {
 // commits writes the commits of one partition, one at a time. Its owner fills next.
 type commits struct {
 	committer producer.Committer
-	session   *store.Session
+	session   *store.Partition
 	interval  time.Duration // from one journal to the next
 	eager     bool          // records need not wait for the journal
 
@@ -79,7 +79,7 @@ type commits struct {
 	last    record.Position // restart position of the last commit
 }
 
-func newCommits(committer producer.Committer, session *store.Session, interval time.Duration, eager bool) *commits {
+func newCommits(committer producer.Committer, session *store.Partition, interval time.Duration, eager bool) *commits {
 	return &commits{committer: committer, session: session, interval: interval, eager: eager, result: make(chan error, 1)}
 }
 

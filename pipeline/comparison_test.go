@@ -112,7 +112,7 @@ func correctARange(t *testing.T, exactly bool) {
 		t.Fatal(err)
 	}
 	want := collect(t, client, plain.Out, count(n))
-	written, differences := corrections(t, client, o.Corrections), map[backfill.Relabelled]int64{}
+	written, differences := lastCorrections(t, client, o.Corrections), map[backfill.Relabelled]int64{}
 	for id, c := range written {
 		if c.Old.Label != now[id].Label || c.Old.Label == c.New.Label || c.Revision == 0 || c.Time.IsZero() ||
 			c.Cause != (record.Cause{Kind: "answered again", ID: "again"}) {
@@ -145,8 +145,8 @@ func correctARange(t *testing.T, exactly bool) {
 	}
 }
 
-// corrections returns the last correction of each ID in a topic that a comparison wrote.
-func corrections(t *testing.T, client *topic.Client, name string) map[string]record.Correction {
+// lastCorrections returns the last correction of each ID in a topic that a comparison wrote.
+func lastCorrections(t *testing.T, client *topic.Client, name string) map[string]record.Correction {
 	t.Helper()
 	out := map[string]record.Correction{}
 	for p := range int32(2) {

@@ -25,36 +25,36 @@ func (p *partition) newDecoder() (*record.Decoder, error) {
 	for model, d := range labels.LabelledDimensions(p.stage.labels.Current().Labels.All()) {
 		decoder.Suggest(model, d.Dimension, d.Examples)
 	}
-	return decoder, decoder.Formerly(p.intake.formers[:max(0, len(p.intake.formers)-1)]...)
+	return decoder, decoder.ReadPast(p.intake.reading[:max(0, len(p.intake.reading)-1)]...)
 }
 
 // decodeBy sets how the partition's records are read: those that a journal's owner had read as it read them, and
 // later ones by the options of now. Answers are known by stream, and so would have no meaning, or another one,
 // where the records of a stream are found by other options. needed is the lowest offset that is read again.
 func (i *intake) decodeBy(journal string, read, needed int64) error {
-	now := record.Former{Options: i.of.stage.options.Decode}
+	now := record.PastOptions{Options: i.of.stage.options.Decode}
 	if journal != "" {
-		if err := json.Unmarshal([]byte(journal), &i.formers); err != nil {
+		if err := json.Unmarshal([]byte(journal), &i.reading); err != nil {
 			return fmt.Errorf("how the records were read: %w", err)
 		}
 	}
-	if n := len(i.formers); n > 0 && !sameDecoding(i.formers[n-1], now) {
+	if n := len(i.reading); n > 0 && !sameDecoding(i.reading[n-1], now) {
 		i.of.Log.Warn("settings by which records are read have changed: they hold for records that were not read before",
 			"from", read)
-		i.formers[n-1].Before = read
-		i.formers = append(i.formers, now)
+		i.reading[n-1].Before = read
+		i.reading = append(i.reading, now)
 	}
-	i.formers = slices.DeleteFunc(i.formers, func(f record.Former) bool { return f.Before != 0 && f.Before <= needed })
-	if len(i.formers) == 0 {
-		i.formers = []record.Former{now}
+	i.reading = slices.DeleteFunc(i.reading, func(f record.PastOptions) bool { return f.Before != 0 && f.Before <= needed })
+	if len(i.reading) == 0 {
+		i.reading = []record.PastOptions{now}
 	}
-	text, err := json.Marshal(i.formers)
+	text, err := json.Marshal(i.reading)
 	i.journalled = string(text)
 	return err
 }
 
 // sameDecoding compares what a journal says of them.
-func sameDecoding(a, b record.Former) bool {
+func sameDecoding(a, b record.PastOptions) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)

@@ -122,7 +122,7 @@ func (p *partition) handedOver() {
 	if !known || !p.written() {
 		return
 	}
-	p.Session.Wrote(end)
+	p.State.Wrote(end)
 	p.stage.revoked.Store(p.TopicPartition, p)
 }
 
@@ -166,7 +166,7 @@ func (s *Stage) proceed(
 	}
 	why := p.outdated(in, committed)
 	if why == "" {
-		if why, err = p.Session.Changed(ctx); err != nil {
+		if why, err = p.State.Changed(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -174,9 +174,9 @@ func (s *Stage) proceed(
 		p.Log.Info("the partition changed while it was revoked: it is restored", "reason", why)
 		return nil, nil
 	}
-	p.Session.Succeed(a.Generation.ID)
-	beside := p.wings
-	p.own(s.ownership(a, p.Session), committer)
+	p.State.Succeed(a.Generation.ID)
+	beside := p.extensions
+	p.own(s.ownership(a, p.State), committer)
 	p.stand(beside)
 	p.intake.fetchedAt, p.intake.endSince = time.Now(), time.Time{}
 	s.metrics.takeovers.Add(1, fromMemory)

@@ -221,11 +221,11 @@ func TestInputEndsEarlier(t *testing.T) {
 			} else {
 				lost := record.Position{Offset: 999, Object: -1} // an answered episode of lost items
 				journal.Episodes = []state.Episode{{
-					Stream: record.Stream{Name: "cam-0"}, First: record.Start(990), Last: lost, At: lost, Closed: "size",
+					Stream: record.StreamID{Name: "cam-0"}, First: record.Start(990), Last: lost, At: lost, Closed: "size",
 				}}
 			}
-			keeper := state.NewKeeper(o.Group, in, o.State, 0, 0, restored)
-			write(t, client, keeper.Commit(&journal, nil))
+			writer := state.NewWriter(o.Group, in, o.State, 0, 0, restored)
+			write(t, client, writer.Commit(&journal, nil))
 			write(t, client, f.records(in, 1, open))
 			s, err := New(client, o)
 			if err != nil {

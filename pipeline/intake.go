@@ -17,16 +17,16 @@ type intake struct {
 	of         *ownership
 	buffer     *consumer.Buffer
 	replay     *replay
-	out        passedOn        // since the last call that returned it
-	position   record.Position // of the next record
-	rejected   int64           // bad records below are in the dead letters, or in the next commit
-	dimensions map[string]int  // of most records' vectors, by record.DimensionKey; replaced, never changed
-	formers    []record.Former // how its records are read, the last as the options of now say
-	journalled string          // formers, as journals have them
-	input      string          // id of the input topic, as the journal has it; "": not known
-	hung       []state.Hung    // episodes whose solve did not end for earlier owners
-	fetchedAt  time.Time       // when brokers last answered a fetch
-	endSince   time.Time       // since when reading has been at the end; zero: it is not
+	out        passedOn             // since the last call that returned it
+	position   record.Position      // of the next record
+	rejected   int64                // bad records below are in the dead letters, or in the next commit
+	dimensions map[string]int       // of most records' vectors, by record.DimensionKey; replaced, never changed
+	reading    []record.PastOptions // how its records are read, the last as the options of now say
+	journalled string               // reading, as journals have them
+	input      string               // id of the input topic, as the journal has it; "": not known
+	hung       []state.Hung         // episodes whose solve did not end for earlier owners
+	fetchedAt  time.Time            // when brokers last answered a fetch
+	endSince   time.Time            // since when reading has been at the end; zero: it is not
 	warned     telemetry.Warnings
 }
 
@@ -34,7 +34,7 @@ type intake struct {
 type passedOn struct {
 	closed  []answering.Closed // episodes, in the order in which they closed
 	letters []letter           // dead letters of records that cannot be used
-	joined  []*record.Item     // items that have joined an episode, where wings read them
+	joined  []*record.Item     // items that have joined an episode, where extensions read them
 }
 
 // letter is the dead letter of a record.
@@ -119,7 +119,7 @@ func (i *intake) record(r *consumer.Record, now time.Time) {
 const lastObject = 1<<31 - 1
 
 // replayed returns an episode that an earlier owner answered: it is learned without emitting results.
-func (i *intake) replayed(key record.Stream, e *replayed) {
+func (i *intake) replayed(key record.StreamID, e *replayed) {
 	var size int64
 	for n := range e.items {
 		size += int64(e.items[n].Size())

@@ -54,7 +54,7 @@ func (l *ledger) Add(j *answering.Job, now time.Time) {
 }
 
 // saves says whether the next commit, or the one in flight, has a snapshot of a stream.
-func (l *ledger) saves(key record.Stream) bool {
+func (l *ledger) saves(key record.StreamID) bool {
 	has := func(d *draft) bool {
 		return slices.ContainsFunc(d.snapshots, func(s *state.Snapshot) bool { return s.Stream == key })
 	}

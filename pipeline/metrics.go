@@ -11,8 +11,8 @@ import (
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/answering"
+	"github.com/slkstream/slkstream/pipeline/first"
 	"github.com/slkstream/slkstream/pipeline/health"
-	"github.com/slkstream/slkstream/pipeline/now"
 )
 
 // Metrics are a stage's metrics.
@@ -203,7 +203,7 @@ func newMetrics(watch *health.Watch) *Metrics {
 	for _, outcome := range []string{"done", "failed"} {
 		m.commits.Of(outcome)
 	}
-	for _, outcome := range now.Counts {
+	for _, outcome := range first.Counts {
 		m.now.Of(outcome)
 	}
 	for _, reason := range consumer.Reasons {

@@ -12,7 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/answering"
-	"github.com/slkstream/slkstream/pipeline/now"
+	"github.com/slkstream/slkstream/pipeline/first"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -98,10 +98,10 @@ func TestFirstAnswers(t *testing.T) {
 			if !c.now {
 				return
 			}
-			answered := int(s.metrics.now.Value(now.CountAnswered))
-			late := int(s.metrics.now.Value(now.CountLate)) // settled before its turn
+			answered := int(s.metrics.now.Value(first.CountAnswered))
+			late := int(s.metrics.now.Value(first.CountLate)) // settled before its turn
 			if c.broken {
-				if refused := int(s.metrics.now.Value(now.CountRefused)); answered > 0 || refused+late != n {
+				if refused := int(s.metrics.now.Value(first.CountRefused)); answered > 0 || refused+late != n {
 					t.Errorf("%d refused, %d late, %d answered", refused, late, answered)
 				}
 				return
@@ -140,7 +140,7 @@ func TestNoFirstAnswerToWhatWasThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, s)
-	waitUntil(t, "what was there is not read", func() bool { return s.metrics.now.Value(now.CountEarlier) == 45 })
+	waitUntil(t, "what was there is not read", func() bool { return s.metrics.now.Value(first.CountEarlier) == 45 })
 	write(t, client, f.records(in, 1, 10)) // they close no episode, which would settle them before their turn
 	first := collect(t, client, o.Now, count(10))
 	for id := range first.answers {
@@ -199,7 +199,7 @@ func (o *told) Answered(a *answering.Observed) {
 	}
 }
 
-func (o *told) answeredFirst(list []now.Answer) {
+func (o *told) answeredFirst(list []first.Answer) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	for i := range list {
@@ -226,7 +226,7 @@ func TestFirstAnswersAreToldFirst(t *testing.T) {
 	o.Now, o.NowWithin = brokertest.Name("now"), time.Minute
 	both := &told{first: map[string]bool{}, settled: map[string]bool{}}
 	o.Observer = both
-	o.AnsweredFirst = func(list []now.Answer) { both.answeredFirst(list); panic("no stage stops for this") }
+	o.AnsweredFirst = func(list []first.Answer) { both.answeredFirst(list); panic("no stage stops for this") }
 	s, err := New(client, o)
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestFirstAnswersAreToldFirst(t *testing.T) {
 	for _, fault := range both.faults {
 		t.Error(fault)
 	}
-	if answered := int(s.metrics.now.Value(now.CountAnswered)); len(both.first) != answered || answered == 0 {
+	if answered := int(s.metrics.now.Value(first.CountAnswered)); len(both.first) != answered || answered == 0 {
 		t.Errorf("%d told, %d answered", len(both.first), answered)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/backfill"
-	"github.com/slkstream/slkstream/pipeline/now"
+	"github.com/slkstream/slkstream/pipeline/first"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
 	"github.com/slkstream/slkstream/solver/stream/taught"
@@ -71,7 +71,7 @@ type Answers struct {
 	Observer answering.Observer // nil: none
 	// AnsweredFirst gets first answers when they are acknowledged, from several goroutines, in order within a
 	// stream. It must not keep the stage waiting, nor keep the list; nil: not called.
-	AnsweredFirst func([]now.Answer)
+	AnsweredFirst func([]first.Answer)
 	// Traced gets each episode whose results are acknowledged, from several goroutines; nil: not called.
 	Traced func(*answering.Trace)
 }

@@ -18,7 +18,7 @@ type ownership struct {
 	*answering.Owner // as workers see it
 	stage            *Stage
 	abandon          func() // ends its context
-	wings                   // what stands beside
+	extensions              // what stands beside
 }
 
 // partition is what one ownership of a partition works with: three stations, each of which takes in what the one
@@ -43,10 +43,10 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 	beside, stop := context.WithCancel(ctx)
 	defer func() {
 		stop()
-		p.wings.end()
+		p.extensions.end()
 		p.withdraw()
 	}()
-	if err := p.wings.begin(beside); err != nil {
+	if err := p.extensions.begin(beside); err != nil {
 		return err
 	}
 	p.announce() // from here on other goroutines use the streams
@@ -158,7 +158,7 @@ func (p *partition) take(b *consumer.Batch) {
 		last, old = b.Time, now.Sub(b.Time)
 	}
 	if len(t.joined) > 0 {
-		p.wings.read(p.answering.Read(t.joined), old)
+		p.extensions.read(p.answering.Read(t.joined), old)
 	}
 	p.submit(t)
 	p.progress.Read(b.Next, last, now)
@@ -184,8 +184,8 @@ func (p *partition) collect(jobs []*answering.Job) {
 		if j.Answers() {
 			p.note(j, now)
 		}
-		if e := j.Answered(); e != nil && len(p.wings.all) > 0 {
-			p.ledger.Write(p.wings.pass(e))
+		if e := j.Answered(); e != nil && len(p.extensions.all) > 0 {
+			p.ledger.Write(p.extensions.pass(e))
 		}
 	}
 }
@@ -250,7 +250,7 @@ func (p *partition) acknowledge(err error) error {
 func (p *partition) tick() time.Duration {
 	now := time.Now()
 	p.submit(p.intake.Silent(now, p.Budget.Paused.Load()))
-	if p.Session.Remade() {
+	if p.State.Remade() {
 		for s := range p.answering.All() {
 			p.ledger.saver.Changed(s, now)
 		}
@@ -265,7 +265,7 @@ func (p *partition) tick() time.Duration {
 	p.report(now)
 	next := min(restingTick, p.stage.options.StallAfter/4)
 	if p.intake.caughtUp() {
-		again, records := p.wings.labelled(p.stage.labels.Current())
+		again, records := p.extensions.labelled(p.stage.labels.Current())
 		p.ledger.Write(records)
 		if again > 0 {
 			next = min(next, again)

@@ -22,7 +22,7 @@ func item(stream string, offset int64) *record.Item {
 }
 
 func answeredEpisode(stream string, first, last int64) state.Episode {
-	return state.Episode{Stream: record.Stream{Name: stream}, First: record.Start(first), Last: record.Start(last)}
+	return state.Episode{Stream: record.StreamID{Name: stream}, First: record.Start(first), Last: record.Start(last)}
 }
 
 // A replay passes on an episode when its last item is there, each stream's in order, and does not wait for
@@ -90,8 +90,8 @@ func answeredJob() *answering.Job {
 // written at the interval.
 func TestCommits(t *testing.T) {
 	committer := &noted{commits: make(chan *producer.Commit, 1)}
-	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
-	c := newCommits(committer, &store.Session{Keeper: keeper}, time.Minute, true)
+	writer := state.NewWriter("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
+	c := newCommits(committer, &store.Partition{Writer: writer}, time.Minute, true)
 	at := state.Journal{From: record.Start(3), Decided: record.Start(5)}
 	now := time.Now()
 	begin := func(final bool) *producer.Commit {
@@ -229,9 +229,9 @@ func TestClosingsBySilence(t *testing.T) {
 // it, down to half of it, which is also the longest wait for the next commit.
 func TestCommitsBeginInTime(t *testing.T) {
 	committer := &noted{commits: make(chan *producer.Commit, 1)}
-	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
+	writer := state.NewWriter("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
 	const interval = 100 * time.Millisecond
-	c := newCommits(committer, &store.Session{Keeper: keeper}, interval, false)
+	c := newCommits(committer, &store.Partition{Writer: writer}, interval, false)
 	begin := func(now time.Time) *producer.Commit {
 		if !c.wantsJournal(now, false) {
 			return c.begin(context.Background(), now, nil)

@@ -11,7 +11,7 @@ import (
 type replay struct {
 	from     record.Position // items before it were answered: they are only learned
 	decided  record.Position // before it nothing closes by the clock and nothing is committed
-	episodes map[record.Stream][]replayed
+	episodes map[record.StreamID][]replayed
 	left     int // episodes still to be learned
 }
 
@@ -26,7 +26,7 @@ type replayed struct {
 func newReplay() *replay {
 	return &replay{
 		from: record.NoPosition, decided: record.NoPosition,
-		episodes: map[record.Stream][]replayed{},
+		episodes: map[record.StreamID][]replayed{},
 	}
 }
 

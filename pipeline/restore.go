@@ -12,10 +12,10 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/answering"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/pipeline/store"
-	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -71,7 +71,7 @@ func (p *partition) open() (*topic.Reader, *record.Decoder, error) {
 		return nil, nil, err
 	}
 	p.stage.labels.Agree(p.intake.dimensions)
-	for _, name := range p.Session.Outdated() {
+	for _, name := range p.State.Outdated() {
 		if s := p.answering.Find(name); s != nil {
 			p.ledger.saver.Changed(s, time.Now())
 		}
@@ -90,7 +90,7 @@ func (p *partition) open() (*topic.Reader, *record.Decoder, error) {
 }
 
 // ownership begins an ownership of a partition, whose state the session writes.
-func (s *Stage) ownership(a consumer.Assignment, session *store.Session) *ownership {
+func (s *Stage) ownership(a consumer.Assignment, session *store.Partition) *ownership {
 	ctx, abandon := context.WithCancel(context.Background())
 	log := s.options.Log.With("topic", a.Topic, "partition", a.Partition)
 	return &ownership{Owner: answering.NewOwner(ctx, &s.answers, a.TopicPartition, session, log), stage: s, abandon: abandon}
@@ -101,7 +101,7 @@ func (p *partition) own(of *ownership, committer producer.Committer) {
 	o := &of.stage.options
 	before := p.ledger.commits
 	p.ownership, p.handed = of, false
-	p.ledger.of, p.ledger.commits = of, newCommits(committer, of.Session, o.CommitInterval, o.Eager)
+	p.ledger.of, p.ledger.commits = of, newCommits(committer, of.State, o.CommitInterval, o.Eager)
 	if before != nil {
 		p.intake.of, p.ledger.commits.last = of, before.last
 		p.answering.Own(of.Owner)
@@ -112,8 +112,8 @@ func (p *partition) own(of *ownership, committer producer.Committer) {
 	p.answering = answering.New(of.Owner)
 }
 
-// stand has wings stand beside the partition.
-func (o *ownership) stand(beside wings) { o.wings, o.Learners = beside, beside.learners }
+// stand has extensions stand beside the partition.
+func (o *ownership) stand(beside extensions) { o.extensions, o.Learners = beside, beside.learners }
 
 // nameOf is the input's id as the journal writes it; "" if it is not known.
 func nameOf(input topic.ID) string {
@@ -165,9 +165,9 @@ func (s *Stage) restore(
 		return nil, err
 	}
 	last := p.ledger.commits.last
-	var earlier *wing.Earlier
+	var earlier *extension.Earlier
 	if p.intake.replay.from == last {
-		earlier = wing.NewEarlier(restored.Restored, last)
+		earlier = extension.NewEarlier(restored.Restored, last)
 	}
 	beside, err := s.beside(ctx, p.ownership, earlier)
 	if err != nil {
@@ -239,7 +239,7 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 			p.Log.Error("the input was deleted and made again: it is read from its start, memories stay",
 				"was", j.From.Offset, "end", end)
 		}
-		p.Session.Anew()
+		p.State.Anew()
 		p.answering.Anew()
 		return p.begin(start), nil
 	}
@@ -256,11 +256,11 @@ func (p *partition) resume(ctx context.Context, r *state.Restored, committed, fi
 	for name, last := range r.Done {
 		p.intake.buffer.Skip(name, last)
 	}
-	ghosts := make([]consumer.Ghost, len(r.Ghosts))
-	for i, g := range r.Ghosts {
-		ghosts[i] = consumer.Ghost{Key: g.Stream, First: g.First, Last: g.Last, At: g.At, Closed: consumer.Reason(g.Closed)}
+	ahead := make([]consumer.AnsweredAhead, len(r.Ahead))
+	for i, g := range r.Ahead {
+		ahead[i] = consumer.AnsweredAhead{Key: g.Stream, First: g.First, Last: g.Last, At: g.At, Closed: consumer.Reason(g.Closed)}
 	}
-	p.intake.buffer.Ghosts(ghosts)
+	p.intake.buffer.AddAhead(ahead)
 	start, lost := from.Offset, 0
 	var v *labels.Version
 	for _, a := range r.Relearn {

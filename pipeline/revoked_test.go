@@ -46,8 +46,8 @@ func owned(s *Stage, committer producer.Committer) *partition {
 	p := &partition{works: func() {}}
 	at := topic.TopicPartition{Topic: "in"}
 	p.progress = s.watch.Partitions.Assign(at, time.Now())
-	keeper := state.NewKeeper("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
-	p.own(s.ownership(consumer.Assignment{TopicPartition: at}, &store.Session{Keeper: keeper}), committer)
+	writer := state.NewWriter("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
+	p.own(s.ownership(consumer.Assignment{TopicPartition: at}, &store.Partition{Writer: writer}), committer)
 	return p
 }
 

@@ -18,10 +18,10 @@ import (
 	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/backfill"
 	"github.com/slkstream/slkstream/pipeline/budget"
+	"github.com/slkstream/slkstream/pipeline/corrections"
+	"github.com/slkstream/slkstream/pipeline/first"
 	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/pipeline/labels"
-	"github.com/slkstream/slkstream/pipeline/now"
-	"github.com/slkstream/slkstream/pipeline/recall"
 	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
 )
@@ -38,8 +38,8 @@ type Stage struct {
 	warned  telemetry.Warnings
 	store   *store.Store
 	claims  // the partitions of this process
-	*recall.Recent
-	firstAnswers *now.Process
+	*corrections.Recent
+	firstAnswers *first.Process
 }
 
 // claims says which partitions this process has, or had last.
@@ -90,12 +90,12 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 		Most: labels.MostExamples, Shown: s.metrics.labelled, Watch: o.Watch, Log: o.Log,
 	})
 	s.store = store.New(client, o.Group, o.State, o.Log)
-	s.firstAnswers = now.New(now.Settings{
+	s.firstAnswers = first.New(first.Settings{
 		Client: client, Topic: o.Now, Results: o.Out, Within: o.NowWithin, Labels: s.labels, Most: o.Budget, Log: o.Log,
 		Tell: o.AnsweredFirst, Counted: s.metrics.now, Took: s.metrics.nowTook,
 	})
 	s.answers = s.answering(memory)
-	s.Recent = recall.NewRecent(o.Recent, s.labels, s.options.Memory)
+	s.Recent = corrections.NewRecent(o.Recent, s.labels, s.options.Memory)
 	return s, nil
 }
 
@@ -348,7 +348,7 @@ func (s *Stage) hangs(j *answering.Job, since time.Duration) error {
 	if j.Episode != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		if err := j.Owner().Session.NoteHung(ctx, j.Stream.Key, j.Episode.First()); err != nil {
+		if err := j.Owner().State.NoteHung(ctx, j.Stream.Key, j.Episode.First()); err != nil {
 			s.options.Log.Error("an episode that does not end cannot be recorded: the next owner will try it again", "error", err)
 		}
 	}

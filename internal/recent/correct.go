@@ -58,9 +58,9 @@ func (p *Partition) Rename(named Named) []Corrected {
 	})
 }
 
-// Recall sets the labels of the block's items whose result ids are in labels, and deletes these from labels.
+// SetLastKnown sets the labels of the block's items whose result ids are in labels, and deletes these from labels.
 // It says whether there were any. A label "" says that the item was forgotten.
-func (p *Partition) Recall(b *Block, labels map[string]string) (any bool) {
+func (p *Partition) SetLastKnown(b *Block, labels map[string]string) (any bool) {
 	p.store.mutex.Lock()
 	defer p.store.mutex.Unlock()
 	for i := range b.items {
@@ -89,7 +89,7 @@ func (p *Partition) Forget(forgotten func(b *Block, stream string, classes ...st
 }
 
 // DropForgotten drops the items without a label: those that went back to a forgotten answer, and those that
-// Recall found to be forgotten.
+// SetLastKnown found to be forgotten.
 func (p *Partition) DropForgotten() {
 	p.drop(func(_ *Block, it *Item) bool { return it.Label == "" })
 }

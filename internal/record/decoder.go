@@ -51,8 +51,8 @@ type Decoder struct {
 	envelope envelope
 	empty    string // why it has no items
 	ctx      context.Context
-	failed   error    // error that says nothing about the record, as ctx's
-	former   []Former // how earlier records are read, in the order of their offsets
+	failed   error         // error that says nothing about the record, as ctx's
+	past     []PastOptions // how earlier records are read, in the order of their offsets
 	decoders []*Decoder
 	examples bool // decoding the labels topic: keys are ids, and an item without a stream of its own has none
 }

@@ -99,12 +99,12 @@ type Item struct {
 	Trace      TraceContext
 }
 
-// Stream names a stream of an input partition. Embeddings of different models are never mixed: each model
+// StreamID names a stream of an input partition. Embeddings of different models are never mixed: each model
 // of a stream is a stream of its own.
-type Stream struct{ Name, Model string }
+type StreamID struct{ Name, Model string }
 
 // Of returns the stream that the item belongs to.
-func (i *Item) Of() Stream { return Stream{i.Stream, i.Model} }
+func (i *Item) Of() StreamID { return StreamID{i.Stream, i.Model} }
 
 // ID returns the id of the item's answer.
 func (i *Item) ID() string { return i.Source.ID() }

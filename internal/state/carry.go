@@ -9,7 +9,7 @@ import (
 
 // carry returns the entries of the smallest journals that are still needed, if there are more than
 // mostJournals of them. The next commit repeats these entries, so that the old journals can be deleted.
-func (k *Keeper) carry() []Episode {
+func (k *Writer) carry() []Episode {
 	if len(k.journals) <= mostJournals {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (k *Keeper) carry() []Episode {
 }
 
 // isOpen says whether no snapshot covers the episode.
-func (k *Keeper) isOpen(a *Episode) bool {
+func (k *Writer) isOpen(a *Episode) bool {
 	for _, u := range k.streams[a.Stream].open {
 		if u.last == a.Last {
 			return true
@@ -47,13 +47,13 @@ func (k *Keeper) isOpen(a *Episode) bool {
 
 // Outdated returns the streams with the oldest snapshots if snapshots of more than mostEarlier owners are in
 // use; each commit must list all of these owners. The caller should save these streams soon. nil: none.
-func (k *Keeper) Outdated() []record.Stream {
+func (k *Writer) Outdated() []record.StreamID {
 	owners := slices.SortedFunc(maps.Keys(k.snapshots), Owner.Compare)
 	if len(owners) <= mostEarlier {
 		return nil
 	}
 	oldest := owners[len(owners)-mostEarlier/2]
-	var list []record.Stream
+	var list []record.StreamID
 	for s, t := range k.streams {
 		if len(t.current.keys) > 0 && t.current.owner.Compare(oldest) < 0 {
 			list = append(list, s)

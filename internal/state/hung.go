@@ -8,14 +8,14 @@ import (
 
 // Hung is an episode whose solve did not end for earlier owners of the partition.
 type Hung struct {
-	Stream record.Stream
+	Stream record.StreamID
 	First  record.Position // of its items
 	Times  int             // owners that had to stop because of it
 }
 
 // Hung returns the record that tells later owners which episode's solve does not end. It is not part of a
 // commit, because this owner will not make another. It may be called on any goroutine.
-func (k *Keeper) Hung(s record.Stream, first record.Position) record.Out {
+func (k *Writer) Hung(s record.StreamID, first record.Position) record.Out {
 	b := appendPosition(appendText(appendText(begin(), s.Name), s.Model), first)
 	return k.record(stateKey{group: k.group, topic: k.topic, owner: k.owner, kind: hungKind}.String(), seal(b))
 }
@@ -23,7 +23,7 @@ func (k *Keeper) Hung(s record.Stream, first record.Position) record.Out {
 // hang adds the record of an episode that hung an owner.
 func (r *Restored) hang(key string, value []byte) {
 	v := open(value)
-	h := Hung{Stream: record.Stream{Name: v.text(), Model: v.text()}, First: v.position(), Times: 1}
+	h := Hung{Stream: record.StreamID{Name: v.text(), Model: v.text()}, First: v.position(), Times: 1}
 	if v.err != nil {
 		r.leave(Owner{}, v.err, key)
 		return

@@ -14,10 +14,10 @@ type Journal struct {
 	Sequence int64 // of the owner's commits
 	// Earlier are previous owners whose records still count, each up to the last commit that this owner
 	// has seen.
-	Earlier []Earlier
+	Earlier []Commit
 	// Live are the commits before this one whose journals are still needed. Journals that it does not list are
 	// ignored: a slot keeps an old one until the slot is written again.
-	Live []Earlier
+	Live []Commit
 	// From is where reading starts again: the lowest position in an episode that was open, or closed and not
 	// answered, or closed after an unanswered one. It is also the offset that is committed to the group. High is
 	// the highest event time before it.
@@ -40,17 +40,17 @@ type Journal struct {
 	Episodes []Episode
 }
 
-// Earlier names a commit of an owner: in Journal.Earlier its last that counts, in Journal.Live any.
-type Earlier struct {
+// Commit names a commit of an owner: in Journal.Earlier its last that counts, in Journal.Live any.
+type Commit struct {
 	Owner    Owner
 	Sequence int64
 }
 
-func (j *Journal) commit() Earlier { return Earlier{j.Owner, j.Sequence} }
+func (j *Journal) commit() Commit { return Commit{j.Owner, j.Sequence} }
 
 // Episode is an answered episode.
 type Episode struct {
-	Stream      record.Stream
+	Stream      record.StreamID
 	First, Last record.Position
 	At          record.Position // of the item or record that closed it
 	Closed      string
@@ -122,7 +122,7 @@ func decodeJournal(value []byte) (*Journal, error) {
 	var labels []int64
 	for range r.count() {
 		a := Episode{
-			Stream: record.Stream{Name: r.text(), Model: r.text()},
+			Stream: record.StreamID{Name: r.text(), Model: r.text()},
 			First:  r.position(), Last: r.position(), At: r.position(),
 			Closed: r.text(),
 		}
@@ -143,17 +143,17 @@ func decodeJournal(value []byte) (*Journal, error) {
 	return j, r.end()
 }
 
-func appendCommit(b []byte, e Earlier) []byte {
+func appendCommit(b []byte, e Commit) []byte {
 	b = binary.AppendVarint(b, e.Owner.Epoch)
 	b = binary.AppendVarint(b, int64(e.Owner.Generation))
 	return binary.AppendVarint(b, e.Sequence)
 }
 
-func (r *reader) commit() Earlier {
-	return Earlier{Owner{r.integer(), int32(r.integer())}, r.integer()}
+func (r *reader) commit() Commit {
+	return Commit{Owner{r.integer(), int32(r.integer())}, r.integer()}
 }
 
-func appendCommits(b []byte, list []Earlier) []byte {
+func appendCommits(b []byte, list []Commit) []byte {
 	b = binary.AppendVarint(b, int64(len(list)))
 	for _, e := range list {
 		b = appendCommit(b, e)
@@ -161,10 +161,10 @@ func appendCommits(b []byte, list []Earlier) []byte {
 	return b
 }
 
-func (r *reader) commits() []Earlier { return r.listed(int64(r.count())) }
+func (r *reader) commits() []Commit { return r.listed(int64(r.count())) }
 
 // listed reads so many commits.
-func (r *reader) listed(n int64) (list []Earlier) {
+func (r *reader) listed(n int64) (list []Commit) {
 	for i := int64(0); i < n && r.err == nil; i++ {
 		list = append(list, r.commit())
 	}
@@ -177,11 +177,11 @@ const liveListed = 2 * mostJournals
 
 // appendLive is appendCommits, or, for many commits, writes the runs of an owner's successive ones: their
 // number below zero, and of each run its first commit and its length.
-func appendLive(b []byte, list []Earlier) []byte {
+func appendLive(b []byte, list []Commit) []byte {
 	if len(list) <= liveListed {
 		return appendCommits(b, list)
 	}
-	var runs []Earlier
+	var runs []Commit
 	var lengths []int64
 	for _, e := range list {
 		if n := len(runs) - 1; n >= 0 && e.Owner == runs[n].Owner && e.Sequence == runs[n].Sequence+lengths[n] {
@@ -197,7 +197,7 @@ func appendLive(b []byte, list []Earlier) []byte {
 	return b
 }
 
-func (r *reader) live() (list []Earlier) {
+func (r *reader) live() (list []Commit) {
 	n := r.integer()
 	if r.check(max(n, -n) <= int64(len(r.Src)), "count"); n >= 0 || r.err != nil {
 		return r.listed(n)

@@ -75,15 +75,15 @@ func (l *Loader) Bytes() int64 { return l.bytes }
 // Restored is the state of an input partition as of the last commit.
 type Restored struct {
 	Journal   *Journal // the last; nil: the partition has had no owner yet
-	Snapshots map[record.Stream]*Snapshot
+	Snapshots map[record.StreamID]*Snapshot
 	// Relearn are the answered episodes that no snapshot covers, in the order of their first items: to be
 	// replayed without emitting results.
 	Relearn []Episode
-	// Ghosts are the answered episodes that closed at Journal.Decided or later, in the order in which they
+	// Ahead are the answered episodes that closed at Journal.Decided or later, in the order in which they
 	// closed. They will close again.
-	Ghosts []Episode
+	Ahead []Episode
 	// Done is the last answered position of each stream.
-	Done map[record.Stream]record.Position
+	Done map[record.StreamID]record.Position
 	// Hung are the episodes whose solve did not end for earlier owners.
 	Hung []Hung
 	// Faults are the errors of unreadable records, each with the stream that starts cold because of it, if any.
@@ -101,8 +101,8 @@ type Restored struct {
 	hung             []hungRecord
 	newest           Owner // the latest owner of any record
 	live             []journalRecord
-	keys             map[record.Stream]snapshotKeys
-	stretches        map[record.Stream]*stretch
+	keys             map[record.StreamID]snapshotKeys
+	stretches        map[record.StreamID]*stretch
 	end              int64 // offset behind the last record
 	superfluous      []string
 	bounds           map[Owner]int64
@@ -143,8 +143,8 @@ type candidateName struct {
 // complete snapshot.
 func (l *Loader) Restore() *Restored {
 	r := &Restored{
-		Snapshots: map[record.Stream]*Snapshot{}, Done: map[record.Stream]record.Position{},
-		keys: map[record.Stream]snapshotKeys{}, stretches: map[record.Stream]*stretch{}, end: l.end,
+		Snapshots: map[record.StreamID]*Snapshot{}, Done: map[record.StreamID]record.Position{},
+		keys: map[record.StreamID]snapshotKeys{}, stretches: map[record.StreamID]*stretch{}, end: l.end,
 		bounds: map[Owner]int64{}, unreadableOwners: map[Owner]bool{},
 	}
 	var journals []journalRecord
@@ -283,8 +283,8 @@ func (r *Restored) journals(list []journalRecord) {
 }
 
 func (r *Restored) snapshots(versions map[candidateName]*candidate, torn map[stateKey]bool) {
-	whole := map[record.Stream][]*candidate{}
-	broken := map[record.Stream]error{}
+	whole := map[record.StreamID][]*candidate{}
+	broken := map[record.StreamID]error{}
 	for _, v := range versions {
 		if !r.counts(v.key.owner, v.commit) {
 			r.superfluous = append(r.superfluous, v.keys...)
@@ -327,7 +327,7 @@ func (r *Restored) snapshots(versions map[candidateName]*candidate, torn map[sta
 
 // latest finds the newest version of a stream's snapshot that this build can read; nil: there is none. Newer
 // ones stay in the topic, older ones are superfluous.
-func (r *Restored) latest(stream record.Stream, list []*candidate) (found *candidate, snapshot *Snapshot) {
+func (r *Restored) latest(stream record.StreamID, list []*candidate) (found *candidate, snapshot *Snapshot) {
 	slices.SortFunc(list, func(a, b *candidate) int {
 		return cmp.Or(b.key.owner.Compare(a.key.owner), cmp.Compare(b.number, a.number))
 	})
@@ -349,7 +349,7 @@ func (r *Restored) latest(stream record.Stream, list []*candidate) (found *candi
 	return found, snapshot
 }
 
-// cover sorts the journals' episodes into those to replay, the ghosts, and the rest.
+// cover sorts the journals' episodes into those to replay, those answered ahead of others, and the rest.
 func (r *Restored) cover() {
 	if r.Journal == nil {
 		return
@@ -363,7 +363,7 @@ func (r *Restored) cover() {
 				needed = true
 			}
 			if !r.Journal.Decided.After(a.At) {
-				r.Ghosts = append(r.Ghosts, a)
+				r.Ahead = append(r.Ahead, a)
 				needed = true
 			}
 			if done, ok := r.Done[a.Stream]; !ok || a.Last.After(done) {
@@ -378,12 +378,12 @@ func (r *Restored) cover() {
 	}
 	r.live = kept
 	slices.SortFunc(r.Relearn, func(a, b Episode) int { return order(a.First, b.First) })
-	slices.SortStableFunc(r.Ghosts, func(a, b Episode) int { return order(a.At, b.At) })
-	r.Relearn, r.Ghosts = once(r.Relearn), once(r.Ghosts)
+	slices.SortStableFunc(r.Ahead, func(a, b Episode) int { return order(a.At, b.At) })
+	r.Relearn, r.Ahead = once(r.Relearn), once(r.Ahead)
 }
 
 type episodeName struct {
-	stream record.Stream
+	stream record.StreamID
 	first  record.Position
 }
 
@@ -398,7 +398,7 @@ func once(list []Episode) []Episode {
 	})
 }
 
-func (r *Restored) learned(s record.Stream) record.Position {
+func (r *Restored) learned(s record.StreamID) record.Position {
 	if snapshot := r.Snapshots[s]; snapshot != nil {
 		return snapshot.Learned
 	}

@@ -16,7 +16,7 @@ const chunkBytes = 512 << 10
 
 // Snapshot is one stream's memory at one moment.
 type Snapshot struct {
-	Stream  record.Stream
+	Stream  record.StreamID
 	Commit  int64 // its owner's commit that it is part of
 	Version int64 // grows with each snapshot of the stream, across owners
 	Learned record.Position
@@ -88,7 +88,7 @@ func decodeChunk(value []byte) (chunk, error) {
 }
 
 // join decodes a snapshot from all of its chunks, in order.
-func join(stream record.Stream, chunks []chunk) (*Snapshot, error) {
+func join(stream record.StreamID, chunks []chunk) (*Snapshot, error) {
 	s := &Snapshot{Stream: stream, Commit: chunks[0].commit, Version: chunks[0].version}
 	body := chunks[0].body
 	if len(chunks) > 1 {

@@ -66,7 +66,7 @@ type stateKey struct {
 	kind   string
 	slot   int
 	chunk  int
-	stream record.Stream
+	stream record.StreamID
 }
 
 func (p stateKey) String() string {
@@ -104,7 +104,7 @@ func parseStateKey(key []byte) (stateKey, error) {
 		if err != nil || err2 != nil || chunk < 0 {
 			return bad()
 		}
-		p.chunk, p.stream = chunk, record.Stream{Name: parts[6], Model: model}
+		p.chunk, p.stream = chunk, record.StreamID{Name: parts[6], Model: model}
 		return p, nil
 	}
 	return bad()

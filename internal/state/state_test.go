@@ -18,8 +18,8 @@ import (
 type world struct {
 	random *rand.Rand
 	log    []record.Out
-	next   int64                               // offset of the next episode
-	ends   map[record.Stream][]record.Position // ends of each stream's answered episodes, by the present owner
+	next   int64                                 // offset of the next episode
+	ends   map[record.StreamID][]record.Position // ends of each stream's answered episodes, by the present owner
 	large  bool
 }
 
@@ -56,10 +56,10 @@ func (w *world) load() *Restored {
 
 // commit answers a few episodes and writes the commit. cut is the number of records that are written,
 // -1: all.
-func (w *world) commit(k *Keeper, cut int) (done bool, answered []Episode) {
+func (w *world) commit(k *Writer, cut int) (done bool, answered []Episode) {
 	j := &Journal{Rejected: w.next, Dimensions: map[string]int{"": 4}}
 	for range w.random.IntN(4) {
-		s := record.Stream{Name: fmt.Sprint("s", w.random.IntN(5))}
+		s := record.StreamID{Name: fmt.Sprint("s", w.random.IntN(5))}
 		at := record.Start(w.next)
 		answered = append(answered, Episode{
 			Stream: s, First: at, Last: record.Start(w.next + 9),
@@ -69,7 +69,7 @@ func (w *world) commit(k *Keeper, cut int) (done bool, answered []Episode) {
 	}
 	j.Episodes = answered
 	j.From, j.Decided, j.High = record.Start(w.next), record.Start(w.next), time.Unix(w.next, 5).UTC()
-	ends := map[record.Stream]record.Position{}
+	ends := map[record.StreamID]record.Position{}
 	for s, list := range w.ends {
 		if len(list) > 0 {
 			ends[s] = list[len(list)-1]
@@ -80,7 +80,7 @@ func (w *world) commit(k *Keeper, cut int) (done bool, answered []Episode) {
 	}
 	var snapshots []*Snapshot
 	for i := range 5 { // in the same order in every run
-		s := record.Stream{Name: fmt.Sprint("s", i)}
+		s := record.StreamID{Name: fmt.Sprint("s", i)}
 		end, some := ends[s]
 		if some && w.random.IntN(4) == 0 {
 			size := 10
@@ -146,9 +146,9 @@ func (w *world) check(t *testing.T, r *Restored) {
 }
 
 // late writes a commit that must not count.
-func (w *world) late(k *Keeper) {
+func (w *world) late(k *Writer) {
 	ends, next := w.ends, w.next
-	w.ends = map[record.Stream][]record.Position{}
+	w.ends = map[record.StreamID][]record.Position{}
 	w.commit(k, -1)
 	w.ends, w.next = ends, next+100
 }
@@ -158,13 +158,13 @@ func (w *world) late(k *Keeper) {
 // was cut short.
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(400) {
-		w := &world{random: rand.New(rand.NewPCG(seed, 1)), ends: map[record.Stream][]record.Position{}}
+		w := &world{random: rand.New(rand.NewPCG(seed, 1)), ends: map[record.StreamID][]record.Position{}}
 		w.large = seed%20 == 0
-		var old *Keeper
+		var old *Writer
 		for owner := range 12 {
 			r := w.load()
 			w.check(t, r)
-			k := NewKeeper("g", "in", "state", 0, int32(3*owner), r)
+			k := NewWriter("g", "in", "state", 0, int32(3*owner), r)
 			if done, _ := w.commit(k, -1); !done {
 				t.Fatal("a whole commit is not done")
 			}
@@ -174,7 +174,7 @@ func TestRandomHistories(t *testing.T) {
 			for range w.random.IntN(30) {
 				w.commit(k, -1)
 				if w.random.IntN(80) == 0 { // the owner succeeds itself; one in between writes late
-					between := NewKeeper("g", "in", "state", 0, int32(3*owner+1), w.load())
+					between := NewWriter("g", "in", "state", 0, int32(3*owner+1), w.load())
 					k.Succeed(int32(3*owner + 2))
 					w.commit(k, -1)
 					w.late(between)
@@ -182,7 +182,7 @@ func TestRandomHistories(t *testing.T) {
 			}
 			old = k
 			if w.random.IntN(2) == 0 {
-				before := map[record.Stream][]record.Position{}
+				before := map[record.StreamID][]record.Position{}
 				for s, list := range w.ends {
 					before[s] = append([]record.Position(nil), list...)
 				}
@@ -209,9 +209,9 @@ func TestRandomHistories(t *testing.T) {
 // If the first snapshot of a stream is cut short, its episodes are replayed, and no fault is reported; nor by
 // the owner after the next, which may find the remaining chunks.
 func TestFirstSnapshotCutShort(t *testing.T) {
-	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[record.Stream][]record.Position{}}
-	s := record.Stream{Name: "s1"}
-	k := NewKeeper("g", "in", "state", 0, 1, w.load())
+	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[record.StreamID][]record.Position{}}
+	s := record.StreamID{Name: "s1"}
+	k := NewWriter("g", "in", "state", 0, 1, w.load())
 	episode := Episode{Stream: s, First: record.Start(0), Last: record.Start(9), At: record.Start(9)}
 	j := &Journal{Episodes: []Episode{episode}}
 	j.From, j.Decided = record.Start(10), record.Start(10)
@@ -221,15 +221,15 @@ func TestFirstSnapshotCutShort(t *testing.T) {
 	w.write(records, 2) // the journal and one chunk
 	w.ends[s] = []record.Position{record.Start(9)}
 	w.check(t, w.load())
-	next := NewKeeper("g", "in", "state", 0, 2, w.load())
+	next := NewWriter("g", "in", "state", 0, 2, w.load())
 	w.write(next.Commit(&Journal{From: record.Start(10), Decided: record.Start(10)}, nil), 1)
 	w.check(t, w.load())
 }
 
 // A changed or cut record is reported as a fault, and the others are read.
 func TestUnreadableRecords(t *testing.T) {
-	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[record.Stream][]record.Position{}}
-	k := NewKeeper("g", "in", "state", 0, 1, w.load())
+	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[record.StreamID][]record.Position{}}
+	k := NewWriter("g", "in", "state", 0, 1, w.load())
 	for range 40 {
 		w.commit(k, -1)
 	}
@@ -262,8 +262,8 @@ func TestUnreadableRecords(t *testing.T) {
 
 // State of another input's partition of the same number is ignored.
 func TestInputsAreApart(t *testing.T) {
-	w := &world{random: rand.New(rand.NewPCG(2, 1)), ends: map[record.Stream][]record.Position{}}
-	w.commit(NewKeeper("g", "in", "state", 0, 1, w.load()), -1)
+	w := &world{random: rand.New(rand.NewPCG(2, 1)), ends: map[record.StreamID][]record.Position{}}
+	w.commit(NewWriter("g", "in", "state", 0, 1, w.load()), -1)
 	l := NewLoader("g", "i")
 	for _, r := range w.log {
 		l.Add(&record.Raw{Key: r.Key, Value: r.Value})
@@ -274,8 +274,8 @@ func TestInputsAreApart(t *testing.T) {
 }
 
 func FuzzRecords(f *testing.F) {
-	w := &world{random: rand.New(rand.NewPCG(3, 1)), ends: map[record.Stream][]record.Position{}}
-	k := NewKeeper("g", "in", "state", 0, 1, w.load())
+	w := &world{random: rand.New(rand.NewPCG(3, 1)), ends: map[record.StreamID][]record.Position{}}
+	k := NewWriter("g", "in", "state", 0, 1, w.load())
 	for range 10 {
 		w.commit(k, -1)
 	}
@@ -288,14 +288,14 @@ func FuzzRecords(f *testing.F) {
 		if len(value) >= head { // with a right checksum, to reach the decoder behind it
 			l.Add(&record.Raw{Key: []byte(key + "0"), Value: seal(append([]byte(nil), value...))})
 		}
-		NewKeeper("g", "in", "state", 0, 2, l.Restore()).Commit(&Journal{}, nil)
+		NewWriter("g", "in", "state", 0, 2, l.Restore()).Commit(&Journal{}, nil)
 	})
 }
 
 // Two groups on one state topic ignore each other's records.
 func TestGroupsAreKeptApart(t *testing.T) {
 	write := func(group string) *record.Raw {
-		k := NewKeeper(group, "in", "state", 0, 1, NewLoader(group, "in").Restore())
+		k := NewWriter(group, "in", "state", 0, 1, NewLoader(group, "in").Restore())
 		out := k.Commit(&Journal{From: record.Start(7)}, nil)[0]
 		return &record.Raw{Key: out.Key, Value: out.Value}
 	}
@@ -316,10 +316,10 @@ func TestGroupsAreKeptApart(t *testing.T) {
 // start from each prefix of them. However long streams have no snapshot, a commit does not grow.
 func TestJournalIsBounded(t *testing.T) {
 	const streams = 40_000
-	name := func(i int) record.Stream {
-		return record.Stream{Name: fmt.Sprintf("%d-%s", i, strings.Repeat("x", 30))}
+	name := func(i int) record.StreamID {
+		return record.StreamID{Name: fmt.Sprintf("%d-%s", i, strings.Repeat("x", 30))}
 	}
-	k := NewKeeper("g", "in", "state", 0, 1, NewLoader("g", "in").Restore())
+	k := NewWriter("g", "in", "state", 0, 1, NewLoader("g", "in").Restore())
 	k.Start(record.Start(5))
 	var answered []Episode
 	for i := range streams {
@@ -393,7 +393,7 @@ func TestJournalIsBounded(t *testing.T) {
 func TestRecordsFitASmallLimit(t *testing.T) {
 	const limit, commits = 20_000, 400
 	group, in := strings.Repeat("g", 200), strings.Repeat("i", 249)
-	k := NewKeeper(group, in, "state", 0, 1, NewLoader(group, in).Restore())
+	k := NewWriter(group, in, "state", 0, 1, NewLoader(group, in).Restore())
 	k.Fit(limit)
 	dimensions := map[string]int{}
 	for i := range 100 {
@@ -413,7 +413,7 @@ func TestRecordsFitASmallLimit(t *testing.T) {
 		for range episodes {
 			at++
 			j.Episodes = append(j.Episodes, Episode{
-				Stream: record.Stream{Name: fmt.Sprintf("%01024d", at), Model: fmt.Sprintf("%01024d", i%100)},
+				Stream: record.StreamID{Name: fmt.Sprintf("%01024d", at), Model: fmt.Sprintf("%01024d", i%100)},
 				First:  record.Position{Offset: at, Object: 9999}, Last: record.Position{Offset: at, Object: 9999},
 				At: record.Position{Offset: at, Object: 9999}, Closed: "marker", Labels: []int64{at, at, at, at},
 			})
@@ -453,8 +453,8 @@ func TestRecordsFitASmallLimit(t *testing.T) {
 // covers it.
 func TestHungWhileLearnedAgain(t *testing.T) {
 	r := NewLoader("g", "in").Restore()
-	k := NewKeeper("g", "in", "state", 0, 1, r)
-	stream, first, end := record.Stream{Name: "a"}, record.Start(0), record.Start(10)
+	k := NewWriter("g", "in", "state", 0, 1, r)
+	stream, first, end := record.StreamID{Name: "a"}, record.Start(0), record.Start(10)
 	answered := []Episode{{Stream: stream, First: first, Last: record.Start(9)}}
 	j := &Journal{From: end, Decided: end, Episodes: answered}
 	records := k.Commit(j, nil)
@@ -468,7 +468,7 @@ func TestHungWhileLearnedAgain(t *testing.T) {
 	}
 	for times := 1; times <= 2; times++ {
 		r := load()
-		records = append(records, NewKeeper("g", "in", "state", 0, int32(1+times), r).Hung(stream, first))
+		records = append(records, NewWriter("g", "in", "state", 0, int32(1+times), r).Hung(stream, first))
 		if r = load(); len(r.Hung) != 1 || r.Hung[0].Times != times {
 			t.Fatalf("after %d hangs: %+v", times, r.Hung)
 		}

@@ -47,9 +47,9 @@ func (b *builds) own(t *testing.T, as string, next *int64, random *rand.Rand, co
 	if r.Blocked != nil {
 		t.Fatal(r.Blocked)
 	}
-	k := NewKeeper("g", "in", "state", 0, 1, r)
+	k := NewWriter("g", "in", "state", 0, 1, r)
 	for range commits {
-		s := record.Stream{Name: fmt.Sprint("s", random.IntN(4))}
+		s := record.StreamID{Name: fmt.Sprint("s", random.IntN(4))}
 		at := record.Start(*next)
 		*next++
 		j := &Journal{Episodes: []Episode{{Stream: s, First: at, Last: at, At: at}}}

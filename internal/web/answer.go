@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/pipeline/now"
+	"github.com/slkstream/slkstream/pipeline/first"
 )
 
 const (
@@ -101,9 +101,9 @@ func (p *Page) apiAnswer(r *http.Request, body *struct {
 	}
 	answers, err := p.stage.Ask(name, body.Model, vectors)
 	switch {
-	case errors.Is(err, now.ErrNoStream):
+	case errors.Is(err, first.ErrNoStream):
 		return nil, p.elsewhere(r, name, err)
-	case errors.Is(err, now.ErrBusy):
+	case errors.Is(err, first.ErrBusy):
 		return nil, refuse(http.StatusServiceUnavailable, "%v", err)
 	case err != nil:
 		return nil, wrong("%v", err)

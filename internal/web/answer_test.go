@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slkstream/slkstream/pipeline/now"
+	"github.com/slkstream/slkstream/pipeline/first"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -28,9 +28,9 @@ func TestAnswerQuestions(t *testing.T) {
 	}, ask: func(name, model string, vectors [][]float32) ([]stream.Answer, error) {
 		switch {
 		case name != "door":
-			return nil, fmt.Errorf("%q: %w", name, now.ErrNoStream)
+			return nil, fmt.Errorf("%q: %w", name, first.ErrNoStream)
 		case model == "one too many":
-			return nil, fmt.Errorf("%w, too many streams", now.ErrBusy)
+			return nil, fmt.Errorf("%w, too many streams", first.ErrBusy)
 		case model == "old":
 			return nil, errors.New("dimension 2, not the stream's 3")
 		}

@@ -117,7 +117,7 @@ func (p *Page) lookUp(id string) (found, bool) {
 			ID: q.ID, ItemID: q.ItemID, Label: q.Guess.Label, Model: q.Model, Vector: q.Vector,
 			Attributes: q.Attributes,
 		}
-		return found{e, q.Stream, first(q.Guess.Alternatives)}, true
+		return found{e, q.Stream, likeliest(q.Guess.Alternatives)}, true
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +126,7 @@ func (p *Page) lookUp(id string) (found, bool) {
 		e := record.Example{
 			ID: of.Example, ItemID: r.ItemID, Label: r.Label, Model: r.Model, Vector: of.Vector, Attributes: r.Attributes,
 		}
-		return found{e, r.Stream, first(r.Alternatives)}, true
+		return found{e, r.Stream, likeliest(r.Alternatives)}, true
 	}
 	key := p.keyOf(id)
 	for _, e := range slices.Backward(p.takenBack) {
@@ -158,8 +158,8 @@ func without(list []record.Alternative, labels map[string]bool) []record.Alterna
 	return slices.DeleteFunc(slices.Clone(list), func(a record.Alternative) bool { return labels[a.Label] })
 }
 
-// first returns the label of the likeliest alternative; "": there is none.
-func first(list []record.Alternative) string {
+// likeliest returns the label of the likeliest alternative; "": there is none.
+func likeliest(list []record.Alternative) string {
 	if len(list) == 0 {
 		return ""
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/pipeline/now"
+	"github.com/slkstream/slkstream/pipeline/first"
 )
 
 const (
@@ -13,7 +13,7 @@ const (
 )
 
 // AnsweredFirst shows first answers, as many as an eye can follow.
-func (p *Page) AnsweredFirst(list []now.Answer) {
+func (p *Page) AnsweredFirst(list []first.Answer) {
 	for i := range list {
 		if a := &list[i]; !a.Late && p.wantsFirst() {
 			first := itemOf(a.Item(), a.Result())

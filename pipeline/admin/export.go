@@ -191,8 +191,8 @@ func importInto(
 		return nil, restored.Blocked
 	}
 	journal := &state.Journal{}
-	keeper := state.NewKeeper(group, tp.Topic, name, tp.Partition, 0, restored)
-	keeper.Fit(client.RecordLimit(ctx, name))
+	writer := state.NewWriter(group, tp.Topic, name, tp.Partition, 0, restored)
+	writer.Fit(client.RecordLimit(ctx, name))
 	if restored.Journal != nil {
 		*journal = *restored.Journal
 		journal.Episodes = nil
@@ -213,11 +213,11 @@ func importInto(
 				journal.High = e.Seen
 			}
 		}
-		keeper.Start(at)
+		writer.Start(at)
 	}
 	var snapshots []*state.Snapshot
 	for _, e := range list {
-		key := record.Stream{Name: e.Stream, Model: e.Model}
+		key := record.StreamID{Name: e.Stream, Model: e.Model}
 		if s := restored.Snapshots[key]; s != nil && !replace && len(s.Pieces) > 0 && s.Written.After(e.Saved) {
 			return nil, fmt.Errorf("stream %q of %s: %w: saved %s, exported %s", e.Stream, tp, ErrNewer,
 				s.Written.UTC().Format(time.RFC3339), e.Saved.UTC().Format(time.RFC3339))
@@ -233,5 +233,5 @@ func importInto(
 			Stream: key, Learned: learned, Labels: last(restored, key), Seen: e.Seen, Pieces: e.Memory,
 		})
 	}
-	return keeper.Commit(journal, snapshots), nil
+	return writer.Commit(journal, snapshots), nil
 }

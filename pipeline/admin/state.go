@@ -135,8 +135,8 @@ func ResetState(ctx context.Context, client *topic.Client, group, name, stream s
 		count += len(snapshots)
 		journal := *restored.Journal
 		journal.Episodes = nil
-		keeper := state.NewKeeper(group, at.Topic, name, at.Partition, 0, restored)
-		return client.Write(ctx, keeper.Commit(&journal, snapshots))
+		writer := state.NewWriter(group, at.Topic, name, at.Partition, 0, restored)
+		return client.Write(ctx, writer.Commit(&journal, snapshots))
 	})
 	return count, err
 }
@@ -156,7 +156,7 @@ func DiscardState(ctx context.Context, client *topic.Client, group, name string)
 }
 
 // last returns the labels in force at a stream's last answer.
-func last(r *state.Restored, key record.Stream) []int64 {
+func last(r *state.Restored, key record.StreamID) []int64 {
 	var labels []int64
 	if s := r.Snapshots[key]; s != nil {
 		labels = s.Labels

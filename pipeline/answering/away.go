@@ -19,7 +19,7 @@ const (
 // and returns the streams. saves says whether a snapshot of a stream is on its way there. A memory comes back with the
 // stream's next episode. Silence is by the process's clock, as it is its memory that is spared and no answer depends on
 // it: a stream is answered as if it had stayed.
-func (a *Streams) PutAway(now time.Time, saves func(record.Stream) bool) (list []*Stream) {
+func (a *Streams) PutAway(now time.Time, saves func(record.StreamID) bool) (list []*Stream) {
 	after := a.of.PutAway
 	if after == 0 {
 		return nil
@@ -38,7 +38,7 @@ func (a *Streams) PutAway(now time.Time, saves func(record.Stream) bool) (list [
 
 // putAway drops the memory of a stream, if the state topic is known to have it. The caller holds the stream.
 func (s *Stream) putAway(of *Owner) bool {
-	kept := of.Session.Kept(s.Key, s.learned)
+	kept := of.State.Saved(s.Key, s.learned)
 	if kept == nil {
 		return false
 	}
@@ -51,8 +51,8 @@ func (s *Stream) putAway(of *Owner) bool {
 
 // fetch reads back a memory that was put away. A stream whose records somebody has taken out of the state topic starts
 // from its labels.
-func (s *Stream) fetch(ctx context.Context, of *Owner, kept *state.Kept) (*stream.Stream, error) {
-	snapshot, err := of.Session.Read(ctx, kept)
+func (s *Stream) fetch(ctx context.Context, of *Owner, kept *state.Saved) (*stream.Stream, error) {
+	snapshot, err := of.State.Read(ctx, kept)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

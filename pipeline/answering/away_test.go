@@ -7,7 +7,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline/wing"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -18,12 +18,12 @@ func TestReadingBackDoesNotHang(t *testing.T) {
 	of := NewOwner(t.Context(), &Settings{Pool: pool}, topic.TopicPartition{}, nil, slog.New(slog.DiscardHandler))
 	a := New(of)
 	reads, comes, learns := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	s := &Stream{Stream: wing.Stream{Away: func(context.Context) (*stream.Stream, error) {
+	s := &Stream{Stream: extension.Stream{Away: func(context.Context) (*stream.Stream, error) {
 		close(reads)
 		<-comes
 		return stream.New("camera"), nil
 	}}}
-	of.Learners = []wing.Learner{waits{learns}}
+	of.Learners = []extension.Learner{waits{learns}}
 	hung := func() bool {
 		j, _ := pool.Hung(0)
 		return j != nil
@@ -45,11 +45,11 @@ func TestReadingBackDoesNotHang(t *testing.T) {
 // waits is a learner that waits in Free.
 type waits struct{ until chan struct{} }
 
-func (w waits) Hold(*wing.Stream, record.Position) <-chan struct{} { return nil }
+func (w waits) Hold(*extension.Stream, record.Position) <-chan struct{} { return nil }
 
-func (w waits) Learned(*wing.Stream, *wing.Answered) {}
+func (w waits) Learned(*extension.Stream, *extension.Answered) {}
 
-func (w waits) Free(*wing.Stream) {
+func (w waits) Free(*extension.Stream) {
 	<-w.until
 	<-w.until
 }

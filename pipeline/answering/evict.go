@@ -12,7 +12,7 @@ import (
 
 // leaving is an evicted stream whose state holds its last answered position only.
 type leaving struct {
-	key  record.Stream
+	key  record.StreamID
 	last record.Position
 }
 
@@ -111,7 +111,7 @@ func (a *Streams) ForgetEvicted(from record.Position) (any bool) {
 	for _, l := range a.leaving {
 		switch {
 		case a.all[l.key] != nil: // the stream has returned
-		case from.After(l.last) && a.of.Session.Forget(l.key):
+		case from.After(l.last) && a.of.State.Forget(l.key):
 			any = true
 		default:
 			left = append(left, l)
@@ -129,7 +129,7 @@ func (a *Streams) ForgetSilent(since time.Time, from record.Position) (list []*S
 		if s.unsaved || !s.quiet() || !from.After(s.learned) || since.Before(s.learnedTime) {
 			continue
 		}
-		if !a.of.Session.Forget(key) {
+		if !a.of.State.Forget(key) {
 			continue
 		}
 		delete(a.all, key)

@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/labels"
-	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -142,7 +142,7 @@ func (j *Job) do(ctx context.Context, engine *stream.Engine) {
 				Unknown: j.Unknown,
 				Took:    j.Took,
 			}
-			wing.Guard(j.of.Log, "the observer failed", s.Key.Name, func() { watching.Answered(told) })
+			extension.Guard(j.of.Log, "the observer failed", s.Key.Name, func() { watching.Answered(told) })
 		}
 	}
 }
@@ -161,26 +161,26 @@ func (j *Job) answer(ctx context.Context, engine *stream.Engine, v *labels.Versi
 	if d := s.Memory.Dimension(); d != 0 && d != len(j.Episode.Items[0].Vector) {
 		s.Memory.Reset("") // what it learned has another dimension than the records have now
 	}
-	j.keys = wing.KeysOf(len(j.Episode.Items), func(i int) *record.Item { return &j.Episode.Items[i] })
+	j.keys = extension.KeysOf(len(j.Episode.Items), func(i int) *record.Item { return &j.Episode.Items[i] })
 	items := make([]stream.Item, len(j.Episode.Items))
 	for i := range items {
-		items[i] = wing.ItemOf(&j.Episode.Items[i], j.keys[i])
+		items[i] = extension.ItemOf(&j.Episode.Items[i], j.keys[i])
 	}
 	answers, j.Report, err = s.Memory.Answer(ctx, engine, items, v.Labels)
 	return answers, err
 }
 
-// Answered is the job's episode as wings see it; nil: it has no answers.
-func (j *Job) Answered() *wing.Answered {
+// Answered is the job's episode as extensions see it; nil: it has no answers.
+func (j *Job) Answered() *extension.Answered {
 	if j.answers == nil {
 		return nil
 	}
-	return &wing.Answered{
+	return &extension.Answered{
 		Episode: j.Episode, Keys: j.keys, Answers: j.answers, Report: j.Report, Labels: j.Labels,
 	}
 }
 
-// hold tells the wings that an episode's results come.
+// hold tells the extensions that an episode's results come.
 func (j *Job) hold() {
 	for _, w := range j.of.Learners {
 		if after := w.Hold(&j.Stream.Stream, j.Episode.Last()); after != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/labels"
-	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -42,7 +42,7 @@ func TestAnswersComeBeforeLearning(t *testing.T) {
 	of := NewOwner(t.Context(), &Settings{Pool: pool}, topic.TopicPartition{}, nil, slog.New(slog.DiscardHandler))
 	streams, jobs := make([]*Stream, 2), make([]*Job, 2)
 	for i := range streams {
-		streams[i] = &Stream{Stream: wing.Stream{Memory: stream.New("camera")}}
+		streams[i] = &Stream{Stream: extension.Stream{Memory: stream.New("camera")}}
 		jobs[i] = &Job{of: of, Stream: streams[i], Closed: Closed{Poison: errors.New("not solved here")}}
 	}
 	run := func(s *Stream, j *Job) {

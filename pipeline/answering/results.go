@@ -5,8 +5,8 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline/backfill"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/labels"
-	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -102,7 +102,7 @@ func (j *Job) encode(answers []stream.Answer, v *labels.Version) ([]record.Resul
 func (j *Job) result(
 	r *record.Result, i int, a *stream.Answer, identity string, others []record.Alternative,
 ) []record.Alternative {
-	wing.SetResult(r, &j.Episode.Items[i], record.ResultOf(j.keys[i]), a)
+	extension.SetResult(r, &j.Episode.Items[i], record.ResultOf(j.keys[i]), a)
 	r.Episode, r.Identity = j.Report.Episode, identity
 	if j.of.Memory.MaxWrong > 0 {
 		r.Sure, r.SureFrom = &a.Sure, a.SureFrom

@@ -7,14 +7,14 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
-	"github.com/slkstream/slkstream/pipeline/wing"
+	"github.com/slkstream/slkstream/pipeline/extension"
 )
 
 // Stream is one stream's queue. Any free worker does its jobs, one after the other; memory and labels
 // belong to the running job, which holds the lock. The partition gets a job's answers before the
 // memory has learned from them.
 type Stream struct {
-	wing.Stream
+	extension.Stream
 	learned     record.Position // the last item of the last episode
 	labels      []int64         // the labels in force at its last answer
 	learning    time.Duration   // time to learn from the last episode, after its answers
@@ -50,7 +50,7 @@ func (s *Stream) passed(e *consumer.Episode) {
 	}
 }
 
-// learn lets the memory, and the wings that look into it, learn from an answered job; nil: there is none. After a panic the
+// learn lets the memory, and the extensions that look into it, learn from an answered job; nil: there is none. After a panic the
 // answers stand.
 func (s *Stream) learn(j *Job) {
 	if j == nil {
@@ -62,12 +62,12 @@ func (s *Stream) learn(j *Job) {
 		return
 	}
 	begin := time.Now()
-	wing.Guard(j.of.Log, "an episode could not be learned from in full", s.Key.Name, s.Memory.Learn)
+	extension.Guard(j.of.Log, "an episode could not be learned from in full", s.Key.Name, s.Memory.Learn)
 	s.measure()
 	s.learning = time.Since(begin)
 	for _, w := range j.of.Learners {
 		if j.answers != nil {
-			wing.Guard(j.of.Log, "a wing could not follow", s.Key.Name, func() { w.Learned(&s.Stream, j.Answered()) })
+			extension.Guard(j.of.Log, "an extension could not follow", s.Key.Name, func() { w.Learned(&s.Stream, j.Answered()) })
 		}
 	}
 	s.Unlock()

@@ -17,9 +17,9 @@ import (
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/budget"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/pipeline/store"
-	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -43,15 +43,15 @@ type Owner struct {
 	*Settings
 	Log      *slog.Logger
 	Context  context.Context // ends when the partition is released, not when it drains
-	Session  *store.Session
-	Learners []wing.Learner
+	State    *store.Partition
+	Learners []extension.Learner
 	done     finished
 }
 
 // NewOwner begins an ownership.
-func NewOwner(ctx context.Context, of *Settings, at topic.TopicPartition, session *store.Session, log *slog.Logger) *Owner {
+func NewOwner(ctx context.Context, of *Settings, at topic.TopicPartition, state *store.Partition, log *slog.Logger) *Owner {
 	return &Owner{
-		TopicPartition: at, Settings: of, Log: log, Context: ctx, Session: session,
+		TopicPartition: at, Settings: of, Log: log, Context: ctx, State: state,
 		done: finished{jobs: make(chan []*Job, 1)},
 	}
 }
@@ -59,14 +59,14 @@ func NewOwner(ctx context.Context, of *Settings, at topic.TopicPartition, sessio
 // Streams are those of a partition. One goroutine owns them; workers have their jobs.
 type Streams struct {
 	of       *Owner
-	all      map[record.Stream]*Stream
+	all      map[record.StreamID]*Stream
 	jobs     int       // given to the workers and not collected
 	unsolved int64     // bytes of closed episodes that wait for a worker
 	leaving  []leaving // evicted, and their state must still be deleted
 }
 
 // New returns no streams.
-func New(of *Owner) Streams { return Streams{of: of, all: map[record.Stream]*Stream{}} }
+func New(of *Owner) Streams { return Streams{of: of, all: map[record.StreamID]*Stream{}} }
 
 // Own has another owner go on with the streams.
 func (a *Streams) Own(of *Owner) { a.of = of }
@@ -125,14 +125,14 @@ func (a *Streams) Len() int { return len(a.all) }
 func (a *Streams) All() iter.Seq[*Stream] { return maps.Values(a.all) }
 
 // Find returns a stream; nil: there is none.
-func (a *Streams) Find(key record.Stream) *Stream { return a.all[key] }
+func (a *Streams) Find(key record.StreamID) *Stream { return a.all[key] }
 
 // Stream returns a stream, which starts if it is new.
-func (a *Streams) Stream(key record.Stream) *Stream {
+func (a *Streams) Stream(key record.StreamID) *Stream {
 	s := a.all[key]
 	if s == nil {
 		s = &Stream{
-			Stream: wing.Stream{
+			Stream: extension.Stream{
 				Key: key, At: a.of.TopicPartition, Memory: stream.New(key.Name, a.of.Memory),
 			},
 			learned: record.NoPosition, saved: time.Now(), used: time.Now(),
@@ -144,10 +144,10 @@ func (a *Streams) Stream(key record.Stream) *Stream {
 }
 
 // Read returns items with their streams.
-func (a *Streams) Read(items []*record.Item) []wing.Read {
-	list := make([]wing.Read, len(items))
+func (a *Streams) Read(items []*record.Item) []extension.Read {
+	list := make([]extension.Read, len(items))
 	for i, it := range items {
-		list[i] = wing.Read{Item: it, Stream: &a.Stream(it.Of()).Stream}
+		list[i] = extension.Read{Item: it, Stream: &a.Stream(it.Of()).Stream}
 	}
 	return list
 }
@@ -168,7 +168,7 @@ const (
 
 // Restore restores the memories of streams. A stream whose snapshot cannot be read starts cold, and the snapshot is left
 // for a version that can.
-func (a *Streams) Restore(snapshots map[record.Stream]*state.Snapshot) {
+func (a *Streams) Restore(snapshots map[record.StreamID]*state.Snapshot) {
 	held := int64(0)
 	for key, snapshot := range snapshots {
 		s := a.Stream(key)
@@ -176,7 +176,7 @@ func (a *Streams) Restore(snapshots map[record.Stream]*state.Snapshot) {
 		s.size = snapshot.Bytes()
 		var readable bool
 		if s.Memory, readable = a.of.memory(snapshot); !readable {
-			a.of.Session.Leave(key)
+			a.of.State.Leave(key)
 		}
 		s.episodes, s.taught = s.Memory.Episode(), s.Memory.Taught()
 		snapshot.Pieces = nil // so that no stream is in memory twice for long
@@ -193,7 +193,7 @@ func (a *Streams) Restore(snapshots map[record.Stream]*state.Snapshot) {
 }
 
 // Inherit starts streams from another group's snapshots, with the labels in force.
-func (a *Streams) Inherit(snapshots map[record.Stream]*state.Snapshot) {
+func (a *Streams) Inherit(snapshots map[record.StreamID]*state.Snapshot) {
 	for key, snapshot := range snapshots {
 		s := a.Stream(key)
 		s.Memory, _ = a.of.memory(snapshot)
@@ -254,7 +254,7 @@ func (k *Known) Add(s *Stream) { k.streams.Store(s.Key, s) }
 func (k *Known) Drop(s *Stream) { k.streams.CompareAndDelete(s.Key, s) }
 
 // Find returns a stream; nil: none is known.
-func (k *Known) Find(key record.Stream) *Stream {
+func (k *Known) Find(key record.StreamID) *Stream {
 	s, known := k.streams.Load(key)
 	if !known {
 		return nil

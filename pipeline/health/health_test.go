@@ -104,7 +104,7 @@ func TestEmbeddingsOfAnInput(t *testing.T) {
 	var e Streams
 	now := time.Now()
 	of := func(partition int32, name string) Stream {
-		return Stream{topic.TopicPartition{Topic: "in", Partition: partition}, record.Stream{Name: name}}
+		return Stream{topic.TopicPartition{Topic: "in", Partition: partition}, record.StreamID{Name: name}}
 	}
 	told := func(when string, whole, single int) {
 		t.Helper()
@@ -138,7 +138,7 @@ func TestEmbeddingsOfAnInput(t *testing.T) {
 func TestDoubts(t *testing.T) {
 	var d Streams
 	doubtful := func(name string, right, labelled int, at time.Time) {
-		d.Answered(Stream{Key: record.Stream{Name: name}}, Answer{Doubtful: true, Right: right, Labelled: labelled}, at)
+		d.Answered(Stream{Key: record.StreamID{Name: name}}, Answer{Doubtful: true, Right: right, Labelled: labelled}, at)
 	}
 	now := time.Unix(1000, 0)
 	doubtful("cam-2", 3, 40, now)

@@ -23,7 +23,7 @@ type Streams struct {
 // Stream is a stream of an input partition.
 type Stream struct {
 	topic.TopicPartition
-	Key record.Stream
+	Key record.StreamID
 }
 
 // Answer is what an episode shows of its stream.

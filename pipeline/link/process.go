@@ -1,4 +1,4 @@
-// Package link says which clusters of all streams are one thing. A wing, Publisher, publishes the clusters of a
+// Package link says which clusters of all streams are one thing. An extension, Publisher, publishes the clusters of a
 // partition's streams; of all processes of the stage one, chosen by a consumer group, reads them and writes what it
 // finds to the labels topic. Streams answer and learn as without it.
 package link

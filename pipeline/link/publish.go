@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/labels"
-	"github.com/slkstream/slkstream/pipeline/wing"
 )
 
 const (
@@ -23,9 +23,9 @@ const (
 // Publisher publishes the clusters of a partition's streams. The records of those that an episode changed are part of
 // the episode's commit. A new owner publishes a cluster with its next change, whatever was published before.
 type Publisher struct {
-	wing.Nothing
+	extension.Nothing
 	topic   string
-	streams map[record.Stream]*published
+	streams map[record.StreamID]*published
 	records []record.Out // that Records has not returned yet
 }
 
@@ -46,11 +46,11 @@ type cluster struct {
 
 // Publish returns the publisher of a partition.
 func Publish(topic string) *Publisher {
-	return &Publisher{topic: topic, streams: map[record.Stream]*published{}}
+	return &Publisher{topic: topic, streams: map[record.StreamID]*published{}}
 }
 
-// Answered implements wing.Wing.
-func (p *Publisher) Answered(e *wing.Answered) {
+// Answered implements extension.Extension.
+func (p *Publisher) Answered(e *extension.Answered) {
 	of := e.Episode.Key
 	s := p.streams[of]
 	if s == nil {
@@ -89,7 +89,7 @@ func (p *Publisher) Answered(e *wing.Answered) {
 
 // saw notes which clusters an episode saw, and in which frames. changed has them by class. It returns the latest event
 // time.
-func saw(e *wing.Answered, changed map[string]*cluster) (latest time.Time) {
+func saw(e *extension.Answered, changed map[string]*cluster) (latest time.Time) {
 	frames := map[string]map[*cluster]struct{}{}
 	for i := range e.Answers {
 		it, c := &e.Episode.Items[i], changed[e.Answers[i].Class]
@@ -138,7 +138,7 @@ func (p *Publisher) publish(s *published, now time.Time, due func(*cluster) bool
 	}
 }
 
-// Labelled implements wing.Wing: it publishes the changes of streams that have become silent.
+// Labelled implements extension.Extension: it publishes the changes of streams that have become silent.
 func (p *Publisher) Labelled(*labels.Version) time.Duration {
 	for of, s := range p.streams {
 		silent := time.Since(s.latest)
@@ -152,7 +152,7 @@ func (p *Publisher) Labelled(*labels.Version) time.Duration {
 	return 0
 }
 
-// Records implements wing.Wing.
+// Records implements extension.Extension.
 func (p *Publisher) Records() []record.Out {
 	list := p.records
 	p.records = nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/pipeline/wing"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -19,7 +19,7 @@ func TestPublish(t *testing.T) {
 	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	answered := func(second int, clusters ...stream.ClusterSummary) (published []string) {
 		t.Helper()
-		e := &wing.Answered{Episode: &consumer.Episode{Key: record.Stream{Name: "cam", Model: "clip"}}}
+		e := &extension.Answered{Episode: &consumer.Episode{Key: record.StreamID{Name: "cam", Model: "clip"}}}
 		for i, c := range clusters {
 			item := record.Item{Time: start.Add(time.Duration(second) * time.Second), Frame: "frame"}
 			e.Episode.Items = append(e.Episode.Items, item)

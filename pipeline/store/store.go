@@ -37,7 +37,7 @@ func (s *Store) Topic(partitions int) topic.Description {
 func (s *Store) Begin(ctx context.Context) { s.id, _ = s.client.ID(ctx, s.name) } // on error, the first Check sets it
 
 // Check makes the state topic again if it was deleted, for inputs of so many partitions. If it is another topic than
-// before, partitions save all their streams again: see Session.Remade.
+// before, partitions save all their streams again: see Partition.Remade.
 func (s *Store) Check(ctx context.Context, partitions func(context.Context) (int, error)) {
 	id, err := s.client.ID(ctx, s.name)
 	if topic.IsMissing(err) {

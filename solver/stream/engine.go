@@ -158,8 +158,8 @@ func (p *problem) nobody() int32 {
 }
 
 // rejecting returns the rejections that concern the stream and the episode's classes.
-func (p *problem) rejecting(s *Stream) taught.Against {
-	return p.taught.Against(s.model, s.dimension, p.names, p.byClass)
+func (p *problem) rejecting(s *Stream) taught.Rejecting {
+	return p.taught.Rejecting(s.model, s.dimension, p.names, p.byClass)
 }
 
 // contradict returns the evidence of rejections for an episode's items, n x K: below zero for a class that an

@@ -7,10 +7,10 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// Keeper writes the state of one input partition for one owner: it numbers the commits, chooses keys, and
+// Writer writes the state of one input partition for one owner: it numbers the commits, chooses keys, and
 // tracks which older records a commit has made superfluous. Commits are written one after the other. If one
-// fails, the caller must drop the keeper, and make the next one from what was written.
-type Keeper struct {
+// fails, the caller must drop the writer, and make the next one from what was written.
+type Writer struct {
 	group            string
 	topic            string // the input's
 	out              string // the state's
@@ -18,7 +18,7 @@ type Keeper struct {
 	owner            Owner
 	sequence         int64
 	bounds           map[Owner]int64
-	streams          map[record.Stream]*inTopic
+	streams          map[record.StreamID]*inTopic
 	snapshots        map[Owner]int // number of streams whose snapshot is of the owner
 	unreadableOwners []Owner       // owners of records that this build cannot read, but another may
 	journals         []*written    // still needed, in the order of writing
@@ -77,11 +77,11 @@ const (
 	mostEarlier  = 64        // owners whose snapshots may be needed at a time; see Outdated
 )
 
-// NewKeeper starts a new ownership of an input partition from the state that the previous owner left.
-func NewKeeper(group, topic, out string, partition int32, generation int32, r *Restored) *Keeper {
-	k := &Keeper{
+// NewWriter starts a new ownership of an input partition from the state that the previous owner left.
+func NewWriter(group, topic, out string, partition int32, generation int32, r *Restored) *Writer {
+	k := &Writer{
 		group: group, topic: topic, out: out, partition: partition, owner: Owner{r.newest.Epoch + 1, generation},
-		bounds: map[Owner]int64{}, streams: map[record.Stream]*inTopic{}, snapshots: map[Owner]int{}, superfluousNext: r.superfluous,
+		bounds: map[Owner]int64{}, streams: map[record.StreamID]*inTopic{}, snapshots: map[Owner]int{}, superfluousNext: r.superfluous,
 		largest: 2 * chunkBytes, reached: r.end,
 	}
 	for stream, keys := range r.keys {
@@ -108,11 +108,11 @@ func NewKeeper(group, topic, out string, partition int32, generation int32, r *R
 	return k
 }
 
-// Succeed makes k the keeper of the partition's next owner, in a later generation of the group. It may be
+// Succeed makes k the writer of the partition's next owner, in a later generation of the group. It may be
 // called only if all that k has written is durable and no other process has owned the partition since. The
 // epoch still grows, because another owner may have read the same state and lost the partition again before
 // it wrote: its late writes must not overwrite this owner's.
-func (k *Keeper) Succeed(generation int32) {
+func (k *Writer) Succeed(generation int32) {
 	if k.sequence > 0 {
 		k.bounds[k.owner] = k.sequence
 	}
@@ -126,14 +126,14 @@ func (k *Keeper) Succeed(generation int32) {
 	k.owner, k.sequence = Owner{k.owner.Epoch + 1, generation}, 0
 }
 
-func (k *Keeper) journalKey(slot int) string {
+func (k *Writer) journalKey(slot int) string {
 	return stateKey{group: k.group, topic: k.topic, owner: k.owner, kind: journalKind, slot: slot}.String()
 }
 
 // Fit limits the records from now on to so many bytes of key and value, the most that the state topic takes.
 // 0: the limit is not known, and stays as it is. Under about 8 KiB the limit may be exceeded, by what a
 // record needs at least.
-func (k *Keeper) Fit(largest int) {
+func (k *Writer) Fit(largest int) {
 	if largest > 0 {
 		k.largest = largest
 	}
@@ -141,7 +141,7 @@ func (k *Keeper) Fit(largest int) {
 
 // Start sets where the first owner of a partition starts to read. Call it before the first commit; it does
 // nothing if an earlier owner has committed.
-func (k *Keeper) Start(from record.Position) {
+func (k *Writer) Start(from record.Position) {
 	if k.lastJournal.Owner == (Owner{}) {
 		k.lastJournal.From, k.lastJournal.Decided, k.lastJournal.Rejected = from, from, from.Offset
 	}
@@ -149,7 +149,7 @@ func (k *Keeper) Start(from record.Position) {
 
 // Anew must be called, before Start, if the input topic was deleted and created again: positions written by
 // earlier owners are dropped as invalid. The streams' memories stay.
-func (k *Keeper) Anew() {
+func (k *Writer) Anew() {
 	for _, w := range k.journals {
 		k.drop(w)
 	}
@@ -161,7 +161,7 @@ func (k *Keeper) Anew() {
 }
 
 // add registers a durable journal. Its entries count as open unless a snapshot of their stream covers them.
-func (k *Keeper) add(w *written, entries []Episode, learned func(record.Stream) record.Position) {
+func (k *Writer) add(w *written, entries []Episode, learned func(record.StreamID) record.Position) {
 	w.episodes = entries
 	for i := range entries {
 		a := &entries[i]
@@ -180,7 +180,7 @@ func (k *Keeper) add(w *written, entries []Episode, learned func(record.Stream) 
 }
 
 // drop releases a journal that is no longer needed. A commit deletes its record or overwrites it.
-func (k *Keeper) drop(w *written) {
+func (k *Writer) drop(w *written) {
 	for i := range w.episodes {
 		k.streams[w.episodes[i].Stream].entries--
 	}
@@ -196,7 +196,7 @@ func (w *written) needed(decided record.Position) bool {
 	return w.uncovered > 0 || !decided.After(w.at)
 }
 
-func (k *Keeper) stream(s record.Stream) *inTopic {
+func (k *Writer) stream(s record.StreamID) *inTopic {
 	t := k.streams[s]
 	if t == nil {
 		t = &inTopic{learned: record.NoPosition}
@@ -212,7 +212,7 @@ func (k *Keeper) stream(s record.Stream) *inTopic {
 //
 // If many episodes were answered, the journal is several records. All but the last repeat the reading
 // position of the previous commit, so that the next owner can start from each prefix of them.
-func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
+func (k *Writer) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	k.pending = pending{decided: j.Decided, snapshots: snapshots, repeated: map[*written]bool{}, stretch: new(stretch)}
 	episodes := append(k.carry(), j.Episodes...)
 	earlier := k.earlier()
@@ -266,7 +266,7 @@ func (k *Keeper) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	return records
 }
 
-func (k *Keeper) record(key string, value []byte) record.Out {
+func (k *Writer) record(key string, value []byte) record.Out {
 	return record.Out{Topic: k.out, Partition: k.partition, Key: []byte(key), Value: value}
 }
 
@@ -282,7 +282,7 @@ func fitting(episodes []Episode, most int) int {
 }
 
 // journal numbers and encodes the next journal record.
-func (k *Keeper) journal(j *Journal, earlier []Earlier) record.Out {
+func (k *Writer) journal(j *Journal, earlier []Commit) record.Out {
 	k.sequence++
 	j.Owner, j.Sequence, j.Earlier, j.Live = k.owner, k.sequence, earlier, nil
 	if j.Input == "" {
@@ -290,7 +290,7 @@ func (k *Keeper) journal(j *Journal, earlier []Earlier) record.Out {
 	}
 	for _, list := range [][]*written{k.journals, k.pending.journals} {
 		for _, w := range list {
-			j.Live = append(j.Live, Earlier{w.owner, w.sequence})
+			j.Live = append(j.Live, Commit{w.owner, w.sequence})
 		}
 	}
 	slot := k.slots
@@ -309,7 +309,7 @@ func (k *Keeper) journal(j *Journal, earlier []Earlier) record.Out {
 }
 
 // earlier lists the owners of records that are still needed, and removes the others from bounds.
-func (k *Keeper) earlier() []Earlier {
+func (k *Writer) earlier() []Commit {
 	needed := map[Owner]bool{}
 	for _, w := range k.journals {
 		needed[w.owner] = true
@@ -320,20 +320,20 @@ func (k *Keeper) earlier() []Earlier {
 	for _, o := range k.unreadableOwners {
 		needed[o] = true
 	}
-	var list []Earlier
+	var list []Commit
 	for o, sequence := range k.bounds {
 		if needed[o] {
-			list = append(list, Earlier{o, sequence})
+			list = append(list, Commit{o, sequence})
 		} else {
 			delete(k.bounds, o)
 		}
 	}
-	slices.SortFunc(list, func(a, b Earlier) int { return a.Owner.Compare(b.Owner) })
+	slices.SortFunc(list, func(a, b Commit) int { return a.Owner.Compare(b.Owner) })
 	return list
 }
 
 // Committed must be called once the last Commit is durable, or is sure to be before the next one is written.
-func (k *Keeper) Committed() {
+func (k *Writer) Committed() {
 	p := k.pending
 	k.pending = pending{}
 	k.superfluous = append(k.superfluous, k.superfluousNext...)
@@ -352,7 +352,7 @@ func (k *Keeper) Committed() {
 		k.drop(w)
 	}
 	for _, w := range p.journals {
-		k.add(w, w.episodes, func(s record.Stream) record.Position { return k.stream(s).learned })
+		k.add(w, w.episodes, func(s record.StreamID) record.Position { return k.stream(s).learned })
 	}
 	for i, s := range p.snapshots {
 		t := k.stream(s.Stream)
@@ -392,7 +392,7 @@ func (k *Keeper) Committed() {
 }
 
 // gone removes a stream's snapshot from the counts per owner.
-func (k *Keeper) gone(t *inTopic) {
+func (k *Writer) gone(t *inTopic) {
 	if len(t.current.keys) == 0 {
 		return
 	}
@@ -403,7 +403,7 @@ func (k *Keeper) gone(t *inTopic) {
 
 // Leave must be called if a stream's snapshot turns out to be unreadable. The records stay in the topic for a
 // build that can read them; the stream's next snapshot does not replace them.
-func (k *Keeper) Leave(s record.Stream) {
+func (k *Writer) Leave(s record.StreamID) {
 	t := k.stream(s)
 	if len(t.current.keys) > 0 && len(k.unreadableOwners) < mostEarlier && !slices.Contains(k.unreadableOwners, t.current.owner) {
 		k.unreadableOwners = append(k.unreadableOwners, t.current.owner)
@@ -414,7 +414,7 @@ func (k *Keeper) Leave(s record.Stream) {
 
 // Forget removes a stream: the next commit deletes its snapshot. It returns false and does nothing while a
 // needed journal names the stream, because the next owner would replay it from there.
-func (k *Keeper) Forget(s record.Stream) bool {
+func (k *Writer) Forget(s record.StreamID) bool {
 	t := k.streams[s]
 	if t == nil {
 		return true

@@ -1,4 +1,4 @@
-package now
+package first
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/pipeline/wing"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -19,7 +19,7 @@ var ErrBusy = errors.New("too many streams are asked at once")
 
 // Ask answers vectors of one moment by what is known of a stream. They do not enter it. The error wraps ErrNoStream,
 // ErrBusy, or stream.ErrItem for vectors that no stream of the dimension holds.
-func (p *Process) Ask(s *wing.Stream, vectors [][]float32) ([]stream.Answer, error) {
+func (p *Process) Ask(s *extension.Stream, vectors [][]float32) ([]stream.Answer, error) {
 	first := p.known(s)
 	items := make([]stream.Item, len(vectors))
 	for i := range items {
@@ -62,19 +62,23 @@ func (p *Process) acquaint(first *known, like *stream.Item) error {
 
 // following has what answers the vectors that are asked follow the streams of a partition.
 type following struct {
-	wing.Nothing
+	extension.Nothing
 	process *Process
 	log     *slog.Logger
 }
 
-// Following returns the wing of a partition whose items get no first answers.
-func (p *Process) Following(log *slog.Logger) wing.Wing { return &following{process: p, log: log} }
+// Following returns the extension of a partition whose items get no first answers.
+func (p *Process) Following(log *slog.Logger) extension.Extension {
+	return &following{process: p, log: log}
+}
 
-// Hold implements wing.Learner: nothing is on its way that results would wait for.
-func (f *following) Hold(*wing.Stream, record.Position) <-chan struct{} { return nil }
+// Hold implements extension.Learner: nothing is on its way that results would wait for.
+func (f *following) Hold(*extension.Stream, record.Position) <-chan struct{} { return nil }
 
-// Learned implements wing.Learner.
-func (f *following) Learned(s *wing.Stream, e *wing.Answered) { f.process.learned(s, e, f.log) }
+// Learned implements extension.Learner.
+func (f *following) Learned(s *extension.Stream, e *extension.Answered) {
+	f.process.learned(s, e, f.log)
+}
 
-// Free implements wing.Learner.
-func (f *following) Free(*wing.Stream) {}
+// Free implements extension.Learner.
+func (f *following) Free(*extension.Stream) {}

@@ -18,7 +18,7 @@ type stretch struct {
 
 // Durable returns what must be called, once, when the records of the last Commit are durable, with the offset behind them;
 // known is false if the brokers did not say it. That may be on another goroutine, in the order of the commits.
-func (k *Keeper) Durable() func(end int64, known bool) {
+func (k *Writer) Durable() func(end int64, known bool) {
 	at := k.pending.stretch
 	return func(end int64, known bool) {
 		if !known {
@@ -29,33 +29,33 @@ func (k *Keeper) Durable() func(end int64, known bool) {
 	}
 }
 
-// Kept is a stream's snapshot in the state topic. It is read back by its records, which are those from From to To, and
+// Saved is a stream's snapshot in the state topic. It is read back by its records, which are those from From to To, and
 // others.
-type Kept struct {
+type Saved struct {
 	From, To int64
-	stream   record.Stream
+	stream   record.StreamID
 	version  int64
 	keys     []string
 	chunks   map[string]chunk // by key
 }
 
-// Kept returns the durable snapshot of a stream; nil: none is known that covers all up to a position. It holds until the
+// Saved returns the durable snapshot of a stream; nil: none is known that covers all up to a position. It holds until the
 // stream's next snapshot.
-func (k *Keeper) Kept(s record.Stream, learned record.Position) *Kept {
+func (k *Writer) Saved(s record.StreamID, learned record.Position) *Saved {
 	t := k.streams[s]
 	if t == nil || t.stretch == nil || !t.stretch.durable.Load() || t.learned != learned || len(t.open) > 0 ||
 		len(t.current.keys) == 0 {
 		return nil
 	}
-	return &Kept{From: t.stretch.from, To: t.stretch.to, stream: s, version: t.version, keys: t.current.keys}
+	return &Saved{From: t.stretch.from, To: t.stretch.to, stream: s, version: t.version, keys: t.current.keys}
 }
 
 // Begin begins to read it, or begins again.
-func (k *Kept) Begin() { k.chunks = map[string]chunk{} }
+func (k *Saved) Begin() { k.chunks = map[string]chunk{} }
 
 // Add takes the next record, of which it keeps no memory. Of one key the last counts: a commit may have two snapshots of a
 // stream.
-func (k *Kept) Add(raw *record.Raw) error {
+func (k *Saved) Add(raw *record.Raw) error {
 	if raw.Value == nil || !slices.Contains(k.keys, string(raw.Key)) {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (k *Kept) Add(raw *record.Raw) error {
 }
 
 // Snapshot returns the snapshot that Add has got the records of.
-func (k *Kept) Snapshot() (*Snapshot, error) {
+func (k *Saved) Snapshot() (*Snapshot, error) {
 	if have, want := len(k.chunks), len(k.keys); have != want {
 		return nil, fmt.Errorf("stream %q: %w: %d of %d chunks", k.stream.Name, ErrUnreadable, have, want)
 	}

@@ -1,4 +1,4 @@
-package recall
+package corrections
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/labels"
-	"github.com/slkstream/slkstream/pipeline/wing"
 )
 
 // earlier holds the latest items that previous owners of a partition answered. A new owner reads them from
@@ -20,12 +20,12 @@ import (
 // own items. They have no vectors: new names and new labels of the items themselves correct them, labels of
 // similar items do not.
 type earlier struct {
-	*wing.Earlier
-	written  []topic.Span      // results and corrections when the partition was assigned
-	read     chan earlierRead  // nil: not reading
-	called   map[string]string // the latest label in the topics, by ID, of items that are read again
-	taken    bool              // the items were added to recent
-	recalled bool              // such items were added to recent and await correction
+	*extension.Earlier
+	written   []topic.Span      // results and corrections when the partition was assigned
+	read      chan earlierRead  // nil: not reading
+	called    map[string]string // the latest label in the topics, by ID, of items that are read again
+	taken     bool              // the items were added to recent
+	readAgain bool              // such items were added to recent and await correction
 }
 
 // earlierRead is the outcome of reading them.
@@ -42,7 +42,7 @@ type earlierItem struct {
 }
 
 // readEarlier starts reading the items of previous owners, as far back as recent items may reach.
-func (r *Recall) readEarlier(ctx context.Context) {
+func (r *Partition) readEarlier(ctx context.Context) {
 	if r.earlier == nil || r.earlier.taken {
 		return
 	}
@@ -60,7 +60,7 @@ func (r *Recall) readEarlier(ctx context.Context) {
 const earlierBytes = 512
 
 // earlierItems returns the latest items of a partition that have results, in the order of their records.
-func (r *Recall) earlierItems(ctx context.Context, written []topic.Span) ([]earlierItem, error) {
+func (r *Partition) earlierItems(ctx context.Context, written []topic.Span) ([]earlierItem, error) {
 	most := r.settings.Store.Share() / earlierBytes
 	id := fmt.Appendf(nil, `"%s/`, r.of) // the start of the partition's item IDs in a record
 	var items []earlierItem
@@ -130,7 +130,7 @@ func (r *Recall) earlierItems(ctx context.Context, written []topic.Span) ([]earl
 
 // readLast reads the last records of each partition of a topic, of what was written, and calls take with those that
 // contain the given bytes.
-func (r *Recall) readLast(
+func (r *Partition) readLast(
 	ctx context.Context, written []topic.Span, name string, most int64, contains []byte, take func(*record.Raw),
 ) error {
 	for _, span := range written {
@@ -157,7 +157,7 @@ func (r *Recall) readLast(
 
 // takeEarlier puts previous owners' items before the owner's own recent items, and corrects those to which
 // the current labels give another name, once they are read.
-func (r *Recall) takeEarlier(to *labels.Version) {
+func (r *Partition) takeEarlier(to *labels.Version) {
 	e := r.earlier
 	if e == nil || r.correcting != nil {
 		return
@@ -179,12 +179,12 @@ func (r *Recall) takeEarlier(to *labels.Version) {
 	for i := range read.items {
 		it := &read.items[i]
 		from, _ := record.ParseID(it.ID)
-		if e.Again(record.Stream{Name: it.Stream, Model: it.Model}, from.Position()) {
+		if e.Again(record.StreamID{Name: it.Stream, Model: it.Model}, from.Position()) {
 			e.called[it.ID] = it.Label
 			continue
 		}
 		was := recent.Corrected{Was: it.Label, WasConfidence: it.Confidence}
-		kind, by := r.settle(to, it)
+		kind, by := r.relabel(to, it)
 		if it.Label != was.Was {
 			was.Item = it.Item
 			r.tellCorrections([]recent.Corrected{was}, to, kind,
@@ -196,14 +196,14 @@ func (r *Recall) takeEarlier(to *labels.Version) {
 	}
 	r.recent.Before(kept, to.Next)
 	for _, b := range r.recent.Blocks() {
-		r.recall(b)
+		r.setLastKnown(b)
 	}
 	r.recent.DropForgotten()
 }
 
-// settle sets an item's label by the current labels, and returns the kind of correction and the record
+// relabel sets an item's label by the current labels, and returns the kind of correction and the record
 // that caused it. An item whose class or name was forgotten since is left without a class.
-func (r *Recall) settle(to *labels.Version, it *earlierItem) (kind string, by *labels.Record) {
+func (r *Partition) relabel(to *labels.Version, it *earlierItem) (kind string, by *labels.Record) {
 	if it.Class == "" {
 		return "", nil
 	}
@@ -245,12 +245,12 @@ func (r *Recall) settle(to *labels.Version, it *earlierItem) (kind string, by *l
 	return kind, by
 }
 
-// recall sets the labels of a block's items that previous owners had answered to their last known ones, so
+// setLastKnown sets the labels of a block's items that previous owners had answered to their last known ones, so
 // that any other label is a correction.
-func (r *Recall) recall(b *recent.Block) (any bool) {
-	any = r.earlier != nil && len(r.earlier.called) > 0 && r.recent.Recall(b, r.earlier.called)
+func (r *Partition) setLastKnown(b *recent.Block) (any bool) {
+	any = r.earlier != nil && len(r.earlier.called) > 0 && r.recent.SetLastKnown(b, r.earlier.called)
 	if any {
-		r.earlier.recalled = true
+		r.earlier.readAgain = true
 	}
 	return any
 }

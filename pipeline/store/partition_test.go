@@ -27,7 +27,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Start(at)
-	of := record.Stream{Name: "cam"}
+	of := record.StreamID{Name: "cam"}
 	list := s.Commit(&state.Journal{From: at, Decided: at}, []*state.Snapshot{{Stream: of, Learned: at}})
 	if err := client.Write(t.Context(), list); err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestRead(t *testing.T) {
 	end := int64(len(list))
 	s.Durable()(end, true)
 	s.Committed()
-	kept := s.Kept(of, at)
+	kept := s.Saved(of, at)
 	for _, span := range [][2]int64{{0, end}, {end, end}, {end - 1, end}, {end + 9, end}, {end + 9, end + 99}, {0, end + 99}} {
 		kept.From, kept.To = span[0], span[1]
 		if found, err := s.Read(t.Context(), kept); err != nil || found.Stream != of || found.Learned != at {
@@ -45,12 +45,12 @@ func TestRead(t *testing.T) {
 	s.Commit(&state.Journal{From: at, Decided: at}, []*state.Snapshot{{Stream: of, Learned: at}})
 	s.Durable()(end, true)
 	s.Committed()
-	if found, err := s.Read(t.Context(), s.Kept(of, at)); !errors.Is(err, state.ErrUnreadable) {
+	if found, err := s.Read(t.Context(), s.Saved(of, at)); !errors.Is(err, state.ErrUnreadable) {
 		t.Errorf("of one that is not there: %v, %v", found, err)
 	}
 }
 
-// A session goes on only if nothing shows that another owner has written state in between.
+// A partition goes on only if nothing shows that another owner has written state in between.
 func TestSessionThatOthersMayHaveEnded(t *testing.T) {
 	for name, f := range map[string]found{
 		"another owner's journal":     {topic.ID{2}, 10, 51, true},
@@ -58,12 +58,12 @@ func TestSessionThatOthersMayHaveEnded(t *testing.T) {
 		"a state topic that is short": {topic.ID{2}, 10, 49, false},
 		"a state topic that was cut":  {topic.ID{2}, 51, 60, false},
 	} {
-		s := &Session{id: topic.ID{2}, end: 50}
+		s := &Partition{id: topic.ID{2}, end: 50}
 		if s.differs(f) == "" {
 			t.Errorf("%s goes unnoticed", name)
 		}
 	}
-	s := &Session{id: topic.ID{2}, end: 50}
+	s := &Partition{id: topic.ID{2}, end: 50}
 	for _, end := range []int64{50, 70} { // others' state, of another input or group
 		if why := s.differs(found{topic.ID{2}, 10, end, false}); why != "" || s.end != end {
 			t.Errorf("state to %d: %q", end, why)

@@ -12,14 +12,14 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Session writes the state of one partition, for one owner after the other as long as none of them is of another
+// Partition writes the state of one partition, for one owner after the other as long as none of them is of another
 // process.
-type Session struct {
-	*state.Keeper
+type Partition struct {
+	*state.Writer
 	store *Store
 	at    topic.TopicPartition // of the input
 	id    topic.ID             // of the state topic
-	end   int64                // only this session has written state of the partition before it since it was read
+	end   int64                // only this process has written state of the partition before it since it was read
 	made  int64                // Store.made when all streams were last in the state topic, or queued for saving
 }
 
@@ -29,20 +29,20 @@ type Restored struct {
 	Bytes int64 // read for it
 }
 
-// Open reads a partition's state, and begins a session that adds to it. If an open transaction blocks the state, Open
+// Open reads a partition's state, and returns what adds to it. If an open transaction blocks the state, Open
 // calls giveUp once, which aborts the transaction: an owner of another input that shares the partition keeps one open
 // only for a moment, and an abort is safe at any time.
 func (s *Store) Open(
 	ctx context.Context, a consumer.Assignment, giveUp func(context.Context, topic.TopicPartition) error,
-) (*Restored, *Session, error) {
+) (*Restored, *Partition, error) {
 	log := s.log.With("topic", a.Topic, "partition", a.Partition)
-	session := &Session{store: s, at: a.TopicPartition, made: s.made.Load()}
+	p := &Partition{store: s, at: a.TopicPartition, made: s.made.Load()}
 	err := s.grow(ctx, a.TopicPartition)
 	if err != nil {
 		return nil, nil, err
 	}
 	loader := state.NewLoader(s.group, a.Topic)
-	if session.end, err = s.load(ctx, loader, a.TopicPartition, giveUp); err != nil {
+	if p.end, err = s.load(ctx, loader, a.TopicPartition, giveUp); err != nil {
 		return nil, nil, err
 	}
 	r := &Restored{loader.Restore(), loader.Bytes()}
@@ -57,12 +57,12 @@ func (s *Store) Open(
 	for _, fault := range r.Faults {
 		log.Error("state set aside: it stays for a version that can read it", "error", fault)
 	}
-	if session.id, err = s.client.ID(ctx, s.name); err != nil {
+	if p.id, err = s.client.ID(ctx, s.name); err != nil {
 		return nil, nil, err
 	}
-	session.Keeper = state.NewKeeper(s.group, a.Topic, s.name, a.Partition, a.Generation.ID, r.Restored)
-	session.Fit(s.client.RecordLimit(ctx, s.name))
-	return r, session, nil
+	p.Writer = state.NewWriter(s.group, a.Topic, s.name, a.Partition, a.Generation.ID, r.Restored)
+	p.Fit(s.client.RecordLimit(ctx, s.name))
+	return r, p, nil
 }
 
 // Answered returns the offset up to which the state says that a partition is answered; 0: it says nothing.
@@ -140,35 +140,35 @@ func (s *Store) load(ctx context.Context, loader *state.Loader, of topic.TopicPa
 }
 
 // Remade says, once each time, whether the state topic was made again, so that all streams must be saved again.
-func (s *Session) Remade() bool {
-	made := s.store.made.Load()
-	again := made != s.made
-	s.made = made
+func (p *Partition) Remade() bool {
+	made := p.store.made.Load()
+	again := made != p.made
+	p.made = made
 	return again
 }
 
-// Wrote notes the offset behind the last record that the session wrote.
-func (s *Session) Wrote(end int64) { s.end = max(s.end, end) }
+// Wrote notes the offset behind the last record that was written.
+func (p *Partition) Wrote(end int64) { p.end = max(p.end, end) }
 
 // Read reads a snapshot back, however long the brokers are away. It may be called from any goroutine. The error is that of
 // ctx, or the snapshot is not there any more.
-func (s *Session) Read(ctx context.Context, k *state.Kept) (snapshot *state.Snapshot, err error) {
+func (p *Partition) Read(ctx context.Context, k *state.Saved) (snapshot *state.Snapshot, err error) {
 	mayCome := func(err error) bool { return ctx.Err() == nil && !lost(err) }
-	err = s.store.client.Outage(s.store.log, "reading a stream's state back").Retry(ctx, mayCome, func() (err error) {
-		snapshot, err = s.read(ctx, k)
+	err = p.store.client.Outage(p.store.log, "reading a stream's state back").Retry(ctx, mayCome, func() (err error) {
+		snapshot, err = p.read(ctx, k)
 		return err
 	})
 	return snapshot, err
 }
 
-func (s *Session) read(ctx context.Context, k *state.Kept) (*state.Snapshot, error) {
-	client, at := s.store.client, topic.TopicPartition{Topic: s.store.name, Partition: s.at.Partition}
+func (p *Partition) read(ctx context.Context, k *state.Saved) (*state.Snapshot, error) {
+	client, at := p.store.client, topic.TopicPartition{Topic: p.store.name, Partition: p.at.Partition}
 	end, err := client.Offset(ctx, at.Topic, at.Partition, topic.Latest, true)
 	if err != nil {
 		return nil, err
 	}
 	if k.To <= end {
-		snapshot, err := s.readSpan(ctx, k, topic.Span{TopicPartition: at, From: k.From, To: k.To})
+		snapshot, err := p.readSpan(ctx, k, topic.Span{TopicPartition: at, From: k.From, To: k.To})
 		if !lost(err) {
 			return snapshot, err
 		}
@@ -179,12 +179,12 @@ func (s *Session) read(ctx context.Context, k *state.Kept) (*state.Snapshot, err
 	if err != nil {
 		return nil, err
 	}
-	return s.readSpan(ctx, k, topic.Span{TopicPartition: at, From: first, To: end})
+	return p.readSpan(ctx, k, topic.Span{TopicPartition: at, From: first, To: end})
 }
 
-func (s *Session) readSpan(ctx context.Context, k *state.Kept, span topic.Span) (*state.Snapshot, error) {
+func (p *Partition) readSpan(ctx context.Context, k *state.Saved, span topic.Span) (*state.Snapshot, error) {
 	k.Begin()
-	for r, err := range s.store.client.Records(ctx, span) {
+	for r, err := range p.store.client.Records(ctx, span) {
 		if err == nil {
 			err = k.Add(r)
 		}
@@ -202,8 +202,8 @@ func lost(err error) bool {
 }
 
 // NoteHung writes which episode does not end, for the next owner.
-func (s *Session) NoteHung(ctx context.Context, of record.Stream, first record.Position) error {
-	return s.store.client.Write(ctx, []record.Out{s.Hung(of, first)})
+func (p *Partition) NoteHung(ctx context.Context, of record.StreamID, first record.Position) error {
+	return p.store.client.Write(ctx, []record.Out{p.Hung(of, first)})
 }
 
 // found is what there is now of the partition's state.
@@ -213,34 +213,34 @@ type found struct {
 	written    bool // by others
 }
 
-// Changed returns why a session whose partition was revoked must not go on; "" if nobody can have owned the partition in
+// Changed returns why the state of a partition that was revoked must not go on; "" if nobody can have owned the partition in
 // between. An owner writes state before it commits an offset. If it wrote neither, Open would give what is in memory.
-func (s *Session) Changed(ctx context.Context) (why string, err error) {
+func (p *Partition) Changed(ctx context.Context) (why string, err error) {
 	var f found
-	client := s.store.client
-	if f.id, err = client.ID(ctx, s.store.name); err != nil {
+	client := p.store.client
+	if f.id, err = client.ID(ctx, p.store.name); err != nil {
 		return "", err
 	}
-	if f.first, f.end, err = client.Bounds(ctx, s.store.name, s.at.Partition, false); err != nil {
+	if f.first, f.end, err = client.Bounds(ctx, p.store.name, p.at.Partition, false); err != nil {
 		return "", err
 	}
-	at := topic.TopicPartition{Topic: s.store.name, Partition: s.at.Partition}
-	for r, err := range client.Records(ctx, topic.Span{TopicPartition: at, From: max(s.end, f.first), To: f.end}) {
+	at := topic.TopicPartition{Topic: p.store.name, Partition: p.at.Partition}
+	for r, err := range client.Records(ctx, topic.Span{TopicPartition: at, From: max(p.end, f.first), To: f.end}) {
 		if err != nil {
 			return "", err
 		}
-		f.written = f.written || state.Concerns(r.Key, s.store.group, s.at.Topic)
+		f.written = f.written || state.Concerns(r.Key, p.store.group, p.at.Topic)
 	}
-	return s.differs(f), nil
+	return p.differs(f), nil
 }
 
-func (s *Session) differs(f found) string {
+func (p *Partition) differs(f found) string {
 	switch {
-	case f.id != s.id || f.end < s.end || f.first > s.end:
+	case f.id != p.id || f.end < p.end || f.first > p.end:
 		return "the state topic is not what it was"
 	case f.written:
 		return "state was written"
 	}
-	s.end = f.end
+	p.end = f.end
 	return ""
 }

@@ -1,6 +1,6 @@
-// Package wing says what stands beside the line of a partition. A wing is a folder with a type that embeds Nothing, and
-// a line in the list of wings of package pipeline.
-package wing
+// Package extension says what stands beside the line of a partition. An extension is a folder with a type that embeds Nothing, and
+// a line in the list of extensions of package pipeline.
+package extension
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// Wing stands beside one partition, from its restoration on. The goroutine that owns the partition makes all calls, and
-// waits for them: what takes long is done by goroutines of the wing's own, between Begin and End. A partition that
+// Extension stands beside one partition, from its restoration on. The goroutine that owns the partition makes all calls, and
+// waits for them: what takes long is done by goroutines of the extension's own, between Begin and End. A partition that
 // returns to its process with all that it has in memory begins again.
-type Wing interface {
+type Extension interface {
 	// Begin begins an ownership, before the first record is read. ctx ends when the partition is to be handed over.
 	Begin(ctx context.Context) error
 	// Answered takes an episode that has its answers, in order within a stream. Its results are part of the next
@@ -40,7 +40,7 @@ type Answered struct {
 	Labels  labels.Position // up to which the labels were in force
 }
 
-// Reader is a wing that sees items before their episodes are answered.
+// Reader is an extension that sees items before their episodes are answered.
 type Reader interface {
 	// Read takes the items of a batch. old is the age of the batch's last record, if more records follow; else 0.
 	Read(items []Read, old time.Duration)
@@ -52,7 +52,7 @@ type Read struct {
 	Stream *Stream
 }
 
-// Learner is a wing that looks into the memory of streams. Its calls come from the workers, in order within a stream.
+// Learner is an extension that looks into the memory of streams. Its calls come from the workers, in order within a stream.
 type Learner interface {
 	// Hold is called when an episode is answered, or given up, before anybody sees its results. last is its last item.
 	// The results are not committed before the channel is closed; nil: they need not wait.
@@ -63,10 +63,10 @@ type Learner interface {
 	Free(s *Stream)
 }
 
-// Nothing is a wing that does nothing.
+// Nothing is an extension that does nothing.
 type Nothing struct{}
 
-// Begin implements Wing, as do the others.
+// Begin implements Extension, as do the others.
 func (Nothing) Begin(context.Context) error                { return nil }
 func (Nothing) Answered(*Answered)                         {}
 func (Nothing) Labelled(*labels.Version) (_ time.Duration) { return 0 }
@@ -75,14 +75,14 @@ func (Nothing) End()                                       {}
 
 // Earlier is what earlier owners of a partition answered.
 type Earlier struct {
-	From  record.Position                   // items from here on are answered again, unless Done covers them
-	Done  map[record.Stream]record.Position // the last answered item of each stream
-	Learn map[record.Stream][]state.Episode // episodes that are read again and answered without results
+	From  record.Position                     // items from here on are answered again, unless Done covers them
+	Done  map[record.StreamID]record.Position // the last answered item of each stream
+	Learn map[record.StreamID][]state.Episode // episodes that are read again and answered without results
 }
 
 // NewEarlier takes it from a restored journal, with which reading starts at from.
 func NewEarlier(r *state.Restored, from record.Position) *Earlier {
-	e := &Earlier{From: from, Done: r.Done, Learn: map[record.Stream][]state.Episode{}}
+	e := &Earlier{From: from, Done: r.Done, Learn: map[record.StreamID][]state.Episode{}}
 	for _, a := range r.Relearn {
 		e.Learn[a.Stream] = append(e.Learn[a.Stream], a)
 	}
@@ -90,7 +90,7 @@ func NewEarlier(r *state.Restored, from record.Position) *Earlier {
 }
 
 // Again says whether an item that an earlier owner answered will be answered again.
-func (e *Earlier) Again(of record.Stream, at record.Position) bool {
+func (e *Earlier) Again(of record.StreamID, at record.Position) bool {
 	for _, a := range e.Learn[of] {
 		if !a.First.After(at) && !at.After(a.Last) {
 			return true

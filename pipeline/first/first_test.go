@@ -1,27 +1,27 @@
-package now
+package first
 
 import (
 	"testing"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline/wing"
+	"github.com/slkstream/slkstream/pipeline/extension"
 )
 
 // A settled item leaves the queue, and its results wait for a request on its way that has it, and for no other.
 func TestSettledItemsGetNoFirstAnswer(t *testing.T) {
 	process := New(Settings{})
-	live, other := &wing.Stream{}, &wing.Stream{}
+	live, other := &extension.Stream{}, &extension.Stream{}
 	first := process.known(live)
 	process.known(other)
 	at := func(offset int64) record.Position { return record.Position{Offset: offset, Object: -1} }
 	f := process.Beside(topic.TopicPartition{}, nil)
 	f.sending, f.sent = map[*known]record.Position{first: at(7)}, make(chan struct{})
 	for _, c := range []struct {
-		stream *wing.Stream
+		stream *extension.Stream
 		last   int64
 		waits  bool
-	}{{live, 6, false}, {live, 7, true}, {live, 9, true}, {other, 9, false}, {&wing.Stream{}, 9, false}} {
+	}{{live, 6, false}, {live, 7, true}, {live, 9, true}, {other, 9, false}, {&extension.Stream{}, 9, false}} {
 		if waits := f.Hold(c.stream, at(c.last)) != nil; waits != c.waits {
 			t.Errorf("settled up to %d: waits %t", c.last, waits)
 		}

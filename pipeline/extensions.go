@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/corrections"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/pipeline/link"
-	"github.com/slkstream/slkstream/pipeline/recall"
-	"github.com/slkstream/slkstream/pipeline/wing"
 )
 
 // beside returns what stands beside a partition that is restored: a line each. earlier is what its earlier owners
 // answered; nil: not known.
-func (s *Stage) beside(ctx context.Context, of *ownership, earlier *wing.Earlier) (w wings, err error) {
+func (s *Stage) beside(ctx context.Context, of *ownership, earlier *extension.Earlier) (w extensions, err error) {
 	o := &s.options
 	if o.Now != "" {
 		w.add(s.firstAnswers.Beside(of.TopicPartition, of.Log))
@@ -25,7 +25,7 @@ func (s *Stage) beside(ctx context.Context, of *ownership, earlier *wing.Earlier
 		w.add(link.Publish(o.Identities))
 	}
 	if o.Recent != nil {
-		r, err := recall.New(ctx, s.recalled(), of.TopicPartition, earlier, of.Log)
+		r, err := corrections.New(ctx, s.correcting(), of.TopicPartition, earlier, of.Log)
 		if err != nil {
 			return w, err
 		}
@@ -34,15 +34,15 @@ func (s *Stage) beside(ctx context.Context, of *ownership, earlier *wing.Earlier
 	return w, nil
 }
 
-// recalled says what recall works with.
-func (s *Stage) recalled() *recall.Settings {
+// correcting says what recent items are corrected with.
+func (s *Stage) correcting() *corrections.Settings {
 	o := &s.options
-	corrections := o.Corrections
+	to := o.Corrections
 	if o.Labels == "" {
-		corrections = "" // nothing to correct by
+		to = "" // nothing to correct by
 	}
-	return &recall.Settings{
-		Client: s.client, Store: o.Recent, Labels: s.labels, Results: o.Out, Form: o.Form, Corrections: corrections,
+	return &corrections.Settings{
+		Client: s.client, Store: o.Recent, Labels: s.labels, Results: o.Out, Form: o.Form, Corrections: to,
 		Counted: s.metrics.corrections,
 	}
 }
@@ -60,38 +60,38 @@ func (s *Stage) link(ctx context.Context) {
 	})
 }
 
-// wings are those of a partition.
-type wings struct {
-	all      []wing.Wing
-	readers  []wing.Reader
-	learners []wing.Learner // what workers call
+// extensions are those of a partition.
+type extensions struct {
+	all      []extension.Extension
+	readers  []extension.Reader
+	learners []extension.Learner // what workers call
 }
 
-func (w *wings) add(one wing.Wing) {
+func (w *extensions) add(one extension.Extension) {
 	w.all = append(w.all, one)
-	if r, is := one.(wing.Reader); is {
+	if r, is := one.(extension.Reader); is {
 		w.readers = append(w.readers, r)
 	}
-	if l, is := one.(wing.Learner); is {
+	if l, is := one.(extension.Learner); is {
 		w.learners = append(w.learners, l)
 	}
 }
 
-// begin begins the work of the wings; ctx ends with the ownership.
-func (w *wings) begin(ctx context.Context) (err error) {
+// begin begins the work of the extensions; ctx ends with the ownership.
+func (w *extensions) begin(ctx context.Context) (err error) {
 	for _, one := range w.all {
 		err = errors.Join(err, one.Begin(ctx))
 	}
 	return err
 }
 
-func (w *wings) read(items []wing.Read, old time.Duration) {
+func (w *extensions) read(items []extension.Read, old time.Duration) {
 	for _, r := range w.readers {
 		r.Read(items, old)
 	}
 }
 
-func (w *wings) pass(e *wing.Answered) (out []record.Out) {
+func (w *extensions) pass(e *extension.Answered) (out []record.Out) {
 	for _, one := range w.all {
 		one.Answered(e)
 		out = append(out, one.Records()...)
@@ -99,9 +99,9 @@ func (w *wings) pass(e *wing.Answered) (out []record.Out) {
 	return out
 }
 
-// labelled passes on the labels in force, and returns the shortest time in which a wing wants to be called again; 0:
+// labelled passes on the labels in force, and returns the shortest time in which an extension wants to be called again; 0:
 // whenever that is.
-func (w *wings) labelled(inForce *labels.Version) (again time.Duration, out []record.Out) {
+func (w *extensions) labelled(inForce *labels.Version) (again time.Duration, out []record.Out) {
 	for _, one := range w.all {
 		if wanted := one.Labelled(inForce); wanted > 0 && (again == 0 || wanted < again) {
 			again = wanted
@@ -111,7 +111,7 @@ func (w *wings) labelled(inForce *labels.Version) (again time.Duration, out []re
 	return again, out
 }
 
-func (w *wings) end() {
+func (w *extensions) end() {
 	for _, one := range w.all {
 		one.End()
 	}

@@ -1,4 +1,4 @@
-package now
+package first
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/labels"
-	"github.com/slkstream/slkstream/pipeline/wing"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -41,7 +41,7 @@ type Process struct {
 	settings Settings
 	memory   memory
 	warned   telemetry.Warnings
-	streams  sync.Map // *known by *wing.Stream: those that were asked
+	streams  sync.Map // *known by *extension.Stream: those that were asked
 }
 
 // New returns the first answers of a process.
@@ -62,7 +62,7 @@ func (p *Process) Bytes() int64 {
 
 // known is what first answers know of a stream.
 type known struct {
-	of *wing.Stream
+	of *extension.Stream
 
 	mutex sync.Mutex
 	now   stream.Now
@@ -76,7 +76,7 @@ type known struct {
 }
 
 // find returns what is known of a stream; nil: it was not asked yet.
-func (p *Process) find(s *wing.Stream) *known {
+func (p *Process) find(s *extension.Stream) *known {
 	if found, is := p.streams.Load(s); is {
 		return found.(*known)
 	}
@@ -84,7 +84,7 @@ func (p *Process) find(s *wing.Stream) *known {
 }
 
 // known is find, and begins what is not there.
-func (p *Process) known(s *wing.Stream) *known {
+func (p *Process) known(s *extension.Stream) *known {
 	if found := p.find(s); found != nil {
 		return found
 	}
@@ -129,7 +129,7 @@ func (p *Process) learn(first *known, like *stream.Item, items []stream.Item, an
 }
 
 // bring brings a stream's memory back if it was put away. The caller holds the stream.
-func bring(s *wing.Stream) error {
+func bring(s *extension.Stream) error {
 	ctx, cancel := context.WithTimeout(context.Background(), longRequest)
 	defer cancel()
 	return s.Return(ctx)
@@ -139,7 +139,7 @@ func bring(s *wing.Stream) error {
 func (s *known) drop() { s.now, s.knows = stream.Now{}, nil }
 
 // Release forgets a stream.
-func (p *Process) Release(s *wing.Stream) {
+func (p *Process) Release(s *extension.Stream) {
 	if first, is := p.streams.LoadAndDelete(s); is {
 		p.release(first.(*known))
 	}
@@ -154,7 +154,7 @@ func (p *Process) release(first *known) {
 }
 
 // learned passes an answered episode to a stream's first answers. The caller holds the stream.
-func (p *Process) learned(s *wing.Stream, e *wing.Answered, log *slog.Logger) {
+func (p *Process) learned(s *extension.Stream, e *extension.Answered, log *slog.Logger) {
 	first := p.find(s)
 	if first == nil || len(e.Answers) == 0 {
 		return
@@ -165,7 +165,7 @@ func (p *Process) learned(s *wing.Stream, e *wing.Answered, log *slog.Logger) {
 	}
 	items := make([]stream.Item, len(e.Answers))
 	for i := range items {
-		items[i] = wing.ItemOf(&e.Episode.Items[i], e.Keys[i])
+		items[i] = extension.ItemOf(&e.Episode.Items[i], e.Keys[i])
 	}
 	if err := p.learn(first, &items[0], items, e.Answers); err != nil {
 		log.Error("first answers could not follow", "stream", s.Key.Name, "error", err)

@@ -1,4 +1,4 @@
-package recall
+package corrections
 
 import (
 	"slices"
@@ -16,8 +16,8 @@ type correcting struct {
 	first   *recent.Correction // of the first of them; nil: not begun
 	blocks  []*recent.Block    // of the beginning: those of items answered meanwhile may know less
 	named   bool               // names were given or taken back
-	// recalled is set if items of previous owners were read again, whose labels may have changed since.
-	recalled bool
+	// readAgain is set if items of previous owners were read again, whose labels may have changed since.
+	readAgain bool
 }
 
 // correctFor bounds the time that a partition's owner spends on corrections before it does other work.
@@ -25,17 +25,17 @@ const correctFor = 20 * time.Millisecond
 
 // correct corrects recent items for labels that changed after they were answered. Items whose name was forgotten
 // are dropped. It returns whether work remains.
-func (r *Recall) correct(now *labels.Version) (more bool) {
+func (r *Partition) correct(now *labels.Version) (more bool) {
 	r.takeEarlier(now)
 	if r.correcting == nil {
-		from, recalled := r.calledBy(now), r.earlier != nil && r.earlier.recalled
-		if from == nil && !recalled {
+		from, readAgain := r.calledBy(now), r.earlier != nil && r.earlier.readAgain
+		if from == nil && !readAgain {
 			return false
 		}
 		r.forgetNames(now) // first, as a forgotten example's items are no longer called so afterwards
-		r.correcting = &correcting{to: now, recalled: recalled, blocks: r.recent.Blocks()}
-		if recalled {
-			r.earlier.recalled = false
+		r.correcting = &correcting{to: now, readAgain: readAgain, blocks: r.recent.Blocks()}
+		if readAgain {
+			r.earlier.readAgain = false
 		}
 		if from != nil && r.settings.Corrections != "" {
 			changes, known := r.settings.Labels.Changes(from, now)
@@ -70,7 +70,7 @@ func (r *Recall) correct(now *labels.Version) (more bool) {
 
 // calledBy returns the oldest version of the labels among the blocks of recent items; nil: all are
 // up to date.
-func (r *Recall) calledBy(now *labels.Version) (oldest labels.Position) {
+func (r *Partition) calledBy(now *labels.Version) (oldest labels.Position) {
 	behind := int64(0)
 	for _, b := range r.recent.Blocks() {
 		if n := now.Behind(b.Labels); n > behind {
@@ -81,7 +81,7 @@ func (r *Recall) calledBy(now *labels.Version) (oldest labels.Position) {
 }
 
 // apply makes some of the corrections of the first change that is left, and returns whether more are left.
-func (r *Recall) apply(c *correcting, change *labels.Change) (more bool) {
+func (r *Partition) apply(c *correcting, change *labels.Change) (more bool) {
 	to := c.to
 	of := recent.Change{
 		ID: change.By.Key, Gone: change.By.With != "", Named: to.Name,
@@ -108,7 +108,7 @@ func (r *Recall) apply(c *correcting, change *labels.Change) (more bool) {
 }
 
 // forgetNames drops the recent items whose class or name was forgotten after they were answered.
-func (r *Recall) forgetNames(to *labels.Version) {
+func (r *Partition) forgetNames(to *labels.Version) {
 	if since := r.calledBy(to); since == nil || !to.ForgetsSince(since) {
 		return
 	}
@@ -121,8 +121,8 @@ func (r *Recall) forgetNames(to *labels.Version) {
 }
 
 // rename makes the corrections that follow from names given or taken back.
-func (r *Recall) rename(c *correcting) {
-	if !c.named && !c.recalled {
+func (r *Partition) rename(c *correcting) {
+	if !c.named && !c.readAgain {
 		return
 	}
 	r.tellCorrections(r.recent.Rename(c.to.Name), c.to, "renamed", func(item *recent.Corrected) *labels.Record {
@@ -131,7 +131,7 @@ func (r *Recall) rename(c *correcting) {
 }
 
 // tellCorrections makes records of corrections. by returns the record that caused each.
-func (r *Recall) tellCorrections(
+func (r *Partition) tellCorrections(
 	items []recent.Corrected, to *labels.Version, kind string, by func(*recent.Corrected) *labels.Record,
 ) {
 	if r.settings.Corrections == "" {

@@ -1,4 +1,4 @@
-package wing
+package extension
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // Stream is a stream of a partition. Whoever uses its memory holds its lock.
 type Stream struct {
 	sync.Mutex
-	Key    record.Stream
+	Key    record.StreamID
 	At     topic.TopicPartition
 	Memory *stream.Stream // nil: put away
 	// Away reads the memory back; nil: it was not put away.

@@ -1,5 +1,5 @@
-// Package now gives items their first answers, when they are read.
-package now
+// Package first gives items their first answers, when they are read.
+package first
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline/wing"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -80,7 +80,7 @@ func (p *Process) Beside(of topic.TopicPartition, log *slog.Logger) *Partition {
 	}
 }
 
-// Begin implements wing.Wing.
+// Begin implements extension.Extension.
 func (f *Partition) Begin(ctx context.Context) (err error) {
 	if f.from, err = f.process.settings.Client.Offset(ctx, f.of.Topic, f.of.Partition, topic.Latest, false); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (f *Partition) Begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// Read implements wing.Reader. Items older than Within are left out.
-func (f *Partition) Read(items []wing.Read, old time.Duration) {
+// Read implements extension.Reader. Items older than Within are left out.
+func (f *Partition) Read(items []extension.Read, old time.Duration) {
 	now, batch := time.Now(), make([]waiting, 0, len(items))
 	for _, r := range items {
 		if r.Item.Source.Offset < f.from {
@@ -133,8 +133,8 @@ func (f *Partition) count(n int, outcome string) {
 	}
 }
 
-// Hold implements wing.Learner.
-func (f *Partition) Hold(s *wing.Stream, last record.Position) <-chan struct{} {
+// Hold implements extension.Learner.
+func (f *Partition) Hold(s *extension.Stream, last record.Position) <-chan struct{} {
 	first := f.process.find(s)
 	if first == nil {
 		return nil
@@ -148,14 +148,14 @@ func (f *Partition) Hold(s *wing.Stream, last record.Position) <-chan struct{} {
 	return nil
 }
 
-// Free implements wing.Learner: items may wait for the stream.
-func (f *Partition) Free(s *wing.Stream) {
+// Free implements extension.Learner: items may wait for the stream.
+func (f *Partition) Free(s *extension.Stream) {
 	if f.process.find(s) != nil {
 		f.wakeUp()
 	}
 }
 
-// End implements wing.Wing: it waits for the request on its way.
+// End implements extension.Extension: it waits for the request on its way.
 func (f *Partition) End() {
 	if f.done != nil { // it has begun
 		f.cancel()
@@ -205,7 +205,7 @@ func (f *Partition) give(ctx context.Context, queue []waiting) {
 	}
 	for _, s := range order {
 		before, wait := len(f.given), []waiting(nil)
-		if wing.Guard(f.log, "items could not be answered at once", s.of.Key.Name, func() { wait = f.answer(s, s.turn) }) {
+		if extension.Guard(f.log, "items could not be answered at once", s.of.Key.Name, func() { wait = f.answer(s, s.turn) }) {
 			later = append(later, wait...)
 		} else {
 			f.given, f.out = f.given[:before], f.out[:before]
@@ -236,10 +236,10 @@ func (a *Answer) Item() *record.Item { return a.item }
 
 // answer answers items of one stream; wait are those that it cannot answer yet, which is told once it can.
 func (f *Partition) answer(s *known, list []waiting) (wait []waiting) {
-	keys := wing.KeysOf(len(list), func(i int) *record.Item { return list[i].item })
+	keys := extension.KeysOf(len(list), func(i int) *record.Item { return list[i].item })
 	items := make([]stream.Item, len(list))
 	for i := range list {
-		items[i] = wing.ItemOf(list[i].item, keys[i])
+		items[i] = extension.ItemOf(list[i].item, keys[i])
 	}
 	if known, full := s.ask(); !known && !full {
 		if !s.of.TryLock() {
@@ -297,7 +297,7 @@ func (a *Answer) Result() record.Result { return a.result(nil) }
 
 // result is Result, with its alternatives appended to others.
 func (a *Answer) result(others []record.Alternative) (r record.Result) {
-	wing.SetResult(&r, a.item, a.id, a.answer)
+	extension.SetResult(&r, a.item, a.id, a.answer)
 	r.Settled, r.Alternatives = &notSettled, others
 	for _, other := range a.answer.Alternatives {
 		r.Alternatives = append(r.Alternatives, record.Alternative(other))
@@ -359,7 +359,7 @@ func (f *Partition) tell(told func([]Answer), list []Answer) {
 	for i := range list {
 		list[i].Late = !list[i].item.Source.Position().After(list[i].stream.settled)
 	}
-	wing.Guard(f.log, "the observer failed", "", func() { told(list) })
+	extension.Guard(f.log, "the observer failed", "", func() { told(list) })
 }
 
 // send writes the records, and waits for no broker that fails.

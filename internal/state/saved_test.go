@@ -12,8 +12,8 @@ import (
 // counts, and nothing but the whole snapshot is it.
 func TestKept(t *testing.T) {
 	at := func(offset int64) record.Position { return record.Position{Offset: offset, Object: -1} }
-	of := record.Stream{Name: "cam"}
-	k := NewKeeper("group", "in", "state", 0, 1, NewLoader("group", "in").Restore())
+	of := record.StreamID{Name: "cam"}
+	k := NewWriter("group", "in", "state", 0, 1, NewLoader("group", "in").Restore())
 	k.Start(at(0))
 	commit := func(learned ...int64) []record.Out {
 		var list []*Snapshot
@@ -26,7 +26,7 @@ func TestKept(t *testing.T) {
 	}
 	k.Fit(2 * leastChunk)
 	records := commit(1)
-	if k.Kept(of, at(1)) != nil {
+	if k.Saved(of, at(1)) != nil {
 		t.Error("it is kept before it is durable")
 	}
 	k.Durable()(9, true)
@@ -34,14 +34,14 @@ func TestKept(t *testing.T) {
 	records = append(records, commit(2, 3)...)
 	durable := k.Durable()
 	k.Committed()
-	if k.Kept(of, at(3)) != nil {
+	if k.Saved(of, at(3)) != nil {
 		t.Error("it is kept before it is durable, or where nobody knows")
 	}
 	durable(20, true)
-	if k.Kept(of, at(2)) != nil || k.Kept(record.Stream{Name: "other"}, at(3)) != nil {
+	if k.Saved(of, at(2)) != nil || k.Saved(record.StreamID{Name: "other"}, at(3)) != nil {
 		t.Error("another is kept")
 	}
-	kept := k.Kept(of, at(3))
+	kept := k.Saved(of, at(3))
 	if kept.From != 9 || kept.To != 20 {
 		t.Errorf("from %d to %d", kept.From, kept.To)
 	}
@@ -69,7 +69,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 	k.Leave(of)
-	if k.Kept(of, at(3)) != nil {
+	if k.Saved(of, at(3)) != nil {
 		t.Error("it is kept although it was left")
 	}
 }

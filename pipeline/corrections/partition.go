@@ -1,6 +1,6 @@
-// Package recall corrects recent items when the labels change, whatever the cause: an example, a rejection, a name, a name
+// Package corrections corrects recent items when the labels change, whatever the cause: an example, a rejection, a name, a name
 // that is forgotten, or a change while an earlier owner had the partition.
-package recall
+package corrections
 
 import (
 	"cmp"
@@ -13,11 +13,11 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/labels"
-	"github.com/slkstream/slkstream/pipeline/wing"
 )
 
-// Settings say what recall works with.
+// Settings say what corrections work with.
 type Settings struct {
 	Client      *topic.Client
 	Store       *recent.Store
@@ -28,9 +28,9 @@ type Settings struct {
 	Counted     telemetry.Counter // corrections, by kind
 }
 
-// Recall keeps the recent items of a partition, and corrects them.
-type Recall struct {
-	wing.Nothing
+// Partition keeps the recent items of a partition, and corrects them.
+type Partition struct {
+	extension.Nothing
 	settings   *Settings
 	of         topic.TopicPartition
 	log        *slog.Logger
@@ -44,9 +44,9 @@ type Recall struct {
 // New opens the recent items of a partition. before is what earlier owners answered; nil: not known. Nothing may have
 // been written for the partition yet.
 func New(
-	ctx context.Context, s *Settings, of topic.TopicPartition, before *wing.Earlier, log *slog.Logger,
-) (*Recall, error) {
-	r := &Recall{settings: s, of: of, log: log, recent: s.Store.Open(of.String())}
+	ctx context.Context, s *Settings, of topic.TopicPartition, before *extension.Earlier, log *slog.Logger,
+) (*Partition, error) {
+	r := &Partition{settings: s, of: of, log: log, recent: s.Store.Open(of.String())}
 	if before == nil || s.Corrections == "" {
 		return r, nil
 	}
@@ -55,14 +55,14 @@ func New(
 	return r, err
 }
 
-// Begin implements wing.Wing: it starts to read what earlier owners answered.
-func (r *Recall) Begin(ctx context.Context) error {
+// Begin implements extension.Extension: it starts to read what earlier owners answered.
+func (r *Partition) Begin(ctx context.Context) error {
 	r.readEarlier(ctx)
 	return nil
 }
 
-// Answered implements wing.Wing: it adds the episode to the recent items.
-func (r *Recall) Answered(e *wing.Answered) {
+// Answered implements extension.Extension: it adds the episode to the recent items.
+func (r *Partition) Answered(e *extension.Answered) {
 	n := len(e.Answers)
 	items := slices.Grow(r.items[:0], n)[:n] // a block copies what it needs of them
 	if r.items = items; n > longEpisode {
@@ -79,9 +79,9 @@ func (r *Recall) Answered(e *wing.Answered) {
 	}
 	block := recent.NewBlock(items, func(i int) []float32 { return e.Episode.Items[i].Vector })
 	block.Labels = e.Labels
-	recalled := r.recall(block)
+	readAgain := r.setLastKnown(block)
 	r.recent.Add(block)
-	if recalled {
+	if readAgain {
 		r.recent.DropForgotten()
 	}
 }
@@ -89,8 +89,8 @@ func (r *Recall) Answered(e *wing.Answered) {
 // longEpisode is the longest episode whose memory is used again.
 const longEpisode = 4096
 
-// Labelled implements wing.Wing: it corrects items that were answered by other labels.
-func (r *Recall) Labelled(inForce *labels.Version) time.Duration {
+// Labelled implements extension.Extension: it corrects items that were answered by other labels.
+func (r *Partition) Labelled(inForce *labels.Version) time.Duration {
 	switch {
 	case r.correct(inForce):
 		return time.Millisecond
@@ -103,8 +103,8 @@ func (r *Recall) Labelled(inForce *labels.Version) time.Duration {
 // readingEvery is how often to look whether what earlier owners answered is read.
 const readingEvery = 100 * time.Millisecond
 
-// Records implements wing.Wing.
-func (r *Recall) Records() []record.Out {
+// Records implements extension.Extension.
+func (r *Partition) Records() []record.Out {
 	list := r.records
 	r.records = nil
 	return list

@@ -1,15 +1,15 @@
 package record
 
-// Former says by which options the records before an offset were read. They name streams, and an item's answer
+// PastOptions says by which options the records before an offset were read. They name streams, and an item's answer
 // is known by its stream: what was read by other options is read so again.
-type Former struct {
+type PastOptions struct {
 	Before  int64 `json:",omitempty"` // 0: all later records
 	Options Options
 }
 
-// Formerly has the decoder read the records before some offsets, in ascending order, by other options. Dimensions
+// ReadPast has the decoder read the records before some offsets, in ascending order, by other options. Dimensions
 // that it expects so far are expected of these records too.
-func (d *Decoder) Formerly(list ...Former) error {
+func (d *Decoder) ReadPast(list ...PastOptions) error {
 	for _, f := range list {
 		o := f.Options
 		o.Schemas, o.DimensionGivenUp = d.options.Schemas, d.options.DimensionGivenUp
@@ -22,15 +22,15 @@ func (d *Decoder) Formerly(list ...Former) error {
 				decoder.Expect(model, a.dimension)
 			}
 		}
-		d.former, d.decoders = append(d.former, f), append(d.decoders, decoder)
+		d.past, d.decoders = append(d.past, f), append(d.decoders, decoder)
 	}
 	return nil
 }
 
 // at returns the decoder of the record at an offset.
 func (d *Decoder) at(offset int64) *Decoder {
-	for i := range d.former {
-		if offset < d.former[i].Before {
+	for i := range d.past {
+		if offset < d.past[i].Before {
 			return d.decoders[i]
 		}
 	}
