@@ -42,6 +42,7 @@ func (o *owned) set(generation int32, assigned []topic.TopicPartition) {
 type userData struct {
 	Advertise  string            `json:"advertise,omitempty"` // see GroupSettings
 	Out        string            `json:"out,omitempty"`       // see GroupSettings
+	State      string            `json:"state,omitempty"`     // see GroupSettings
 	Agree      map[string]string `json:"agree,omitempty"`     // see GroupSettings
 	Generation int32             `json:"generation"`
 	Owned      map[string][]int  `json:"owned,omitempty"` // in that generation
@@ -61,10 +62,10 @@ func readUserData(b []byte) (u userData) {
 // partitions move when a member comes or goes. Members that had none get runs of one topic's partitions. Members
 // that do not agree with those that have partitions get none; see agreeing.
 type steady struct {
-	advertise string
-	out       string
-	agree     map[string]string
-	owned     *owned
+	advertise  string
+	out, state string
+	agree      map[string]string
+	owned      *owned
 }
 
 // protocol is the only one that members offer. A group refuses a member that does not offer it: a program that
@@ -79,7 +80,7 @@ func (steady) ProtocolName() string { return protocol }
 func (s steady) UserData() ([]byte, error) {
 	s.owned.mutex.Lock()
 	defer s.owned.mutex.Unlock()
-	return json.Marshal(userData{s.advertise, s.out, s.agree, s.owned.generation, s.owned.partitions})
+	return json.Marshal(userData{s.advertise, s.out, s.state, s.agree, s.owned.generation, s.owned.partitions})
 }
 
 // AssignGroups implements kafka.GroupBalancer. Each set of topics that the same members want is divided by

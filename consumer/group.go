@@ -39,8 +39,8 @@ type GroupSettings struct {
 	Watch time.Duration
 	// Advertise is this member's text for other clients that describe the group; see Advertised.
 	Advertise string
-	// Out is the topic that this member writes to, for OtherOuts.
-	Out string
+	// Out and State are the topics that this member writes results and state to, for OtherOuts and Neighbours.
+	Out, State string
 	// Agree holds the settings, by name, in which members must agree because answers depend on them. A member that
 	// differs from those at work gets no partitions.
 	Agree map[string]string
@@ -226,7 +226,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) error {
 		Timeout:          2 * s.Session,
 		JoinGroupBackoff: 250 * time.Millisecond, StartOffset: kafka.FirstOffset,
 		GroupBalancers: []kafka.GroupBalancer{
-			watched{steady{s.Advertise, s.Out, s.Agree, &g.owned}, &incomplete},
+			watched{steady{s.Advertise, s.Out, s.State, s.Agree, &g.owned}, &incomplete},
 		},
 	})
 	if err != nil {

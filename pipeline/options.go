@@ -144,6 +144,6 @@ func (o *Options) fill() {
 func (o *Options) group() consumer.GroupSettings {
 	return consumer.GroupSettings{
 		ID: o.Group, Topics: o.In, Session: o.Session, Rebalance: o.Rebalance, Watch: o.Watch,
-		Advertise: o.Advertise, Out: o.Out, Agree: o.Agree,
+		Advertise: o.Advertise, Out: o.Out, State: o.State, Agree: o.Agree,
 	}
 }

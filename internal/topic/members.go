@@ -24,7 +24,8 @@ type Member struct {
 	ID       string
 	ClientID string
 	Host     string
-	UserData []byte // what it tells the others when it joins; nil while the group is rebalancing
+	UserData []byte   // what it tells the others when it joins; nil while the group is rebalancing
+	Topics   []string // that it reads; nil while the group is rebalancing
 	Assigned []TopicPartition
 }
 
@@ -38,6 +39,24 @@ type GroupConflict struct {
 }
 
 func (e *GroupConflict) Error() string { return e.Why }
+
+// Groups lists the groups of consumers that this client may describe.
+func (c *Client) Groups(ctx context.Context) (names []string, err error) {
+	answer, err := send(ctx, c.kafka.ListGroups, kafka.ListGroupsRequest{})
+	if err == nil {
+		err = answer.Error
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list groups: %w", err)
+	}
+	for _, g := range answer.Groups {
+		if g.ProtocolType == "consumer" {
+			names = append(names, g.GroupID)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
 
 // Group describes a group; it has no members if nobody knows it.
 func (c *Client) Group(ctx context.Context, name string) (Group, error) {
@@ -64,7 +83,7 @@ func (c *Client) Group(ctx context.Context, name string) (Group, error) {
 		// kafka-go claims version 1 and leaves out what that has after the user data, which is an error at its end.
 		var told kmsg.ConsumerMemberMetadata
 		_ = told.ReadFrom(m.ProtocolMetadata)
-		member.UserData = told.UserData
+		member.UserData, member.Topics = told.UserData, told.Topics
 		var assigned kmsg.ConsumerMemberAssignment
 		if assigned.ReadFrom(m.MemberAssignment) == nil {
 			for _, t := range assigned.Topics {

@@ -9,14 +9,17 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/slkstream/slkstream/consumer"
 )
 
 // settingsEvery is how often the settings of the stage's topics are read.
 const settingsEvery = 20 * time.Second
 
-// topicSettings are what the settings of the stage's topics lose.
+// topicSettings are what the settings of the stage's topics lose, and who shares them.
 type topicSettings struct {
-	read time.Time
+	read       time.Time
+	neighbours consumer.Neighbours
 
 	mutex  sync.Mutex
 	list   []Trouble // of its own topics
@@ -68,9 +71,41 @@ func (w *Watch) askSettings(ctx context.Context, now time.Time) {
 			})
 		}
 	}
+	shared, beside := w.askNeighbours(limited, ins)
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	t.list, t.inputs = list, doubts
+	t.list, t.inputs = append(list, shared...), append(doubts, beside...)
+}
+
+// askNeighbours finds stages of other groups that write where this one does. Two that answer the same input give
+// each of its items two answers under one id, which no delivery promises to tell apart. State is kept by group. One
+// process of the stage asks: the one that has the first partition of an input.
+func (w *Watch) askNeighbours(ctx context.Context, ins []string) (troubles, doubts []Trouble) {
+	if !slices.ContainsFunc(w.Partitions.All(), func(p *Partition) bool { return p.Partition == 0 }) {
+		return nil, nil
+	}
+	found, err := w.topics.neighbours.Find(ctx)
+	if err != nil {
+		w.settings.Log.Debug("other groups are not known", "error", err)
+	}
+	for _, n := range found {
+		common := slices.DeleteFunc(slices.Clone(n.In), func(name string) bool { return !slices.Contains(ins, name) })
+		who := fmt.Sprintf("the stage of group %s, %s", n.Group, n.Member)
+		if n.Out && len(common) > 0 {
+			troubles = append(troubles, Trouble{
+				Of: OfSettings, What: fmt.Sprintf("another stage answers %s to topic %s too", strings.Join(common, ", "), w.settings.Out),
+				Cause: who + ": its readers get two answers for each item",
+				Do:    "stop one of them, or give it another --out; if both are to share the work, give them one --group",
+			})
+		}
+		if n.State {
+			doubts = append(doubts, Trouble{
+				What: "another stage keeps its state in topic " + w.settings.State + " too", Cause: who,
+				Do: "give each stage a --state of its own: who deletes the topic takes the memory of both",
+			})
+		}
+	}
+	return troubles, doubts
 }
 
 // configure returns the command that changes a setting of a topic.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 )
@@ -51,6 +52,7 @@ func NewWatch(s Settings) *Watch {
 	w := &Watch{settings: s}
 	w.Start.Limit = s.StallAfter
 	w.Brokers.Group, w.Brokers.Limit = s.Group, s.Contact
+	w.topics.neighbours = consumer.Neighbours{Client: s.Client, Group: s.Group, Out: s.Out, State: s.State}
 	return w
 }
 
