@@ -2,7 +2,7 @@
 FROM --platform=$BUILDPLATFORM golang:1.26.5@sha256:3aff6657219a4d9c14e27fb1d8976c49c29fddb70ba835014f477e1c70636647 AS build
 WORKDIR /src
 # The tag is that of docs/dependencies.md. Both programs below are built by the same flags, so that their packages are compiled once.
-ENV CGO_ENABLED=0 GOFLAGS="-trimpath -tags=arrow_json_stdlib,otel"
+ENV CGO_ENABLED=0 GOFLAGS="-trimpath -tags=arrow_json_stdlib,otel,mcp"
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .

@@ -2,7 +2,7 @@
 .PHONY: build test lint bench generate
 
 build:
-	go build -trimpath -tags arrow_json_stdlib,otel ./cmd/slkstream
+	go build -trimpath -tags arrow_json_stdlib,otel,mcp ./cmd/slkstream
 
 test:
 	go test ./...

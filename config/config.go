@@ -88,7 +88,7 @@ var (
 		"label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper", "eval file",
 		"eval index", "eval identities",
 	}, deadLetters, labelTopic, []string{"feed", "teach", "forget", "tail", "map", "broker", "sample"}, states,
-		[]string{"similar", "health", "size", "version"})
+		[]string{"similar", "mcp", "health", "size", "version"})
 )
 
 func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }

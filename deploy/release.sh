@@ -41,7 +41,7 @@ for platform in $platforms; do
 	os=${platform%/*} arch=${platform#*/}
 	name=slkstream-$version-$os-$arch
 	[ "$os" = windows ] && name=$name.exe
-	CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -tags arrow_json_stdlib,otel -ldflags "-s -w -buildid= -X main.version=$version" -o "$output/$name" ./cmd/slkstream
+	CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -tags arrow_json_stdlib,otel,mcp -ldflags "-s -w -buildid= -X main.version=$version" -o "$output/$name" ./cmd/slkstream
 	names+=("$name")
 	echo "$name: $(wc -c <"$output/$name") bytes"
 done

@@ -12,7 +12,7 @@ would=$(go run mvdan.cc/gofumpt@v0.12.0 -l .)
 long=$(git ls-files '*.go' | { xargs grep -L -m1 'DO NOT EDIT\.$' || true; } |
 	xargs go run github.com/segmentio/golines@v0.13.0 -m 130 -t 1 --no-reformat-tags --list-files)
 [ -z "$long" ] || { echo "golines -m 130 -t 1 --no-reformat-tags -w would shorten lines of:"; echo "$long"; exit 1; }
-go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -tags browser,docs,mistakes,otel ./...
-go test -count=1 -tags otel -run Traces ./cmd/slkstream
+go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -tags browser,docs,mistakes,otel,mcp ./...
+go test -count=1 -tags otel,mcp -run 'Traces|Assistant' ./cmd/slkstream
 go test -count=1 -tags lean -run Lean ./internal/table
 echo "gofumpt and staticcheck have nothing to say"

@@ -54,18 +54,22 @@ func askStage(ctx context.Context, c *call, address, path string, question, answ
 	if err != nil {
 		return err
 	}
-	client := http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{TLSClientConfig: trust}}
+	patience := 3 * time.Second
+	if question != nil {
+		patience = 15 * time.Second // a stage thinks about one for up to ten
+	}
+	client := http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: trust}}
 	defer client.CloseIdleConnections()
 	reply, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("no stage answers at %s (--listen): %w", address, errors.Unwrap(err))
 	}
 	defer reply.Body.Close()
-	if reply.StatusCode != http.StatusOK {
+	if reply.StatusCode != http.StatusOK && reply.StatusCode != http.StatusNoContent {
 		why, _ := io.ReadAll(io.LimitReader(reply.Body, 1<<10))
 		return fmt.Errorf("%s answers %s: %s", request.URL, reply.Status, strings.TrimSpace(string(why)))
 	}
-	if answer == nil {
+	if answer == nil || reply.StatusCode == http.StatusNoContent {
 		return nil
 	}
 	const longest = 64 << 20 // of a stage's answer: similar items, with their vectors

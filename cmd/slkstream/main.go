@@ -38,7 +38,7 @@ var commands = []struct {
 	}},
 	{"Feed, teach and watch:", []func() *cobra.Command{
 		sampleCommand.build, mapCommand.build, feedCommand.build, teachCommand.build, labelsCommand.build, forgetCommand.build,
-		tailCommand.build, similarCommand.build, auditCommand.build, stateCommand.build, deadCommand.build,
+		tailCommand.build, similarCommand.build, mcpCommand.build, auditCommand.build, stateCommand.build, deadCommand.build,
 	}},
 	{"Measure and choose settings:", []func() *cobra.Command{evalCommand.build, tuneCommand.build}},
 	{"Set up and operate:", []func() *cobra.Command{

@@ -23,6 +23,9 @@ import (
 //go:embed openapi.json
 var openAPI []byte
 
+// OpenAPI returns the description of the API, for clients that are made from it. It must not be changed.
+func OpenAPI() []byte { return openAPI }
+
 const (
 	longestLabel = 200     // letters, in UTF-8
 	longestBody  = 4 << 20 // bytes of a request: a vector of any model as JSON numbers

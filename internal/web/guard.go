@@ -130,7 +130,7 @@ func (a Access) checkSite(r *http.Request) error {
 // asking for answers, neighbours and previews, but not teaching.
 func (a Access) checkToken(r *http.Request) error {
 	token := tokenOf(r)
-	asks := slices.Contains([]string{"/api/similar", "/api/answer", "/api/preview"}, r.URL.Path) && !learns(r)
+	asks := Asks(r.URL.Path) && !learns(r)
 	switch {
 	case a.Token == "":
 	case !a.known(token):
@@ -142,6 +142,11 @@ func (a Access) checkToken(r *http.Request) error {
 			"this token is for looking on: to teach, come with the one of --listen-token-file")
 	}
 	return nil
+}
+
+// Asks says whether a POST to this path only asks, if it has no learn.
+func Asks(path string) bool {
+	return slices.Contains([]string{"/api/similar", "/api/answer", "/api/preview"}, path)
 }
 
 // changes says whether a request may change something.
