@@ -129,7 +129,7 @@ func TestOutputIsSlow(t *testing.T) {
 	slow.Store(true)
 	harmed := through(t, brokers, func(conn net.Conn, b []byte) (int, error) {
 		if slow.Load() && len(b) > large {
-			time.Sleep(400 * time.Millisecond)
+			time.Sleep(400 * time.Millisecond) // fault: a slow broker
 		}
 		return conn.Write(b)
 	})
@@ -233,7 +233,7 @@ func TestProcessesShareATopic(t *testing.T) {
 	wait := trickle(t, client, records, time.Duration(rounds)*2*time.Second)
 	random := rand.New(rand.NewPCG(6, 6))
 	for range rounds {
-		time.Sleep(session + time.Duration(random.IntN(1000))*time.Millisecond)
+		time.Sleep(session + time.Duration(random.IntN(1000))*time.Millisecond) // fault: a kill at a random moment of the feed
 		i := random.IntN(len(processes))
 		kill(t, processes[i])
 		processes[i] = shared.launch(t)

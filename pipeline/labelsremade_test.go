@@ -61,12 +61,11 @@ func TestLabelsTopicMadeAgain(t *testing.T) {
 			collect(t, client, o.Out, count(so))
 			before := first.labels.Current().Next
 			remove(t, client, o.Labels)
-			for {
+			for ; ; time.Sleep(10 * time.Millisecond) {
 				d := topic.Description{Name: o.Labels, Partitions: 1, Settings: topic.StateSettings()}
 				if client.Create(t.Context(), d) == nil {
 					break
 				}
-				time.Sleep(10 * time.Millisecond)
 			}
 			partitions = 1
 			write(t, client, []record.Out{record.ResetRecord(o.Labels, record.Reset{Stream: "a"})})

@@ -27,7 +27,7 @@ func read(t *testing.T, client *topic.Client, name string, enough int) []record.
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	for {
+	for ; ; time.Sleep(50 * time.Millisecond) {
 		var list []record.Raw
 		spans, err := client.Spans(ctx, false, name)
 		for r, failed := range client.Records(ctx, spans...) {
@@ -41,7 +41,6 @@ func read(t *testing.T, client *topic.Client, name string, enough int) []record.
 		if len(list) >= enough {
 			return list
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 }
 
@@ -262,7 +261,7 @@ func TestStateTTL(t *testing.T) {
 	episode("gone", 10, at)
 	for i := 0; ; i++ {
 		episode("stays", 10, at.Add(time.Duration(i+1)*time.Second))
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(200 * time.Millisecond) // pace: of the feed, which moves time on until the stream is gone
 		list, _, err := admin.ReadState(ctx, client, o.State, o.Group)
 		if err != nil && !topic.Temporary(err) { // the stage makes the topic
 			t.Fatal(err)

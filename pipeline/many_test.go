@@ -112,7 +112,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		}
 		// Episodes closed by silence at the end of the input stay in the journal until another record comes.
 		write(t, client, f.records(in, 1, 1))
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // pace: of the feed
 	}
 }
 

@@ -237,7 +237,7 @@ func (h *history) write(records ...record.Out) {
 
 func (h *history) read() {
 	h.t.Helper()
-	time.Sleep(2 * time.Millisecond) // the times of records order those of several partitions
+	time.Sleep(2 * time.Millisecond) // pace: the times of records, in milliseconds, order those of several partitions
 	if h.stop != nil {
 		labelsRead(h.t, h.stage, h.partitions)
 	}

@@ -161,13 +161,13 @@ func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
 				pause := time.Duration(kills) * (session + 600*time.Millisecond) / time.Duration(n/200)
 				for from := 0; from < n; from += 200 {
 					write(t, client, records[from:min(n, from+200)])
-					time.Sleep(pause)
+					time.Sleep(pause) // pace: of the feed, which lasts as long as the kills
 				}
 				write(t, client, markers(in, streams))
 			}()
 			for range kills {
 				cmd := disturbed.launch(t)
-				time.Sleep(session + 200*time.Millisecond + time.Duration(random.IntN(800))*time.Millisecond)
+				time.Sleep(session + 200*time.Millisecond + time.Duration(random.IntN(800))*time.Millisecond) // fault: a random kill
 				kill(t, cmd)
 			}
 			<-fed

@@ -95,7 +95,7 @@ func TestTroubleShows(t *testing.T) {
 				t.Errorf("%q", got)
 			}
 			eventually(t, "lag", func() bool { return strings.HasSuffix(metric(s.metrics, "slkstream_lag_records"), " 40") })
-			time.Sleep(3 * time.Second) // to see whether restarts accumulate
+			time.Sleep(3 * time.Second) // subject: whether restarts accumulate in a time in which they must not
 			if got := s.metrics.restarts.Sum(); got > 20 {
 				t.Errorf("%v restarts", got)
 			}

@@ -186,7 +186,7 @@ func collect(t testing.TB, client *topic.Client, name string, enough func(*sink)
 		if ctx.Err() != nil {
 			t.Fatalf("no topic %s", name)
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // pace: of a poll
 	}
 	n, _ := client.Partitions(ctx, name)
 	readers := make([]*topic.Reader, n)

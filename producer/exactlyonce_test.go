@@ -144,14 +144,13 @@ func (b *bench) expect(results, states []string, offset int64) {
 // letter waits for the only dead letter.
 func (b *bench) letter(dead string) string {
 	b.t.Helper()
-	for {
+	for ; ; time.Sleep(10 * time.Millisecond) {
 		switch got := b.visible(dead, 1); {
 		case len(got) == 1:
 			return got[0]
 		case len(got) > 1 || b.ctx.Err() != nil:
 			b.t.Fatalf("%d dead letters", len(got))
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 

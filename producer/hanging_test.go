@@ -27,7 +27,7 @@ func TestAHangingTransactionIsGivenUp(t *testing.T) {
 		defer verifyPartitions(b, "true")
 		c.sender.Enlist = nil
 	}
-	for {
+	for ; ; time.Sleep(20 * time.Millisecond) { // the brokers have not applied the new setting yet
 		err := c.sender.Write(b.ctx, append(b.snapshot(2), b.results(8, 9)...))
 		if err == nil {
 			break
@@ -35,7 +35,6 @@ func TestAHangingTransactionIsGivenUp(t *testing.T) {
 		if b.ctx.Err() != nil || !brokertest.Real() {
 			t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond) // the brokers have not applied the new setting yet
 	}
 	if brokertest.Real() {
 		c, _ = b.claim(generation)

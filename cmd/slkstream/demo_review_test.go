@@ -24,11 +24,10 @@ func TestDemoAsksForLabels(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	until := func(what string, done func() bool) {
 		t.Helper()
-		for !done() {
+		for ; !done(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: not yet", what)
 			}
-			time.Sleep(20 * time.Millisecond)
 		}
 	}
 	ask := func(path, body string, into any) {

@@ -126,8 +126,8 @@ func TestFeedAtARate(t *testing.T) {
 	go func() {
 		done <- execute(ctx, strings.Fields("feed --embedded-dir "+dir+" --input "+input+" --key cam --out embeddings --rate 100 --loop"), &bytes.Buffer{}, &messages)
 	}()
-	for client.Ensure(context.Background(), topic.Description{Name: "embeddings", Partitions: 4}) != nil {
-		time.Sleep(10 * time.Millisecond)
+	made := topic.Description{Name: "embeddings", Partitions: 4}
+	for ; client.Ensure(t.Context(), made) != nil; time.Sleep(10 * time.Millisecond) {
 	}
 	got := records(t, client, "embeddings", 35)
 	if spent := time.Since(began); spent < 300*time.Millisecond {
@@ -212,8 +212,8 @@ func TestStageEndToEnd(t *testing.T) {
 	go func() {
 		done <- execute(ctx, strings.Fields("run --in embeddings --out results --listen= --support "+support+" --embedded-dir "+dir), &bytes.Buffer{}, &messages)
 	}()
-	for client.Ensure(context.Background(), topic.Description{Name: "results", Partitions: 4}) != nil {
-		time.Sleep(10 * time.Millisecond)
+	made := topic.Description{Name: "results", Partitions: 4}
+	for ; client.Ensure(t.Context(), made) != nil; time.Sleep(10 * time.Millisecond) {
 	}
 	wrong := 0
 	for _, r := range records(t, client, "results", len(truth)) {

@@ -135,7 +135,7 @@ func visit(t *testing.T, address string) io.ReadCloser {
 		if time.Now().After(deadline) {
 			t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // pace: of a poll
 	}
 }
 

@@ -85,3 +85,52 @@ func TestWordsThatAreGone(t *testing.T) {
 		}
 	})
 }
+
+// A sleep stands for no condition. It is the pace of a loop that looks for one, after its condition, or says beside it
+// that it is a pace, a fault, or the test's subject.
+func TestSleepsOfTests(t *testing.T) {
+	said := regexp.MustCompile(`^// (pace|fault|subject): ..`)
+	found := 0
+	err := filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		files := token.NewFileSet()
+		parsed, err := parser.ParseFile(files, path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		explained := map[int]bool{} // lines
+		for _, group := range parsed.Comments {
+			for _, c := range group.List {
+				explained[files.Position(c.Pos()).Line] = said.MatchString(c.Text)
+			}
+		}
+		paces := map[ast.Node]bool{}
+		ast.Inspect(parsed, func(node ast.Node) bool {
+			switch n := node.(type) {
+			case *ast.ForStmt:
+				if post, is := n.Post.(*ast.ExprStmt); is {
+					paces[post.X] = true
+				}
+			case *ast.CallExpr:
+				f, is := n.Fun.(*ast.SelectorExpr)
+				if !is || f.Sel.Name != "Sleep" || paces[n] {
+					break
+				}
+				at := files.Position(n.Pos())
+				if found++; !explained[at.Line] {
+					t.Errorf("%s: a sleep that does not say why", at)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found == 0 {
+		t.Error("no sleep found: the test looks in the wrong place")
+	}
+}

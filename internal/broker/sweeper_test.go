@@ -110,11 +110,10 @@ func dieWhileJoining(t *testing.T, server *Server, group string) error {
 		defer close(gone)
 		_ = dies.join(ctx) // ends with its connection
 	}()
-	for members() < 2 && ctx.Err() == nil {
+	for ; members() < 2 && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		if err := stays.heartbeat(ctx); err != nil && err != kerr.RebalanceInProgress {
 			return err
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	dies.client.Close()
 	<-gone

@@ -383,8 +383,7 @@ func TestNoAnswerHoldsOthersUp(t *testing.T) {
 			t.Errorf("a question without an answer: %v", err)
 		}
 	})
-	for r.Waiting() == nil {
-		time.Sleep(time.Millisecond)
+	for ; r.Waiting() == nil; time.Sleep(time.Millisecond) {
 	}
 	if err := r.Waiting(); !strings.Contains(err.Error(), "later") {
 		t.Errorf("waits for %v", err)

@@ -381,11 +381,10 @@ func TestOnlyTheTopicsThatAreUsedAreAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	for asked.Load() < 3 {
+	for ; asked.Load() < 3; time.Sleep(10 * time.Millisecond) {
 		if n, err := client.Partitions(within(t, time.Minute), name); err != nil || n != 1 {
 			t.Fatal(n, err)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	if _, err := client.Partitions(within(t, time.Minute), "other"); !topic.IsMissing(err) {
 		t.Errorf("a topic that is not used: %v", err)

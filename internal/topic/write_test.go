@@ -156,7 +156,7 @@ func TestOffsetsByTimeAndGroup(t *testing.T) {
 			!topic.Temporary(err) {
 			break
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // pace: of a poll
 	}
 	if err != nil || committed != -1 {
 		t.Errorf("a group that never committed: %d, %v", committed, err)
@@ -231,7 +231,7 @@ type slowLink struct{ net.Conn }
 
 func (l slowLink) Write(b []byte) (n int, err error) {
 	for n < len(b) && err == nil {
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // subject: a slow link
 		var some int
 		some, err = l.Conn.Write(b[n:min(n+7_000, len(b))])
 		n += some
