@@ -172,9 +172,9 @@ func (g *membership) counts(ctx context.Context) map[string]int {
 	if !slices.Equal(missing, g.missing) && ctx.Err() == nil {
 		g.missing = missing
 		if len(missing) > 0 {
-			g.log.Error("an input topic is missing: the stage waits for it and reads the others", "topics", missing)
+			g.log.Error("a topic is missing: it is waited for, and others are read", "group", g.settings.ID, "topics", missing)
 		} else {
-			g.log.Info("all input topics are there again", "group", g.settings.ID)
+			g.log.Info("all topics are there again", "group", g.settings.ID)
 		}
 	}
 	return layout
@@ -185,7 +185,7 @@ func (g *membership) unable() error {
 	if g.unknown != nil {
 		return g.unknown
 	}
-	return fmt.Errorf("input topics %v: %w", g.missing, kafka.UnknownTopicOrPartition)
+	return fmt.Errorf("topics %v: %w", g.missing, kafka.UnknownTopicOrPartition)
 }
 
 func (g *membership) pause(ctx context.Context) {

@@ -22,7 +22,7 @@ func (s *Stage) beside(ctx context.Context, of *ownership, earlier *extension.Ea
 		w.add(s.firstAnswers.Following(of.Log))
 	}
 	if o.Identities != "" {
-		w.add(link.Publish(o.Identities))
+		w.add(link.Publish(o.Identities, o.Group))
 	}
 	if o.Recent != nil {
 		r, err := corrections.New(ctx, s.correcting(), of.TopicPartition, earlier, of.Log)
@@ -54,9 +54,9 @@ func (s *Stage) link(ctx context.Context) {
 		return
 	}
 	group := o.group()
-	group.ID, group.Topics, group.Out, group.Agree = o.Group+"-link", []string{o.Identities}, o.Labels, nil
+	group.ID, group.Topics, group.Out, group.Agree = link.GroupOf(o.Group), []string{o.Identities}, o.Labels, nil
 	link.Run(ctx, link.Settings{
-		Client: s.client, Delivery: o.Delivery, Group: group, Topic: o.Labels, Labels: s.labels, Most: o.MostIdentities, Log: o.Log,
+		Client: s.client, Delivery: o.Delivery, Stage: o.Group, Group: group, Topic: o.Labels, Labels: s.labels, Most: o.MostIdentities, Log: o.Log,
 	})
 }
 
@@ -109,6 +109,12 @@ func (w *extensions) labelled(inForce *labels.Version) (again time.Duration, out
 		out = append(out, one.Records()...)
 	}
 	return again, out
+}
+
+func (w *extensions) forgotten(of record.StreamID) {
+	for _, one := range w.all {
+		one.Forgotten(of)
+	}
 }
 
 func (w *extensions) end() {

@@ -95,7 +95,7 @@ func (w *linked) identities(what string) []string {
 		for thing := range list {
 			for s := range linkedStreams {
 				stream := fmt.Sprintf("cam-%d", s)
-				id := v.Identity(stream, clusters[[2]string{fmt.Sprintf("thing-%d", thing), stream}])
+				id := v.Identity(w.child.Group, record.StreamID{Name: stream}, clusters[[2]string{fmt.Sprintf("thing-%d", thing), stream}])
 				if id == "" || s > 0 && id != list[thing] {
 					return false
 				}
@@ -167,12 +167,12 @@ func TestIdentities(t *testing.T) {
 
 			a, b := at[[2]string{"thing-0", "cam-0"}], at[[2]string{"thing-0", "cam-1"}]
 			differ := record.NotThis{
-				ID: "differ", ItemID: record.ClusterName("cam-0", a), Not: []string{record.ClusterName("cam-1", b)}, Vector: w.feed.vector(0),
+				ID: "differ", ItemID: record.ClusterName(cam(0), a), Not: []string{record.ClusterName(cam(1), b)}, Vector: w.feed.vector(0),
 			}
 			w.say(record.Not(w.child.Labels, &differ))
 			waitUntil(t, "what was said to differ is one identity", func() bool {
 				v := w.stage.Labels().Current()
-				x, y := v.Identity("cam-0", a), v.Identity("cam-1", b)
+				x, y := v.Identity(w.child.Group, cam(0), a), v.Identity(w.child.Group, cam(1), b)
 				return x != y
 			})
 			w.say(record.Forget(w.child.Labels, "differ"))
@@ -180,6 +180,8 @@ func TestIdentities(t *testing.T) {
 		})
 	}
 }
+
+func cam(n int) record.StreamID { return record.StreamID{Name: fmt.Sprint("cam-", n)} }
 
 func waitFor(w *linked, what string, right func([]string) bool) {
 	w.t.Helper()
@@ -233,7 +235,7 @@ func TestIdentitiesChangeNoAnswer(t *testing.T) {
 			published[string(r.Key)] = c
 		}
 		for _, answers := range got.answers {
-			name := record.ClusterName(answers[0].Stream, answers[0].Label)
+			name := record.ClusterName(record.StreamID{Name: answers[0].Stream, Model: answers[0].Model}, answers[0].Label)
 			if strings.HasPrefix(answers[0].Label, "cluster-") && published[name] == nil {
 				t.Errorf("%s is not published", name)
 			}

@@ -152,7 +152,7 @@ func TestInputDeleted(t *testing.T) {
 	remove(t, client, goes)
 	eventually(t, "missed", func() bool {
 		answered(stays)
-		return said.count("an input topic is missing") > 0
+		return said.count("a topic is missing") > 0
 	})
 	answered(stays)
 	stop()

@@ -89,6 +89,7 @@ func (p *partition) retire(now time.Time) {
 		for _, s := range p.answering.ForgetSilent(p.intake.buffer.High().Add(-o.StateTTL), from) {
 			forgotten = true
 			p.drop(s)
+			p.extensions.forgotten(s.Key)
 			p.stage.metrics.retired.Add(1, "silent")
 			p.Log.Info("stream retired: silent for longer than state-ttl", "stream", s.Key.Name, "model", s.Key.Model,
 				"last", s.LastTime())
@@ -105,6 +106,7 @@ func (p *partition) evict(list []*answering.Stream, reason, why string) {
 	p.ledger.Save(p.answering.Evict(list))
 	for _, s := range list {
 		p.drop(s)
+		p.extensions.forgotten(s.Key)
 	}
 	p.stage.metrics.retired.Add(float64(len(list)), reason)
 	p.intake.warned.Once("streams "+reason, func(times int) {

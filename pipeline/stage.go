@@ -121,6 +121,9 @@ func (s *Stage) answering(memory *budget.Budget) answering.Settings {
 			Compare: o.Compare, Corrections: o.Corrections,
 		},
 	}
+	if o.Identities != "" {
+		settings.Results.Linked = o.Group
+	}
 	settings.Memory.Judged, settings.Memory.Summaries = o.Episodes != "", o.Identities != ""
 	return settings
 }

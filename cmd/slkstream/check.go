@@ -16,6 +16,7 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/admin"
+	"github.com/slkstream/slkstream/pipeline/link"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
@@ -248,15 +249,24 @@ func (k *checker) rights(ctx context.Context, setting, name string) {
 
 // group tests access to the consumer group, and reads its committed offsets.
 func (k *checker) group(ctx context.Context) {
-	for _, in := range k.inputs {
+	t := &k.config.Topics
+	reads := func(group, from string) bool {
 		err := within(ctx, func(ctx context.Context) error {
-			_, err := k.client.Committed(ctx, k.config.Topics.Group, in, 0)
+			_, err := k.client.Committed(ctx, group, from, 0)
 			return err
 		})
 		if err != nil {
-			k.fault("group", "group %s: %v", k.config.Topics.Group, err)
+			k.fault("group", "group %s: %v", group, err)
+		}
+		return err == nil
+	}
+	for _, in := range k.inputs {
+		if !reads(t.Group, in) {
 			return
 		}
+	}
+	if t.Identities != "" && k.exists[t.Identities] && !reads(link.GroupOf(t.Group), t.Identities) {
+		return
 	}
 	if others := othersOf(ctx, k.config, k.client); others != "" {
 		k.warn("%s", others)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var link = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
+var markdownLink = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
 
 // Every link of the docs into the tree has a target.
 func TestLinksOfTheDocs(t *testing.T) {
@@ -21,7 +21,7 @@ func TestLinksOfTheDocs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
+		for _, found := range markdownLink.FindAllStringSubmatch(string(text), -1) {
 			if strings.Contains(found[1], "://") {
 				continue
 			}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"strings"
@@ -15,7 +16,7 @@ type Cluster struct {
 	Cluster string    `json:"cluster" doc:"as it was found: cluster-17"`
 	Label   string    `json:"label,omitempty" doc:"its name after a labelled member"`
 	Model   string    `json:"model,omitempty" doc:"the embedder"`
-	Mean    []byte    `json:"mean" doc:"of its last items at length 1: base64 of little-endian float16; its length falls short of 1 as its items differ"`
+	Mean    Halves    `json:"mean" doc:"of its last items at length 1: base64 of little-endian float16; its length falls short of 1 as its items differ"`
 	Items   int64     `json:"items" doc:"answered with it"`
 	Seen    time.Time `json:"seen" doc:"event time of its last item"`
 	Item    string    `json:"item,omitempty" doc:"the id of the result of its last item, whose picture shows it"`
@@ -25,12 +26,38 @@ type Cluster struct {
 // MostApart bounds the clusters in Apart.
 const MostApart = 256
 
-// ClusterName is how records speak of a cluster of a stream: cam-3/cluster-17.
-func ClusterName(stream, cluster string) string { return stream + "/" + cluster }
+// clusterPrefix is how the names of clusters begin.
+const clusterPrefix = "cluster-"
 
-// FitsCluster says whether the labels topic takes the name of a cluster; see ClusterName.
-func FitsCluster(stream, cluster string) bool {
-	return len(ClusterName(stream, cluster)) <= longestName
+// AllClusters stands for all clusters of a stream: they are gone.
+const AllClusters = clusterPrefix + "*"
+
+// ClusterName is how records speak of a cluster of a stream: cam-3/cluster-17 or, if it has a model,
+// cam-3/cluster-17/clip.
+func ClusterName(of StreamID, cluster string) string {
+	name := of.Name + "/" + cluster
+	if of.Model != "" {
+		name += "/" + of.Model
+	}
+	return name
+}
+
+// ClusterOf returns the cluster of a name by ClusterName; ok is false if it is none.
+func ClusterOf(name string) (of StreamID, cluster string, ok bool) {
+	at := strings.LastIndex(name, "/"+clusterPrefix)
+	if at < 0 {
+		return of, "", false
+	}
+	cluster, of.Model, _ = strings.Cut(name[at+1:], "/")
+	of.Name = name[:at]
+	return of, cluster, ClusterName(of, cluster) == name
+}
+
+// FitsCluster says whether the labels topic takes the name of a cluster of a group, and ClusterOf gives the cluster back.
+func FitsCluster(group string, of StreamID, cluster string) bool {
+	name := ClusterName(of, cluster)
+	again, _, ok := ClusterOf(name)
+	return ok && again == of && len(InGroup(group, name)) <= longestName
 }
 
 // Record returns the record of the cluster. Its partition is the first, so that there is one order of all clusters.
@@ -38,45 +65,47 @@ func (c *Cluster) Record(topic string) Out {
 	x := *c
 	x.Seen = nearest(x.Seen)
 	return Out{
-		Topic: topic, Key: []byte(ClusterName(c.Stream, c.Cluster)), Value: appendJSON(nil, &x),
+		Topic: topic, Key: []byte(c.Name()), Value: appendJSON(nil, &x),
 		Headers: []Header{{"content-type", []byte("application/json")}},
 	}
 }
 
+// Of returns the stream of the cluster.
+func (c *Cluster) Of() StreamID { return StreamID{Name: c.Stream, Model: c.Model} }
+
+// Name returns the name of the cluster; see ClusterName.
+func (c *Cluster) Name() string { return ClusterName(c.Of(), c.Cluster) }
+
 // NoCluster returns the tombstone of a cluster that is gone.
-func NoCluster(topic, stream, cluster string) Out {
-	return Out{Topic: topic, Key: []byte(ClusterName(stream, cluster))}
+func NoCluster(topic string, of StreamID, cluster string) Out {
+	return Out{Topic: topic, Key: []byte(ClusterName(of, cluster))}
 }
 
-// DecodeCluster decodes a record of the topic of clusters. Of a cluster that is gone only Stream and Cluster are set. A
+// DecodeCluster decodes a record of the topic of clusters. Of one that is gone only Stream, Model and Cluster are set. A
 // record that it cannot use is a *Rejection.
 func DecodeCluster(raw *Raw) (*Cluster, error) {
 	if raw.Rejected != nil {
 		return nil, raw.Rejected
 	}
 	if len(raw.Value) == 0 {
-		key := string(raw.Key)
-		at := strings.LastIndexByte(key, '/')
-		if at < 0 {
+		of, cluster, ok := ClusterOf(string(raw.Key))
+		if !ok {
 			return nil, reject(Unreadable, "the key %q is not STREAM/CLUSTER", short(raw.Key))
 		}
-		return &Cluster{Stream: key[:at], Cluster: key[at+1:]}, nil
+		return &Cluster{Stream: of.Name, Model: of.Model, Cluster: cluster}, nil
 	}
 	c := new(Cluster)
 	if err := json.Unmarshal(raw.Value, c); err != nil {
 		return nil, reject(Unreadable, "no cluster: %v", err)
 	}
-	if bad := tooLong("STREAM/CLUSTER, label or model", max(len(ClusterName(c.Stream, c.Cluster)), len(c.Label), len(c.Model))); bad != nil {
+	if bad := tooLong("STREAM/CLUSTER/MODEL or label", max(len(c.Name()), len(c.Label))); bad != nil {
 		return nil, bad
 	}
-	mean, bad := rawVector(nil, c.Mean, "f16")
-	if bad == nil {
-		bad = CheckVector(mean)
-	}
-	switch {
+	of, cluster, _ := ClusterOf(string(raw.Key))
+	switch bad := CheckVector(c.Mean); {
 	case bad != nil:
 		return nil, bad.within("mean")
-	case c.Cluster == "" || string(raw.Key) != ClusterName(c.Stream, c.Cluster):
+	case cluster != c.Cluster || of != c.Of() || cluster == AllClusters:
 		return nil, reject(Unreadable, "the key %q is not that of the cluster", short(raw.Key))
 	case len(c.Apart) > MostApart:
 		return nil, reject(TooLarge, "apart has more than %d clusters", MostApart)
@@ -84,17 +113,28 @@ func DecodeCluster(raw *Raw) (*Cluster, error) {
 	return c, nil
 }
 
-// Halves returns numbers as Cluster.Mean has them.
-func Halves(v []float32) []byte {
-	b := make([]byte, 0, 2*len(v))
-	for _, x := range v {
+// Halves are numbers that are written with 16 bits each.
+type Halves []float32
+
+// MarshalText implements encoding.TextMarshaler.
+func (h Halves) MarshalText() ([]byte, error) {
+	b := make([]byte, 0, 2*len(h))
+	for _, x := range h {
 		b = binary.LittleEndian.AppendUint16(b, kernel.Half(x))
 	}
-	return b
+	return base64.StdEncoding.AppendEncode(nil, b), nil
 }
 
-// Vector returns the numbers of Mean; nil: the cluster is gone.
-func (c *Cluster) Vector() []float32 {
-	v, _ := rawVector(nil, c.Mean, "f16")
-	return v
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *Halves) UnmarshalText(text []byte) error {
+	b, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil {
+		return err
+	}
+	v, bad := rawVector(nil, b, "f16")
+	if bad != nil {
+		return bad
+	}
+	*h = v
+	return nil
 }

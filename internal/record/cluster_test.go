@@ -8,7 +8,7 @@ import (
 
 func sampleCluster() Cluster {
 	return Cluster{
-		Stream: "gate/2", Cluster: "cluster-17", Label: "anna", Model: "clip", Mean: Halves([]float32{.5, -.25, .125}), Items: 40,
+		Stream: "gate/2", Cluster: "cluster-17", Label: "anna", Model: "clip", Mean: []float32{.5, -.25, .125}, Items: 40,
 		Seen: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), Item: "in/0/42", Apart: []string{"cluster-3"},
 	}
 }
@@ -20,12 +20,9 @@ func TestClusterComesBack(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(*got, c) {
 		t.Fatalf("%+v, not %+v (%v)", got, c, err)
 	}
-	if v := got.Vector(); !reflect.DeepEqual(v, []float32{.5, -.25, .125}) {
-		t.Errorf("mean %v", v)
-	}
-	gone := NoCluster("clusters", c.Stream, c.Cluster)
+	gone := NoCluster("clusters", c.Of(), c.Cluster)
 	got, err = DecodeCluster(&Raw{Key: gone.Key})
-	if err != nil || got.Stream != c.Stream || got.Cluster != c.Cluster || got.Vector() != nil {
+	if err != nil || got.Of() != c.Of() || got.Cluster != c.Cluster || got.Mean != nil {
 		t.Errorf("gone: %+v (%v)", got, err)
 	}
 }
@@ -48,7 +45,7 @@ func FuzzCluster(f *testing.F) {
 		if len(value) == 0 {
 			return
 		}
-		if bad := CheckVector(c.Vector()); bad != nil || len(c.Apart) > MostApart {
+		if bad := CheckVector(c.Mean); bad != nil || len(c.Apart) > MostApart {
 			t.Fatalf("%+v was taken: %v", c, bad)
 		}
 		out := c.Record("clusters")
@@ -56,4 +53,28 @@ func FuzzCluster(f *testing.F) {
 			t.Fatalf("%+v comes back as %+v (%v)", c, again, err)
 		}
 	})
+}
+
+// A name gives back its cluster, or it is refused: of no two clusters the names are the same.
+func TestClusterNames(t *testing.T) {
+	parts := []string{"", "a", "a/b", "cluster-1", "a/cluster-1", "x/cluster-1/y", "/", "a%2Fb"}
+	names := map[string][3]string{}
+	for _, group := range []string{"shop", "a/b", "a", "a%2Fb"} {
+		for _, stream := range parts {
+			for _, model := range parts {
+				of, is := StreamID{stream, model}, [3]string{group, stream, model}
+				name := InGroup(group, ClusterName(of, "cluster-1"))
+				if !FitsCluster(group, of, "cluster-1") {
+					continue
+				}
+				if other, taken := names[name]; taken {
+					t.Errorf("%q is both %v and %v", name, is, other)
+				}
+				names[name] = is
+			}
+		}
+	}
+	if len(names) < 4*len(parts) {
+		t.Errorf("only %d clusters have a name", len(names))
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,23 +42,39 @@ const ByLink = "link"
 // identityPrefix is how the names of identities begin.
 const identityPrefix = "identity-"
 
-// IdentityName returns the name of an identity.
-func IdentityName(id int64) string { return identityPrefix + strconv.FormatInt(id, 10) }
+// InGroup returns the name by which the link of a group speaks of something, so that two links may write to one topic:
+// those of other groups begin with something else.
+func InGroup(group, name string) string { return url.PathEscape(group) + "/" + name }
 
-// IdentityOf returns the id of an identity's name; 0: it is none.
-func IdentityOf(name string) int64 {
-	digits, is := strings.CutPrefix(name, identityPrefix)
-	id, err := strconv.ParseInt(digits, 10, 64)
-	if !is || err != nil || id < 1 || IdentityName(id) != name {
-		return 0
-	}
-	return id
+// IdentityName returns the name of an identity of a group: shop/identity-5.
+func IdentityName(group string, id int64) string {
+	return InGroup(group, identityPrefix+strconv.FormatInt(id, 10))
 }
 
-// OfLink says whether the name is one that the link gave: a cluster's, as ClusterName has it, into an identity, or an
+// IdentityOf returns the group and the id of an identity's name; 0: it is none.
+func IdentityOf(name string) (group string, id int64) {
+	group, digits, _ := strings.Cut(name, "/"+identityPrefix)
+	group, err := url.PathUnescape(group)
+	if err != nil {
+		return "", 0
+	}
+	if id, err = strconv.ParseInt(digits, 10, 64); err != nil || id < 1 || IdentityName(group, id) != name {
+		return "", 0
+	}
+	return group, id
+}
+
+// OfLink says whether the name is one that a link gave, and of which group: a cluster's into an identity, or an
 // identity's into the name that people gave to one of its clusters. They are no names of classes.
-func (n *Name) OfLink() bool {
-	return n.By == ByLink && n.Stream == "" && n.Into != "" && (IdentityOf(n.Into) != 0 || IdentityOf(n.Name) != 0)
+func (n *Name) OfLink() (group string, is bool) {
+	if n.By != ByLink || n.Stream != "" || n.Into == "" {
+		return "", false
+	}
+	group, id := IdentityOf(n.Into)
+	if id == 0 {
+		group, id = IdentityOf(n.Name)
+	}
+	return group, id != 0 && strings.HasPrefix(n.Name, InGroup(group, ""))
 }
 
 // CalledSo is a class that has a name, in one stream or, with Stream "", in all.

@@ -19,7 +19,7 @@ type Result struct {
 	Episode      int64           `json:"episode,omitzero" doc:"the number of the episode in its stream; a first answer has none"`
 	Label        string          `json:"label" file:"column" doc:"the class, by its present name, or a cluster such as cluster-17"`
 	Class        string          `json:"class,omitempty" doc:"the class itself, where a person gave it another name"`
-	Identity     string          `json:"identity,omitempty" doc:"the thing over all streams, with --identities: identity-5, or the name that people gave to it"`
+	Identity     string          `json:"identity,omitempty" doc:"the thing over all streams, with --identities: GROUP/identity-5, or the name that people gave to it"`
 	Confidence   float64         `json:"confidence" file:"column" doc:"of the label, 0 to 1"`
 	Sure         *bool           `json:"sure,omitempty" doc:"whether the label is within --max-wrong"`
 	SureFrom     float64         `json:"-"` // least confidence for Sure; 0: none

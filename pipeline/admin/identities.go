@@ -25,12 +25,12 @@ func Identities(list []Remembered, of string) []Seen {
 	streams, wanted := map[int64]map[string]bool{}, map[int64]bool{}
 	for i := range list {
 		r := &list[i]
-		at := fmt.Sprintf("%s/%d/%s/%s", r.Topic, r.Partition, r.Model, r.Stream)
+		at := fmt.Sprintf("%s/%d/%s", r.Topic, r.Partition, r.Stream)
 		var all []identity.Cluster
 		for _, c := range r.Memory.Clusters {
-			key := identity.Key{Stream: at, Cluster: c.Cluster}
+			key := identity.Key{Stream: at, Cluster: c.Cluster, Model: r.Model}
 			clusters[key] = &Seen{Stream: r.Stream, Cluster: c.Cluster, Label: c.Label, Items: c.Items}
-			one := identity.Cluster{Key: key, Mean: c.Mean, Model: r.Model, Items: c.Items}
+			one := identity.Cluster{Key: key, Mean: c.Mean, Items: c.Items}
 			if c.Label != c.Cluster {
 				one.Name = c.Label
 			}

@@ -18,6 +18,7 @@ type Results struct {
 	WithVector       bool
 	Compare          *backfill.Comparison // writes corrections instead; nil: results
 	Corrections      string
+	Linked           string // group whose link's identities results have; "": none
 }
 
 // encode turns answers into records: results, review records and the episode's own. It returns results and
@@ -38,7 +39,7 @@ func (j *Job) encode(answers []stream.Answer, v *labels.Version) ([]record.Resul
 	for i := range answers {
 		a, it := &answers[i], &e.Items[i]
 		r := &results[i]
-		if alternatives = j.result(r, i, a, v.Identity(it.Stream, a.Class), alternatives); a.Unknown {
+		if alternatives = j.result(r, i, a, v.Identity(o.Linked, e.Key, a.Class), alternatives); a.Unknown {
 			j.Unknown++
 		}
 		if o.Compare != nil {

@@ -25,6 +25,8 @@ type Extension interface {
 	// Labelled takes the labels in force, about every second, once the partition answers what is new. It returns in
 	// how long it wants to be called again at the latest; 0: whenever that is.
 	Labelled(inForce *labels.Version) (again time.Duration)
+	// Forgotten is called when a stream is given up with all that it knew.
+	Forgotten(of record.StreamID)
 	// Records returns what is to be written with the next commit, each record once.
 	Records() []record.Out
 	// End ends an ownership. What Records has not returned is lost.
@@ -70,6 +72,7 @@ type Nothing struct{}
 func (Nothing) Begin(context.Context) error                { return nil }
 func (Nothing) Answered(*Answered)                         {}
 func (Nothing) Labelled(*labels.Version) (_ time.Duration) { return 0 }
+func (Nothing) Forgotten(record.StreamID)                  {}
 func (Nothing) Records() []record.Out                      { return nil }
 func (Nothing) End()                                       {}
 

@@ -10,9 +10,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// identities are the names that the link gave: of clusters, as record.ClusterName has them, into identities, and of
-// identities into the names that people gave to one of their clusters. They change no label, so that streams answer
-// and learn as before.
+// identities are the names that links gave: of clusters into identities, and of identities into the names that people
+// gave to one of their clusters. They change no label, so that streams answer and learn as before.
 type identities map[string]string
 
 // newIdentities returns the names of records, oldest first.
@@ -48,16 +47,23 @@ func (n *naming) linked(said []ordered.Edit[*Record]) *naming {
 	return &next
 }
 
-func (r *Record) ofLink() bool { return r != nil && r.Name != nil && r.Name.OfLink() }
+func (r *Record) ofLink() bool {
+	if r == nil || r.Name == nil {
+		return false
+	}
+	_, is := r.Name.OfLink()
+	return is
+}
 
-// Identity returns what the clusters of several streams that are one thing are called: identity-5, or the name that
-// people gave to it or to one of them; "": the cluster is of no identity, or class is no cluster.
-func (v *Version) Identity(stream, class string) string {
+// Identity returns what the clusters of several streams that are one thing are called by the link of a
+// group: shop/identity-5, or the name that people gave to it or to one of them; "": the cluster is of no identity, or
+// class is no cluster.
+func (v *Version) Identity(group string, of record.StreamID, class string) string {
 	all := v.naming.identities
-	if len(all) == 0 || !strings.HasPrefix(class, "cluster-") {
+	if group == "" || len(all) == 0 || !strings.HasPrefix(class, "cluster-") {
 		return ""
 	}
-	id := all[record.ClusterName(stream, class)]
+	id := all[record.InGroup(group, record.ClusterName(of, class))]
 	if name := v.naming.names.Of("", id); name != id {
 		return name
 	}
@@ -67,10 +73,13 @@ func (v *Version) Identity(stream, class string) string {
 	return id
 }
 
-// Identities returns the names that the link gave.
-func (v *Version) Identities() (names []record.Name) {
+// Identities returns the names that the link of a group gave.
+func (v *Version) Identities(group string) (names []record.Name) {
 	for name, into := range v.naming.identities {
-		names = append(names, record.Name{Name: name, Into: into, By: record.ByLink})
+		n := record.Name{Name: name, Into: into, By: record.ByLink}
+		if of, _ := n.OfLink(); of == group {
+			names = append(names, n)
+		}
 	}
 	return names
 }

@@ -3,6 +3,7 @@ package link
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/solver/identity"
@@ -14,14 +15,14 @@ import (
 // clusters, and from then on until none is left. One goroutine uses it; it knows no clock, and what it says is a
 // function of the calls in their order.
 type linking struct {
+	group    string // of the stage
 	linker   *identity.Linker
 	clusters map[identity.Key]*record.Cluster // without their means
 	told     map[int64]bool                   // identities
 	people   people
 	said     map[string]string     // what the labels topic has of the link, by name
 	wanted   map[string]string     // what it should have, as far as that may have changed; "": nothing
-	beyond   map[identity.Key]bool // clusters beyond the bound, whose records are to be deleted
-	others   int                   // how often the labels topic had names by another link
+	beyond   map[identity.Key]bool // clusters beyond the bound or of streams that are gone, whose records are to be deleted
 }
 
 // people are what people have said.
@@ -38,39 +39,51 @@ const (
 	atOnce   = 1000
 )
 
-// mostOthers is how often an earlier link that did not know of its end may have written. One that writes more often is
-// another stage's: the two would take back each other's names for ever.
-const mostOthers = 3
-
-func newLinking(most int) *linking {
+func newLinking(group string, most int) *linking {
 	settings := identity.Defaults()
 	settings.Most = most
 	return &linking{
-		linker: identity.New(settings), clusters: map[identity.Key]*record.Cluster{}, told: map[int64]bool{},
+		group: group, linker: identity.New(settings), clusters: map[identity.Key]*record.Cluster{}, told: map[int64]bool{},
 		said: map[string]string{}, wanted: map[string]string{}, beyond: map[identity.Key]bool{},
 	}
 }
+
+// name returns how the labels topic calls a cluster.
+func (l *linking) name(key identity.Key) string {
+	return record.InGroup(l.group, record.ClusterName(record.StreamID{Name: key.Stream, Model: key.Model}, key.Cluster))
+}
+
+// identity returns the id of an identity of this link; 0: the name is none.
+func (l *linking) identity(name string) int64 {
+	group, id := record.IdentityOf(name)
+	if group != l.group {
+		return 0
+	}
+	return id
+}
+
+func (l *linking) reserved() string { return record.InGroup(l.group, reserved) }
 
 // restore begins with what an earlier link left: the clusters that it took in, those published since, and the names in
 // force, its own and those of people. Clusters that it named keep their identities.
 func (l *linking) restore(known, since []*record.Cluster, said, names []record.Name, rejections []record.NotThis) {
 	for i := range said {
 		n := &said[i]
-		l.linker.From(record.IdentityOf(n.Into) + 1)
-		if l.said[n.Name] = n.Into; n.Name != reserved {
+		l.linker.From(l.identity(n.Into) + 1)
+		if l.said[n.Name] = n.Into; n.Name != l.reserved() {
 			l.want(n.Name, "") // unless it is told below
 		}
 	}
 	l.say(names, rejections)
 	var clusters []identity.Cluster
 	var ids []int64
-	restored := map[string]bool{}
+	restored := map[identity.Key]bool{}
 	next := l.linker.Next()
 	for i, c := range slices.Concat(known, since) {
-		name := record.ClusterName(c.Stream, c.Cluster)
-		id := record.IdentityOf(l.said[name])
+		key := keyOf(c)
+		id := l.identity(l.said[l.name(key)])
 		switch {
-		case restored[name] || c.Mean == nil, id == 0 && i >= len(known):
+		case restored[key] || c.Mean == nil, id == 0 && i >= len(known):
 			continue
 		case id == 0: // it was alone
 			id = next
@@ -79,57 +92,62 @@ func (l *linking) restore(known, since []*record.Cluster, said, names []record.N
 			l.told[id] = true
 		}
 		clusters, ids = append(clusters, l.take(c)), append(ids, id)
-		restored[name] = true
+		restored[key] = true
 	}
 	l.linker.Restore(clusters, ids)
 	for id := range l.told {
 		l.tell(id)
 	}
-	l.update(nil)
+	l.follow(nil, nil)
 	l.update(since)
 }
 
 // topicHas takes in the names of the link that the labels topic has: others than those that were written if somebody
 // has taken one back, or if an earlier link that did not know of its end wrote some.
 func (l *linking) topicHas(said []record.Name) {
-	before, others := l.said, 0
+	before := l.said
 	l.said = make(map[string]string, len(said))
 	for i := range said {
 		l.said[said[i].Name] = said[i].Into
 	}
 	for _, all := range []map[string]string{before, l.said} {
 		for name := range all {
-			if before[name] == l.said[name] || name == reserved {
+			if before[name] == l.said[name] || name == l.reserved() {
 				continue
 			}
-			if l.said[name] != "" {
-				others = 1
-			}
 			l.want(name, "") // unless it is told
-			id := record.IdentityOf(name)
-			if id == 0 {
-				id = l.linker.Of(keyOf(name))
-			}
-			l.tell(id)
+			l.tell(l.concerns(name))
 		}
 	}
-	l.others += others
 }
 
-// keyOf returns the cluster of a name by ClusterName.
-func keyOf(name string) identity.Key {
-	c, err := record.DecodeCluster(&record.Raw{Key: []byte(name)})
-	if err != nil {
+// concerns returns the identity that a name of the link is about; 0: none.
+func (l *linking) concerns(name string) int64 {
+	if id := l.identity(name); id != 0 {
+		return id
+	}
+	cluster, _ := strings.CutPrefix(name, record.InGroup(l.group, ""))
+	return l.linker.Of(keyIn(cluster))
+}
+
+// keyIn returns the cluster of a name by ClusterName.
+func keyIn(name string) identity.Key {
+	of, cluster, ok := record.ClusterOf(name)
+	if !ok {
 		return identity.Key{}
 	}
-	return identity.Key{Stream: c.Stream, Cluster: c.Cluster}
+	return identity.Key{Stream: of.Name, Cluster: cluster, Model: of.Model}
+}
+
+func keyOf(c *record.Cluster) identity.Key {
+	return identity.Key{Stream: c.Stream, Cluster: c.Cluster, Model: c.Model}
 }
 
 // take keeps a cluster, and returns it as the linker wants it.
 func (l *linking) take(c *record.Cluster) identity.Cluster {
-	key := identity.Key{Stream: c.Stream, Cluster: c.Cluster}
+	key := keyOf(c)
 	one := identity.Cluster{
-		Key: key, Mean: c.Vector(), Model: c.Model, Items: c.Items, Seen: c.Seen.Unix(), Name: l.people.nameOf(c), Apart: c.Apart,
+		Key: key, Mean: c.Mean, Items: c.Items, Seen: c.Seen.Unix(), Name: l.people.nameOf(c), Apart: c.Apart,
 	}
 	kept := *c
 	kept.Mean, kept.Apart = nil, nil
@@ -137,27 +155,37 @@ func (l *linking) take(c *record.Cluster) identity.Cluster {
 	return one
 }
 
-// update takes in clusters, in the order of their records; of one that is gone only the key is set. Those beyond the
-// bound are forgotten until they change again.
+// update takes in clusters, in the order of their records; of one that is gone only the key is set. Each is taken in
+// alone: how many come together depends on the brokers. Those beyond the bound are forgotten until they change again.
 func (l *linking) update(list []*record.Cluster) {
-	last := map[identity.Key]*record.Cluster{}
 	for _, c := range list {
-		last[identity.Key{Stream: c.Stream, Cluster: c.Cluster}] = c
-	}
-	var changed []identity.Cluster
-	var ended []identity.Key
-	for _, c := range list {
-		key := identity.Key{Stream: c.Stream, Cluster: c.Cluster}
 		switch {
-		case last[key] != c:
+		case c.Cluster == record.AllClusters:
+			l.end(record.StreamID{Name: c.Stream, Model: c.Model})
 		case c.Mean == nil:
-			ended = append(ended, key)
-			delete(l.clusters, key)
+			delete(l.clusters, keyOf(c))
+			l.follow(nil, []identity.Key{keyOf(c)})
 		default:
-			changed = append(changed, l.take(c))
+			delete(l.beyond, keyOf(c))
+			l.follow([]identity.Cluster{l.take(c)}, nil)
 		}
 	}
-	l.follow(changed, ended)
+}
+
+// end forgets the clusters of a stream, and has their records deleted.
+func (l *linking) end(of record.StreamID) {
+	var ended []identity.Key
+	for key := range l.clusters {
+		if key.Stream == of.Name && key.Model == of.Model {
+			ended = append(ended, key)
+		}
+	}
+	slices.SortFunc(ended, identity.Key.Compare)
+	for _, key := range ended {
+		delete(l.clusters, key)
+		l.beyond[key] = true
+	}
+	l.follow(nil, ended)
 }
 
 // say takes in all names and rejections in force.
@@ -183,16 +211,14 @@ func (l *linking) say(names []record.Name, rejections []record.NotThis) {
 	}
 	for _, all := range []map[string]string{before.called, l.people.called} {
 		for name := range all {
-			if id := record.IdentityOf(name); id != 0 {
+			if id := l.identity(name); id != 0 {
 				call := l.people.called[name]
 				if call == name { // it is not in force
 					call = ""
 				}
 				l.linker.Call(id, call)
-				named[id] = true
-			} else {
-				named[l.linker.Of(keyOf(name))] = true
 			}
+			named[l.concerns(name)] = true
 		}
 	}
 	l.follow(nil, nil)
@@ -214,7 +240,7 @@ func (l *linking) follow(changed []identity.Cluster, ended []identity.Key) {
 		if c.After != 0 {
 			continue
 		}
-		l.want(record.ClusterName(c.Stream, c.Cluster), "")
+		l.want(l.name(c.Key), "")
 		if l.clusters[c.Key] != nil {
 			delete(l.clusters, c.Key)
 			l.beyond[c.Key] = true
@@ -240,18 +266,18 @@ func (l *linking) tell(id int64) {
 	}
 	name, into := "", ""
 	if l.told[id] {
-		into = record.IdentityName(id)
+		into = record.IdentityName(l.group, id)
 	}
 	for _, key := range members {
 		if c := l.clusters[key]; l.people.tells(c) {
 			name = l.people.nameOf(c) // all that have one have the same
 		}
-		l.want(record.ClusterName(key.Stream, key.Cluster), into)
+		l.want(l.name(key), into)
 	}
 	if !l.told[id] {
 		name = ""
 	}
-	l.want(record.IdentityName(id), name)
+	l.want(record.IdentityName(l.group, id), name)
 }
 
 // want notes what a name should be called; "": nothing.
@@ -274,16 +300,16 @@ func (l *linking) unsaid(labels, clusters string) (records []record.Out, said fu
 		}
 	}
 	order := slices.Sorted(maps.Keys(next))
-	told := record.IdentityOf(l.said[reserved])
+	told, reserved := l.identity(l.said[l.reserved()]), l.reserved()
 	if id := l.linker.Next(); len(next) > 0 && id > told || len(l.told) > 0 && told == 0 {
-		next[reserved] = record.IdentityName(id + atOnce)
+		next[reserved] = record.IdentityName(l.group, id+atOnce)
 		order = slices.Insert(order, 0, reserved) // before those that it tells of
 	}
 	for _, name := range order {
 		say(name, next[name])
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(l.beyond), identity.Key.Compare) {
-		records = append(records, record.NoCluster(clusters, key.Stream, key.Cluster))
+		records = append(records, record.NoCluster(clusters, record.StreamID{Name: key.Stream, Model: key.Model}, key.Cluster))
 	}
 	return records, func() {
 		for name, into := range next {
@@ -304,7 +330,7 @@ func newPeople(names []record.Name, rejections []record.NotThis) people {
 	var list []taught.Name
 	for i := range names {
 		n := &names[i]
-		if n.OfLink() {
+		if _, is := n.OfLink(); is {
 			continue
 		}
 		if n.Into == "" {
@@ -324,7 +350,7 @@ func newPeople(names []record.Name, rejections []record.NotThis) people {
 	}
 	for i := range rejections {
 		for _, other := range rejections[i].Not {
-			a, b := keyOf(rejections[i].ItemID), keyOf(other)
+			a, b := keyIn(rejections[i].ItemID), keyIn(other)
 			if a.Compare(b) > 0 {
 				a, b = b, a
 			}

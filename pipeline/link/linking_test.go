@@ -39,7 +39,7 @@ const (
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
-		t: t, random: rand.New(rand.NewPCG(seed, 7)), link: newLinking(most), clusters: map[string]*record.Cluster{},
+		t: t, random: rand.New(rand.NewPCG(seed, 7)), link: newLinking("shop", most), clusters: map[string]*record.Cluster{},
 		said: map[string]string{}, names: map[string]record.Name{}, rejected: map[string]record.NotThis{},
 		told: map[string]bool{}, gone: map[string]bool{},
 	}
@@ -75,7 +75,7 @@ func (w *world) publish() {
 	if w.random.IntN(10) == 0 { // it has become another thing
 		copy(v, w.things[w.random.IntN(len(w.things))])
 	}
-	c.Mean = record.Halves(v)
+	c.Mean = v
 	if w.random.IntN(12) == 0 {
 		c.Label = []string{"anna", "ben"}[w.random.IntN(2)]
 	}
@@ -86,7 +86,7 @@ func (w *world) publish() {
 }
 
 func (w *world) put(c *record.Cluster) {
-	key := record.ClusterName(c.Stream, c.Cluster)
+	key := c.Name()
 	if w.clusters[key] = c; c.Mean == nil {
 		delete(w.clusters, key)
 	}
@@ -96,13 +96,13 @@ func (w *world) put(c *record.Cluster) {
 // step changes something at random.
 func (w *world) step() {
 	what := "published"
-	switch n := w.random.IntN(20); n {
+	switch n := w.random.IntN(21); n {
 	case 0:
 		what = "gone"
-		key := keyOf(w.key())
+		key := keyIn(w.key())
 		w.put(&record.Cluster{Stream: key.Stream, Cluster: key.Cluster})
 	case 1, 2, 3:
-		key := keyOf(w.key())
+		key := keyIn(w.key())
 		n := record.Name{Name: key.Cluster, Stream: key.Stream, Into: []string{"anna", "ben", "kim"}[w.random.IntN(3)], By: "kim"}
 		if w.random.IntN(3) == 0 && len(w.said) > 0 {
 			n.Stream, n.Name = "", w.said[slices.Sorted(maps.Keys(w.said))[w.random.IntN(len(w.said))]]
@@ -133,14 +133,21 @@ func (w *world) step() {
 		}
 	case 9:
 		what = "killed"
-		w.start(newLinking(most))
+		w.start(newLinking("shop", most))
 	case 10: // an earlier link does not know of its end
 		old := w.link
-		w.start(newLinking(most))
+		w.start(newLinking("shop", most))
 		w.publish()
 		old.update(w.since)
 		w.write(old)
 		what = "an earlier link wrote"
+	case 11:
+		what = "a stream is forgotten"
+		c := keyIn(w.key())
+		w.since = append(w.since, &record.Cluster{Stream: c.Stream, Cluster: record.AllClusters})
+		w.publish()
+		w.follow()
+		w.follow()
 	default:
 		for range 1 + w.random.IntN(4) {
 			w.publish()
@@ -166,7 +173,7 @@ func (w *world) start(l *linking) {
 	w.link = l
 	late := map[string]bool{}
 	for _, c := range w.since {
-		late[record.ClusterName(c.Stream, c.Cluster)] = true
+		late[c.Name()] = true
 	}
 	var known []*record.Cluster
 	for _, key := range slices.Sorted(maps.Keys(w.clusters)) {
@@ -181,7 +188,7 @@ func (w *world) start(l *linking) {
 	w.since = nil
 	w.write(l)
 	for name, into := range before {
-		if quiet && name != reserved && w.said[name] != into {
+		if quiet && name != w.link.reserved() && w.said[name] != into {
 			w.fail("%s was %s before the process was killed, and is %q", name, into, w.said[name])
 		}
 	}
@@ -220,7 +227,7 @@ func (w *world) write(l *linking) {
 				w.t.Fatal(err)
 			}
 			label, err := d.DecodeLabel(w.t.Context(), &record.Raw{Key: r.Key, Value: r.Value})
-			if err != nil || label.Name == nil || !label.Name.OfLink() {
+			if err != nil || label.Name == nil || !ofShop(label.Name) {
 				w.fail("%s: %v", r.Value, err)
 			}
 			w.said[name] = label.Name.Into
@@ -242,10 +249,10 @@ func (w *world) check() {
 	people := newPeople(names, nil)
 	members, called := map[string][]identity.Key{}, map[string]map[string]bool{}
 	for name, into := range w.said {
-		if name == reserved || record.IdentityOf(name) != 0 {
+		if name == w.link.reserved() || w.link.identity(name) != 0 {
 			continue
 		}
-		c := w.clusters[name]
+		c := w.clusters[strings.TrimPrefix(name, "shop/")]
 		if c == nil {
 			w.fail("%s, which is gone, is %s", name, into)
 		}
@@ -273,23 +280,23 @@ func (w *world) check() {
 			w.fail("%s comes back", id)
 		}
 		for _, n := range w.rejected {
-			if a, b := keyOf(n.ItemID), keyOf(n.Not[0]); a != b && slices.Contains(list, a) && slices.Contains(list, b) {
+			if a, b := keyIn(n.ItemID), keyIn(n.Not[0]); a != b && slices.Contains(list, a) && slices.Contains(list, b) {
 				w.fail("%v and %v were said to differ, and are %s", a, b, id)
 			}
 		}
 		for _, key := range list {
-			for _, other := range w.clusters[record.ClusterName(key.Stream, key.Cluster)].Apart {
+			for _, other := range w.clusters[record.ClusterName(record.StreamID{Name: key.Stream}, key.Cluster)].Apart {
 				if other != key.Cluster && slices.Contains(list, identity.Key{Stream: key.Stream, Cluster: other}) {
 					w.fail("%v and %s were in one frame, and are %s", key, other, id)
 				}
 			}
 		}
-		if n := record.IdentityOf(id); n == 0 || n > record.IdentityOf(w.said[reserved]) {
-			w.fail("%s is beyond the reserved %s", id, w.said[reserved])
+		if n := w.link.identity(id); n == 0 || n > w.link.identity(w.said[w.link.reserved()]) {
+			w.fail("%s is beyond the reserved %s", id, w.said[w.link.reserved()])
 		}
 	}
 	for name := range w.said {
-		if record.IdentityOf(name) != 0 && members[name] == nil {
+		if w.link.identity(name) != 0 && members[name] == nil {
 			w.fail("%s, which has no clusters, is %s", name, w.said[name])
 		}
 	}
@@ -297,7 +304,7 @@ func (w *world) check() {
 		w.fail("%d identities, %d clusters of %d", len(members), len(w.link.clusters), len(w.clusters))
 	}
 	for id := range w.told {
-		w.gone[id] = w.link.linker.Members(record.IdentityOf(id)) == nil
+		w.gone[id] = w.link.linker.Members(w.link.identity(id)) == nil
 	}
 	for id := range members {
 		w.told[id] = true
@@ -323,7 +330,7 @@ func TestHistories(t *testing.T) {
 
 // inTwo returns a link that was told of two clusters of one thing, and what it says of them, by name.
 func inTwo(t *testing.T, stream string, label string) (l *linking, say func() map[string]string) {
-	l = newLinking(most)
+	l = newLinking("shop", most)
 	say = func() map[string]string {
 		t.Helper()
 		d, err := record.NewDecoder(record.Options{})
@@ -348,8 +355,8 @@ func inTwo(t *testing.T, stream string, label string) (l *linking, say func() ma
 	}
 	var list []*record.Cluster
 	for _, in := range []string{"cam", stream} {
-		c := &record.Cluster{Stream: in, Cluster: "cluster-1", Label: label, Mean: record.Halves([]float32{1, 0}), Items: 9}
-		other := &record.Cluster{Stream: in, Cluster: "cluster-2", Mean: record.Halves([]float32{0, 1}), Items: 9}
+		c := &record.Cluster{Stream: in, Cluster: "cluster-1", Label: label, Mean: []float32{1, 0}, Items: 9}
+		other := &record.Cluster{Stream: in, Cluster: "cluster-2", Mean: []float32{0, 1}, Items: 9}
 		for _, c := range []*record.Cluster{c, other} {
 			out := c.Record("clusters")
 			if c, err := record.DecodeCluster(&record.Raw{Key: out.Key, Value: out.Value}); err == nil {
@@ -367,7 +374,7 @@ func inTwo(t *testing.T, stream string, label string) (l *linking, say func() ma
 func TestLongNames(t *testing.T) {
 	for _, n := range []int{1000, 1015, 1024} {
 		_, say := inTwo(t, strings.Repeat("x", n), "")
-		if said := say(); (said["cam/cluster-1"] != "") != (n == 1000) {
+		if said := say(); (said["shop/cam/cluster-1"] != "") != (n == 1000) {
 			t.Errorf("%d bytes: %d names", n, len(said))
 		}
 	}
@@ -377,7 +384,7 @@ func TestLongNames(t *testing.T) {
 func TestForgottenNames(t *testing.T) {
 	l, say := inTwo(t, "cam-1", "anna")
 	before := say()
-	id := before["cam/cluster-1"]
+	id := before["shop/cam/cluster-1"]
 	if before[id] != "anna" {
 		t.Fatal(before)
 	}
@@ -397,38 +404,71 @@ func TestForgottenNames(t *testing.T) {
 	}
 }
 
-// Two stages whose links write to one labels topic take back what the other says: one that sees it goes on for some
-// rounds, as after an earlier link that did not know of its end, and then says so.
+func ofShop(n *record.Name) bool {
+	group, is := n.OfLink()
+	return is && group == "shop"
+}
+
+// What is said depends on the order of the clusters, not on how many are read at once.
+func TestBatches(t *testing.T) {
+	w := newWorld(t, 3)
+	for range 100 {
+		w.publish()
+	}
+	together, apart := newLinking("shop", most), newLinking("shop", most)
+	together.update(w.since)
+	for _, c := range w.since {
+		apart.update([]*record.Cluster{c})
+		apart.unsaid("labels", "clusters")
+	}
+	if !maps.Equal(together.wanted, apart.wanted) {
+		t.Errorf("together %v, one by one %v", together.wanted, apart.wanted)
+	}
+}
+
+// A stream that is given up has no clusters, whatever its model, and their records are deleted; those of other models stay.
+func TestForgottenStream(t *testing.T) {
+	l := newLinking("shop", most)
+	for _, model := range []string{"", "clip", "dino"} {
+		for _, in := range []string{"cam-1", "cam-2"} {
+			l.update([]*record.Cluster{{Stream: in, Cluster: "cluster-1", Model: model, Mean: []float32{1, 2}, Items: 4}})
+		}
+	}
+	if len(l.clusters) != 6 || len(l.told) != 3 {
+		t.Fatalf("%d clusters, %d identities", len(l.clusters), len(l.told))
+	}
+	l.update([]*record.Cluster{{Stream: "cam-1", Cluster: record.AllClusters, Model: "clip"}})
+	list, _ := l.unsaid("labels", "clusters")
+	var deleted []string
+	for _, r := range list {
+		if r.Topic == "clusters" {
+			deleted = append(deleted, string(r.Key))
+		}
+	}
+	if len(l.clusters) != 5 || !slices.Equal(deleted, []string{"cam-1/cluster-1/clip"}) {
+		t.Errorf("%d clusters are left, deleted %q", len(l.clusters), deleted)
+	}
+}
+
+// Two stages may link with one labels topic: none takes what the other says for its own.
 func TestTwoLinks(t *testing.T) {
-	one, sayOne := inTwo(t, "cam-1", "")
-	two, sayTwo := inTwo(t, "cam-2", "")
-	topic := map[string]string{}
-	write := func(said map[string]string) {
-		for name, into := range said {
-			if topic[name] = into; into == "" {
-				delete(topic, name)
-			}
+	l, say := inTwo(t, "cam-1", "")
+	mine := say()
+	if len(mine) == 0 {
+		t.Fatal("nothing is said")
+	}
+	n := record.Name{Name: record.InGroup("bank", "cam/cluster-1"), Into: record.IdentityName("bank", 1), By: record.ByLink}
+	if group, is := n.OfLink(); !is || group != "bank" || mine[n.Name] != "" || mine[n.Into] != "" {
+		t.Errorf("%q of %v", group, mine)
+	}
+	for name := range mine {
+		x := record.Name{Name: name, Into: mine[name], By: record.ByLink}
+		if !ofShop(&x) {
+			t.Errorf("%v is not of its stage", x)
 		}
 	}
-	has := func() (said []record.Name) {
-		for name, into := range topic {
-			said = append(said, record.Name{Name: name, Into: into, By: record.ByLink})
-		}
-		return said
-	}
-	write(sayOne())
-	one.topicHas(has())
-	if sayOne(); one.others != 0 {
-		t.Fatal("it takes its own names for another's")
-	}
-	write(sayTwo())
-	for range mostOthers + 2 {
-		one.topicHas(has())
-		write(sayOne())
-		two.topicHas(has())
-		write(sayTwo())
-	}
-	if one.others <= mostOthers || two.others <= mostOthers {
-		t.Errorf("they meet another's names %d and %d times", one.others, two.others)
+	l.say([]record.Name{{Name: n.Into, Into: "anna", By: "kim"}}, nil)
+	if said := say(); len(said) > 0 {
+		t.Errorf("a name of another stage's identity: %v", said)
 	}
 }

@@ -19,20 +19,20 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-var errTwoLinks = errors.New(
-	"another stage names clusters in the same labels topic: of stages that share one only one may have --identities",
-)
-
 // Settings say what the link works with.
 type Settings struct {
 	Client   *topic.Client
 	Delivery producer.Delivery
+	Stage    string                 // its group
 	Group    consumer.GroupSettings // of the link; its topic is that of clusters
 	Topic    string                 // of labels
 	Labels   *labels.Topic
 	Most     int // identities
 	Log      *slog.Logger
 }
+
+// GroupOf returns the group of the link of a stage.
+func GroupOf(stage string) string { return stage + "-link" }
 
 // Run takes part in the group, and links clusters while the group chooses this process. It returns once ctx ends.
 func Run(ctx context.Context, s Settings) {
@@ -48,10 +48,6 @@ func (s *Settings) own(ctx context.Context, a consumer.Assignment) error {
 	for a.Partition == 0 && ctx.Err() == nil { // all clusters are in the first
 		err := s.hold(ctx, a, outage.Over)
 		if ctx.Err() != nil {
-			break
-		}
-		if errors.Is(err, errTwoLinks) {
-			s.Log.Error("clusters are linked no longer", "labels", s.Topic, "error", err)
 			break
 		}
 		s.Log.Warn("the link begins again", "error", err)
@@ -94,7 +90,7 @@ func (s *Settings) hold(ctx context.Context, a consumer.Assignment, works func()
 	if err := committer.GiveUpHanging(ctx, parts); err != nil {
 		return err
 	}
-	h := &holding{Settings: s, linking: newLinking(s.Most), committer: committer, at: a.TopicPartition}
+	h := &holding{Settings: s, linking: newLinking(s.Stage, s.Most), committer: committer, at: a.TopicPartition}
 	next, err := h.begin(ctx, committed)
 	if err != nil {
 		return err
@@ -156,7 +152,7 @@ func (h *holding) begin(ctx context.Context, committed int64) (next int64, err e
 		}
 		delete(last, key)
 	}
-	h.restore(known, fresh, h.version.Identities(), h.Labels.Names(), h.Labels.Rejections())
+	h.restore(known, fresh, h.version.Identities(h.Stage), h.Labels.Names(), h.Labels.Rejections())
 	h.Log.Info("this process links clusters", "clusters", len(h.clusters), "identities", len(h.told))
 	return end, h.commit(ctx, end, true)
 }
@@ -185,12 +181,8 @@ func (h *holding) follow(ctx context.Context, next int64, works func()) error {
 			}
 		}
 		h.update(list)
-		if v := h.Labels.Current(); v != h.version && v.Covers(h.spans) {
-			h.version = v
-			if h.topicHas(v.Identities()); h.others > mostOthers {
-				return errTwoLinks
-			}
-			h.say(h.Labels.Names(), h.Labels.Rejections())
+		if err := h.hear(ctx); err != nil {
+			return err
 		}
 		moved := b.Next > next
 		next = b.Next
@@ -204,6 +196,25 @@ func (h *holding) follow(ctx context.Context, next int64, works func()) error {
 		default:
 		}
 	}
+}
+
+// hear takes in another version of the labels, once it has what was written.
+func (h *holding) hear(ctx context.Context) error {
+	v := h.Labels.Current()
+	if v == h.version {
+		return nil
+	}
+	if !v.Covers(h.spans) { // it comes, unless the topic was made again
+		now, err := h.Client.SpansOf(ctx, true, h.Topic)
+		if err != nil || !v.Covers(now) {
+			return err
+		}
+		h.spans = now
+	}
+	h.version = v
+	h.topicHas(v.Identities(h.Stage))
+	h.say(h.Labels.Names(), h.Labels.Rejections())
+	return nil
 }
 
 // commit writes what is unsaid, and the offset of the next cluster, which may have moved since the commit before.

@@ -25,6 +25,7 @@ const (
 type Publisher struct {
 	extension.Nothing
 	topic   string
+	group   string // of the stage
 	streams map[record.StreamID]*published
 	records []record.Out // that Records has not returned yet
 }
@@ -44,14 +45,25 @@ type cluster struct {
 	apart          map[string]struct{} // clusters that were in one frame with it
 }
 
-// Publish returns the publisher of a partition.
-func Publish(topic string) *Publisher {
-	return &Publisher{topic: topic, streams: map[record.StreamID]*published{}}
+// Publish returns the publisher of a partition, for a stage of this group.
+func Publish(topic, group string) *Publisher {
+	return &Publisher{topic: topic, group: group, streams: map[record.StreamID]*published{}}
+}
+
+// Forgotten implements extension.Wing.
+func (p *Publisher) Forgotten(of record.StreamID) {
+	delete(p.streams, of)
+	if record.FitsCluster(p.group, of, record.AllClusters) {
+		p.records = append(p.records, record.NoCluster(p.topic, of, record.AllClusters))
+	}
 }
 
 // Answered implements extension.Extension.
 func (p *Publisher) Answered(e *extension.Answered) {
 	of := e.Episode.Key
+	if e.Report.Episode == 1 { // it was reset, or forgotten by an owner that did not say so
+		p.Forgotten(of)
+	}
 	s := p.streams[of]
 	if s == nil {
 		s = &published{clusters: map[string]*cluster{}}
@@ -61,12 +73,12 @@ func (p *Publisher) Answered(e *extension.Answered) {
 	changed := map[string]*cluster{} // by the class of its items
 	for i := range e.Report.Clusters {
 		c := &e.Report.Clusters[i]
-		if !record.FitsCluster(of.Name, c.Cluster) {
+		if !record.FitsCluster(p.group, of, c.Cluster) {
 			continue // it cannot be named
 		}
 		if c.Mean == nil {
 			delete(s.clusters, c.Cluster)
-			p.records = append(p.records, record.NoCluster(p.topic, of.Name, c.Cluster))
+			p.records = append(p.records, record.NoCluster(p.topic, of, c.Cluster))
 			continue
 		}
 		known := s.clusters[c.Cluster]
@@ -78,7 +90,7 @@ func (p *Publisher) Answered(e *extension.Answered) {
 		if known.Label = ""; c.Label != c.Cluster {
 			known.Label = c.Label
 		}
-		known.Mean, known.Items, known.waits = record.Halves(c.Mean), c.Items, true
+		known.Mean, known.Items, known.waits = c.Mean, c.Items, true
 		changed[c.Label] = known
 	}
 	now := saw(e, changed)
@@ -140,7 +152,8 @@ func (p *Publisher) publish(s *published, now time.Time, due func(*cluster) bool
 
 // Labelled implements extension.Extension: it publishes the changes of streams that have become silent.
 func (p *Publisher) Labelled(*labels.Version) time.Duration {
-	for of, s := range p.streams {
+	for _, of := range slices.SortedFunc(maps.Keys(p.streams), compare) {
+		s := p.streams[of]
 		silent := time.Since(s.latest)
 		if silent > silentAfter {
 			p.publish(s, time.Time{}, func(*cluster) bool { return true })
@@ -152,7 +165,11 @@ func (p *Publisher) Labelled(*labels.Version) time.Duration {
 	return 0
 }
 
-// Records implements extension.Extension.
+func compare(a, b record.StreamID) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Model, b.Model))
+}
+
+// Records implements extension.Wing.
 func (p *Publisher) Records() []record.Out {
 	list := p.records
 	p.records = nil

@@ -15,11 +15,11 @@ import (
 // A cluster is published at once when it is new or has another label, else ten seconds of event time after the last time
 // and with what came since; one that is gone has a tombstone.
 func TestPublish(t *testing.T) {
-	p := Publish("clusters")
+	p := Publish("clusters", "shop")
 	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	answered := func(second int, clusters ...stream.ClusterSummary) (published []string) {
 		t.Helper()
-		e := &extension.Answered{Episode: &consumer.Episode{Key: record.StreamID{Name: "cam", Model: "clip"}}}
+		e := &extension.Answered{Episode: &consumer.Episode{Key: record.StreamID{Name: "cam"}}}
 		for i, c := range clusters {
 			item := record.Item{Time: start.Add(time.Duration(second) * time.Second), Frame: "frame"}
 			e.Episode.Items = append(e.Episode.Items, item)
@@ -45,6 +45,13 @@ func TestPublish(t *testing.T) {
 		return stream.ClusterSummary{Cluster: name, Label: label, Items: items, Mean: []float32{1, 0}}
 	}
 	a := func(items int64) stream.ClusterSummary { return cluster("cluster-1", "cluster-1", items) }
+	rest := func(what string) {
+		t.Helper()
+		list := p.Records()
+		if len(list) == 0 || string(list[0].Key) != "cam/cluster-*" || list[0].Value != nil {
+			t.Errorf("%s: %v", what, list)
+		}
+	}
 	for i, c := range []struct {
 		got, want []string
 	}{
@@ -65,4 +72,11 @@ func TestPublish(t *testing.T) {
 			t.Errorf("%d: published %q, not %q", i, c.got, c.want)
 		}
 	}
+	p.Forgotten(record.StreamID{Name: "cam"})
+	rest("a stream is forgotten")
+	p.Answered(&extension.Answered{
+		Episode: &consumer.Episode{Key: record.StreamID{Name: "cam"}},
+		Report:  stream.Report{Episode: 1, Clusters: []stream.ClusterSummary{a(1)}},
+	})
+	rest("a stream begins anew")
 }

@@ -19,6 +19,6 @@ func Example() {
 	fmt.Println(linker.Members(linker.Of(identity.Key{Stream: "door", Cluster: "cluster-1"})))
 	fmt.Println(linker.Members(linker.Of(identity.Key{Stream: "door", Cluster: "cluster-2"})))
 	// Output:
-	// [{door cluster-1} {yard cluster-2}]
-	// [{door cluster-2} {yard cluster-1}]
+	// [{door cluster-1 } {yard cluster-2 }]
+	// [{door cluster-2 } {yard cluster-1 }]
 }

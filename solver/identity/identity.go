@@ -34,19 +34,18 @@ type Settings struct {
 // Defaults returns the settings that the stage uses.
 func Defaults() Settings { return Settings{Limit: .6, Most: 10_000} }
 
-// Key is a cluster of a stream.
-type Key struct{ Stream, Cluster string }
+// Key is a cluster of a stream; those of two models are two. Clusters of other models are never compared.
+type Key struct{ Stream, Cluster, Model string }
 
-// Compare orders clusters by stream and name.
+// Compare orders clusters by stream, name and model.
 func (k Key) Compare(o Key) int {
-	return cmp.Or(cmp.Compare(k.Stream, o.Stream), cmp.Compare(k.Cluster, o.Cluster))
+	return cmp.Or(cmp.Compare(k.Stream, o.Stream), cmp.Compare(k.Cluster, o.Cluster), cmp.Compare(k.Model, o.Model))
 }
 
 // Cluster is what is known of a cluster.
 type Cluster struct {
 	Key
-	Mean  []float32 // of its items at length 1; those of other models or dimensions are never compared
-	Model string
+	Mean  []float32 // of its items at length 1; those of other dimensions are never compared
 	Items int64
 	Seen  int64    // when, in any unit that grows
 	Name  string   // that people gave it; "": none. Clusters of different names are never joined
@@ -127,16 +126,26 @@ func (l *Linker) find(id int64) (at int, found bool) {
 	return slices.BinarySearchFunc(l.groups, id, func(g *group, id int64) int { return cmp.Compare(g.id, id) })
 }
 
-// Reject says that two clusters are not the same thing; they are never of one identity from the next Update on.
+// Reject says that two clusters are not the same thing, whatever their model; they are never of one identity from the next
+// Update on.
 func (l *Linker) Reject(a, b Key) {
 	l.rejected[pairOf(a, b)] = true
-	l.touch(a, b)
+	l.touchModels(a, b)
 }
 
 // Allow takes a Reject back.
 func (l *Linker) Allow(a, b Key) {
 	delete(l.rejected, pairOf(a, b))
-	l.touch(a, b)
+	l.touchModels(a, b)
+}
+
+func (l *Linker) touchModels(keys ...Key) {
+	for at := range l.spaces {
+		for _, key := range keys {
+			key.Model = at.model
+			l.touch(key)
+		}
+	}
 }
 
 // Name gives a cluster the name that people gave it; "": none. It counts from the next Update on.
@@ -182,6 +191,7 @@ func (l *Linker) nameOf(m *member) string {
 }
 
 func pairOf(a, b Key) [2]Key {
+	a.Model, b.Model = "", ""
 	if a.Compare(b) > 0 {
 		a, b = b, a
 	}

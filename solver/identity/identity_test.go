@@ -45,7 +45,7 @@ func (w *world) cluster(stream, thing int) Cluster {
 	kernel.Axpy(1, w.things[thing], row)
 	kernel.Axpy(1, w.offsets[stream], row)
 	return Cluster{
-		Key:  Key{fmt.Sprint("camera-", stream), fmt.Sprint("cluster-", thing)},
+		Key:  Key{fmt.Sprint("camera-", stream), fmt.Sprint("cluster-", thing), ""},
 		Mean: unit(row), Items: 20, Seen: 1,
 	}
 }
@@ -73,9 +73,9 @@ func TestOneIdentityOverStreams(t *testing.T) {
 	l.Update(w.all(), nil)
 	ids := map[int64]string{}
 	for thing := range w.things {
-		id := l.Of(Key{"camera-0", fmt.Sprint("cluster-", thing)})
+		id := l.Of(Key{"camera-0", fmt.Sprint("cluster-", thing), ""})
 		for stream := range w.offsets {
-			key := Key{fmt.Sprint("camera-", stream), fmt.Sprint("cluster-", thing)}
+			key := Key{fmt.Sprint("camera-", stream), fmt.Sprint("cluster-", thing), ""}
 			if l.Of(key) != id {
 				t.Errorf("%v has identity %d, at camera-0 %d", key, l.Of(key), id)
 			}
@@ -252,7 +252,7 @@ func TestRestore(t *testing.T) {
 	if mixed.Of(clusters[0].Key) != 7 || mixed.Of(other.Key) != 0 {
 		t.Error("clusters of two models are one identity")
 	}
-	stranger := Cluster{Key: Key{"camera-0", "new"}, Mean: unit(w.row(1)), Items: 1}
+	stranger := Cluster{Key: Key{"camera-0", "new", ""}, Mean: unit(w.row(1)), Items: 1}
 	changes := next.Update([]Cluster{stranger}, nil)
 	if len(changes) != 1 || slices.Contains(ids, changes[0].After) {
 		t.Errorf("changes %v: a new cluster gets an identity of its own", changes)
@@ -268,7 +268,7 @@ func TestIDsFollowMostItems(t *testing.T) {
 		clusters[i].Items = int64(10 * (1 + i/len(w.things))) // 10 at camera-0, 30 at camera-2
 	}
 	l.Update(clusters, nil)
-	keys := []Key{{"camera-0", "cluster-5"}, {"camera-1", "cluster-5"}, {"camera-2", "cluster-5"}}
+	keys := []Key{{"camera-0", "cluster-5", ""}, {"camera-1", "cluster-5", ""}, {"camera-2", "cluster-5", ""}}
 	id := l.Of(keys[0])
 	for _, other := range keys[:2] {
 		l.Reject(other, keys[2])
@@ -339,7 +339,7 @@ func TestLabelledItemsTeachWhatVaries(t *testing.T) {
 	}
 	right := func(l *Linker) (n int) {
 		for _, c := range clusters {
-			if l.Of(c.Key) == l.Of(Key{"camera-0", c.Cluster}) {
+			if l.Of(c.Key) == l.Of(Key{"camera-0", c.Cluster, ""}) {
 				n++
 			}
 		}
@@ -395,7 +395,7 @@ func TestTheLastOfAKeyCounts(t *testing.T) {
 	w := newWorld(10, 5, 2, .05)
 	l, clusters := New(Defaults()), w.all()
 	first := clusters[0]
-	first.Model, first.Items = "other", 99
+	first.Mean, first.Items = []float32{1}, 99
 	l.Update(append([]Cluster{first}, clusters...), nil)
 	if id := l.Of(clusters[0].Key); id != l.Of(clusters[len(w.things)].Key) || len(l.Members(id)) != 2 {
 		t.Errorf("identity %d has %v", id, l.Members(id))
@@ -446,7 +446,7 @@ func BenchmarkUpdate(b *testing.B) {
 			id := random.IntN(len(centres))
 			ids = append(ids, int64(id+1))
 			clusters = append(clusters, Cluster{
-				Key:  Key{fmt.Sprint(stream), fmt.Sprint(len(ids))},
+				Key:  Key{fmt.Sprint(stream), fmt.Sprint(len(ids)), ""},
 				Mean: row(centres[id], .02), Items: 20,
 			})
 		}
