@@ -16,8 +16,8 @@ import (
 )
 
 // guard reads requests whole and looks at their heads before the broker does, which believes what they say: it makes
-// room for as many bytes as any first four bytes claim, up to 4 GB, ends with an unknown kind of request, and counts
-// through as many tags as any number claims. What is no request ends its connection.
+// room for as many bytes as any first four bytes claim, up to 4 GB, and ends with an unknown kind of request. What is no
+// request ends its connection.
 type guard struct {
 	net.Listener
 	log *slog.Logger

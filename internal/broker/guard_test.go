@@ -42,13 +42,16 @@ func TestGarbageEndsItsConnection(t *testing.T) {
 	head := 4 + 8 + 2 + len("me")
 	tags = append(append(tags[:head:head], 0xff, 0xff, 0xff, 0xff, 0x0f), tags[head+1:]...) // four billion tags
 	binary.BigEndian.PutUint32(tags, uint32(len(tags)-4))
+	body := kmsg.NewRequestFormatter(kmsg.FormatterClientID("me")).AppendRequest(nil, flexible, 1)
+	body = append(body[:len(body)-1:len(body)-1], 0xff, 0xff, 0xff, 0xff, 0x0f) // as many in the body
+	binary.BigEndian.PutUint32(body, uint32(len(body)-4))
 	unknown := append([]byte{0, 0, 0, 16, 0x7f, 0xff}, make([]byte, 14)...)
 	garbage := [][]byte{
 		[]byte("GET / HTTP/1.1\r\n\r\n"),
 		{0xff, 0xff, 0xff, 0xff},
 		{0, 0, 0, 0},
 		{0x80, 0, 0, 0},
-		tags, unknown,
+		tags, body, unknown,
 		{0, 0, 0, 4, 0, 3, 0, 1},
 	}
 	random := rand.New(rand.NewPCG(1, 1))
