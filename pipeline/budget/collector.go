@@ -2,21 +2,22 @@ package budget
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
 )
 
 // The garbage that the process may hold beyond what is live is no more than keeps the collector's part of the
-// CPU time that the process takes within bounds: much while it works hard, little while it holds much and does
-// little.
+// CPU time that the process takes, or of a core if it takes less, within bounds: much while it works hard, little
+// while it holds much and does little.
 const (
 	leastGarbage     = 32 << 20 // bytes
 	garbageUnbounded = 128 << 20
 	garbageShare     = 25  // percent of a budget
 	mostGarbage      = 400 // percent of what is live, so that a small process stays small
 
-	busyCollector = .06 // of the CPU time: beyond, there may be twice the garbage
+	busyCollector = .06 // of that time: beyond, there may be twice the garbage
 	idleCollector = .03 // below, a quarter less
 )
 
@@ -63,8 +64,9 @@ func Collect(budget int64) (release func()) {
 	}
 }
 
-// shareReader returns a function that returns the collector's part of the CPU time since the last call; 0 if
-// there was no collection since. What it does on cores that nobody else wants does not count.
+// shareReader returns a function that returns the collector's part of the CPU time since the last call, or of a
+// core's if the process took less; 0 if there was no collection since. What it does on cores that nobody else
+// wants does not count.
 func shareReader() func() float64 {
 	samples := []metrics.Sample{
 		{Name: "/cpu/classes/gc/total:cpu-seconds"},
@@ -72,21 +74,22 @@ func shareReader() func() float64 {
 		{Name: "/cpu/classes/total:cpu-seconds"},
 		{Name: "/cpu/classes/idle:cpu-seconds"},
 	}
-	var before [2]float64
+	var before [3]float64
 	return func() float64 {
 		metrics.Read(samples)
-		of := func(i int) float64 { return samples[i].Value.Float64() - samples[i+1].Value.Float64() }
-		collector, process := of(0)-before[0], of(2)-before[1]
-		if before = [2]float64{of(0), of(2)}; !(process > 0 && collector > 0) {
+		of := func(i int) float64 { return samples[i].Value.Float64() }
+		now := [3]float64{of(0) - of(1), of(2) - of(3), of(2) / float64(runtime.GOMAXPROCS(0))}
+		collector, time := now[0]-before[0], max(now[1]-before[1], now[2]-before[2])
+		if before = now; !(time > 0 && collector > 0) {
 			return 0
 		}
-		return collector / process
+		return collector / time
 	}
 }
 
 // nextGarbage returns how much garbage there may be from now on, given the collector's share of the CPU time,
-// 0 for no collection. What is live and garbage together stay below half of a budget, 0 for none, or Go's own
-// rule holds: no more garbage than is live.
+// 0 for no collection: a fixed number of bytes at most, or a quarter of a budget, 0 for none, or else half of what is
+// live.
 func nextGarbage(garbage, budget, live int64, share float64) int64 {
 	switch {
 	case share > busyCollector:
@@ -98,7 +101,7 @@ func nextGarbage(garbage, budget, live int64, share float64) int64 {
 	if budget > 0 {
 		most = budget / 100 * garbageShare
 	}
-	return min(max(garbage, leastGarbage), max(most, live))
+	return min(max(garbage, leastGarbage), max(most, live/2))
 }
 
 // collectorPercent returns the garbage in percent of the live bytes.

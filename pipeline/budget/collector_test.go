@@ -20,13 +20,13 @@ func TestCollectorPercent(t *testing.T) {
 		{"much is live and little done", 0, 320, []float64{0, .01, 0, .05}, 10},
 		{"the collector is busy", 0, 64, []float64{.1}, 100},
 		{"at most 128 MiB of garbage", 0, 64, []float64{.1, .1, .1, .1}, 200},
-		{"as much garbage as is live", 0, 1000, []float64{.1, .1, .1, .1, .1, .1, .1}, 100},
+		{"half as much garbage as is live", 0, 1000, []float64{.1, .1, .1, .1, .1, .1, .1}, 50},
 		{"it was busy", 0, 64, []float64{.1, .1, .1, .02}, 150},
 		{"no collection says nothing", 0, 64, []float64{.1, .1, .1, 0, 0, 0}, 200},
 		{"it was busy long ago", 0, 64, []float64{.1, .1, .01, .01, .01, .01, .01, .01, .01}, 50},
 		{"a small budget", 200, 40, []float64{.1, .1, .1}, 125},
 		{"a quarter of the budget is live", 400, 100, []float64{.1, .1, .1}, 100},
-		{"more than the budget is live", 400, 500, []float64{.1, .1, .1, .1, .1, .1}, 100},
+		{"more than the budget is live", 400, 500, []float64{.1, .1, .1, .1, .1, .1}, 50},
 		{"a large budget", 4000, 500, []float64{.1, .1, .1, .1, .1, .1}, 200},
 	} {
 		garbage, live := int64(leastGarbage), c.live<<20
