@@ -175,8 +175,9 @@ func (m *Memory) settings() []definition {
 			"bytes of the latest answered items that are kept for the page and similar; 0: none",
 			atLeast[Bytes](0), atMost[Bytes](1<<40)),
 		define("memory", &m.Budget, stage, 0,
-			"bytes that the process may take: beyond, metrics are given up, then streams of few episodes, then "+
-				"reading waits; 0: GOMEMLIMIT, or what the control group allows, or no bound", atLeast[Bytes](0)),
+			"bytes that the process may take: beyond, streams silent for a minute wait in the state topic, then metrics "+
+				"are given up, then streams of few episodes, then reading waits; 0: GOMEMLIMIT, or what the control "+
+				"group allows, or no bound", atLeast[Bytes](0)),
 		define("recovery-target", &m.RecoveryTarget, stage, 30*time.Second,
 			"time that a new owner of a partition may take to catch up: state is written often enough for it",
 			atLeast(time.Second)),

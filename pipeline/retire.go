@@ -34,10 +34,13 @@ func (s *Stage) guard(now time.Time) {
 	}
 }
 
-// relieve frees what the budget asks for: first metrics, the largest first, then the streams of least worth
-// for their bytes.
+// relieve frees what the budget asks for: first silent streams wait in the state topic, then metrics go, the largest
+// first, then the streams of least worth for their bytes.
 func (p *partition) relieve(now time.Time) {
 	b := p.Budget
+	if (b.Metrics.Load() > 0 || b.Streams.Load() > 0) && p.mayEvict() {
+		p.away(p.answering.PutAwayForMemory(now, p.ledger.saves))
+	}
 	if b.Metrics.Load() > 0 {
 		p.dropMetrics(now)
 	}
@@ -80,9 +83,7 @@ func (p *partition) retire(now time.Time) {
 		return
 	}
 	p.retired = now
-	for _, s := range p.answering.PutAway(now, p.ledger.saves) {
-		p.stage.firstAnswers.Release(&s.Stream)
-	}
+	p.away(p.answering.PutAway(now, p.ledger.saves))
 	from := p.restart().From
 	forgotten := p.answering.ForgetEvicted(from)
 	if o.StateTTL > 0 {
@@ -96,6 +97,13 @@ func (p *partition) retire(now time.Time) {
 		}
 	}
 	p.ledger.Forgotten(forgotten)
+}
+
+// away frees what else is kept of streams that were put away.
+func (p *partition) away(list []*answering.Stream) {
+	for _, s := range list {
+		p.stage.firstAnswers.Release(&s.Stream)
+	}
 }
 
 // evict gives up quiet streams.

@@ -20,20 +20,45 @@ const (
 // stream's next episode. Silence is by the process's clock, as it is its memory that is spared and no answer depends on
 // it: a stream is answered as if it had stayed.
 func (a *Streams) PutAway(now time.Time, saves func(record.StreamID) bool) (list []*Stream) {
-	after := a.of.PutAway
-	if after == 0 {
+	if a.of.PutAway == 0 {
 		return nil
 	}
 	for _, s := range a.all {
-		if s.unsaved || !s.quiet() || !s.TryLock() {
-			continue
-		}
-		if s.Memory != nil && now.Sub(s.used) >= after && !saves(s.Key) && s.putAway(a.of) {
+		if a.leaves(s, now.Add(-a.of.PutAway), saves) {
 			list = append(list, s)
 		}
-		s.Unlock()
 	}
 	return list
+}
+
+// PutAwayForMemory does so as the budget asks, before metrics are dropped and streams evicted, with streams that nothing
+// has come from for a sixtieth of Settings.PutAway, the longest silent first. What comes sooner would mostly be read back.
+func (a *Streams) PutAwayForMemory(now time.Time, saves func(record.StreamID) bool) (list []*Stream) {
+	if a.of.PutAway == 0 {
+		return nil
+	}
+	b := a.of.Budget
+	for _, s := range a.leastWorth(func(s *Stream) float64 { return float64(s.learned.Offset) }) {
+		if b.Metrics.Load() <= 0 && b.Streams.Load() <= 0 {
+			break
+		}
+		bytes := s.bytes.Load()
+		if a.leaves(s, now.Add(-a.of.PutAway/60), saves) {
+			b.Metrics.Add(-bytes)
+			b.Streams.Add(-bytes)
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// leaves puts a stream away if nothing has come from it since a time.
+func (a *Streams) leaves(s *Stream, since time.Time, saves func(record.StreamID) bool) bool {
+	if s.unsaved || !s.quiet() || !s.TryLock() {
+		return false
+	}
+	defer s.Unlock()
+	return s.Memory != nil && !s.used.After(since) && !saves(s.Key) && s.putAway(a.of)
 }
 
 // putAway drops the memory of a stream, if the state topic is known to have it. The caller holds the stream.

@@ -60,7 +60,11 @@ func (a *Streams) ForMemory(offset int64) (list []*Stream) {
 	for _, s := range a.leastWorth(func(s *Stream) float64 {
 		return s.worth(offset) / float64(max(s.bytes.Load(), 1))
 	}) {
-		if a.of.Budget.Streams.Add(-s.bytes.Load()) <= -s.bytes.Load() {
+		bytes := s.bytes.Load()
+		if bytes == 0 { // put away
+			continue
+		}
+		if a.of.Budget.Streams.Add(-bytes) <= -bytes {
 			break
 		}
 		list = append(list, s)
