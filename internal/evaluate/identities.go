@@ -3,7 +3,6 @@ package evaluate
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -141,20 +140,19 @@ func examplesOf(items []*sighting) (examples []identity.Labelled, rest []int) {
 // clusters has each stream answer its episodes, and returns what each has found after each episode.
 func (p *Identities) clusters(ctx context.Context, episodes [][]*sighting) ([][]identity.Cluster, error) {
 	settings := stream.Defaults()
-	settings.Discover = true
-	streams, seen := make([]*stream.Stream, p.Streams), make([]together, p.Streams)
+	settings.Discover, settings.Summaries = true, true
+	streams := make([]*stream.Stream, p.Streams)
 	engine := new(stream.Engine)
 	var updates [][]identity.Cluster
 	for number, episode := range episodes {
 		at := episode[0].stream
 		if streams[at] == nil {
-			streams[at], seen[at] = stream.New(camera(at), settings), together{}
+			streams[at] = stream.New(camera(at), settings)
 		}
 		if err := answerClusters(ctx, streams[at], engine, episode); err != nil {
 			return nil, err
 		}
-		seen[at].add(episode)
-		updates = append(updates, changed(streams[at], episode, seen[at], int64(number)))
+		updates = append(updates, changed(streams[at], episode, int64(number)))
 	}
 	return updates, nil
 }
@@ -206,34 +204,8 @@ func answerClusters(ctx context.Context, s *stream.Stream, engine *stream.Engine
 	return err
 }
 
-// together holds, for each cluster of a stream, those that were seen in one frame with it.
-type together map[string]map[string]bool
-
-func (t together) add(episode []*sighting) {
-	frames := map[string][]string{}
-	for _, it := range episode {
-		if it.frame == "" {
-			continue
-		}
-		for _, other := range frames[it.frame] {
-			if other != it.cluster {
-				t.put(other, it.cluster)
-				t.put(it.cluster, other)
-			}
-		}
-		frames[it.frame] = append(frames[it.frame], it.cluster)
-	}
-}
-
-func (t together) put(a, b string) {
-	if t[a] == nil {
-		t[a] = map[string]bool{}
-	}
-	t[a][b] = true
-}
-
 // changed returns what a stream knows of the clusters of an episode.
-func changed(s *stream.Stream, episode []*sighting, seen together, now int64) (out []identity.Cluster) {
+func changed(s *stream.Stream, episode []*sighting, now int64) (out []identity.Cluster) {
 	of := map[string]bool{}
 	for _, it := range episode {
 		of[it.cluster] = true
@@ -242,7 +214,7 @@ func changed(s *stream.Stream, episode []*sighting, seen together, now int64) (o
 		if of[f.Cluster] {
 			out = append(out, identity.Cluster{
 				Key:  identity.Key{Stream: camera(episode[0].stream), Cluster: f.Cluster},
-				Mean: f.Mean, Items: f.Items, Seen: now, Apart: slices.Collect(maps.Keys(seen[f.Cluster])),
+				Mean: f.Mean, Items: f.Items, Seen: now, Apart: f.Apart,
 			})
 		}
 	}

@@ -30,7 +30,7 @@ func Identities(list []Remembered, of string) []Seen {
 		for _, c := range r.Memory.Clusters {
 			key := identity.Key{Stream: at, Cluster: c.Cluster, Model: r.Model}
 			clusters[key] = &Seen{Stream: r.Stream, Cluster: c.Cluster, Label: c.Label, Items: c.Items}
-			one := identity.Cluster{Key: key, Mean: c.Mean, Items: c.Items}
+			one := identity.Cluster{Key: key, Mean: c.Mean, Items: c.Items, Apart: c.Apart}
 			if c.Label != c.Cluster {
 				one.Name = c.Label
 			}

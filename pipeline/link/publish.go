@@ -38,11 +38,10 @@ type published struct {
 
 // cluster is what the publisher knows of a cluster.
 type cluster struct {
-	record.Cluster                     // as it is now, without Apart; of one that does not wait without its mean
-	waits          bool                // it has changed since it was published
-	published      time.Time           // event time of its stream; zero: it was not, by this owner
-	label          string              // by then
-	apart          map[string]struct{} // clusters that were in one frame with it
+	record.Cluster           // as it is now; of one that does not wait without Mean and Apart
+	waits          bool      // it has changed since it was published
+	published      time.Time // event time of its stream; zero: it was not, by this owner
+	label          string    // by then
 }
 
 // Publish returns the publisher of a partition, for a stage of this group.
@@ -83,14 +82,14 @@ func (p *Publisher) Answered(e *extension.Answered) {
 		}
 		known := s.clusters[c.Cluster]
 		if known == nil {
-			known = &cluster{apart: map[string]struct{}{}}
+			known = new(cluster)
 			known.Stream, known.Cluster.Cluster, known.Model = of.Name, c.Cluster, of.Model
 			s.clusters[c.Cluster] = known
 		}
 		if known.Label = ""; c.Label != c.Cluster {
 			known.Label = c.Label
 		}
-		known.Mean, known.Items, known.waits = c.Mean, c.Items, true
+		known.Mean, known.Apart, known.Items, known.waits = c.Mean, c.Apart, c.Items, true
 		changed[c.Label] = known
 	}
 	now := saw(e, changed)
@@ -99,10 +98,8 @@ func (p *Publisher) Answered(e *extension.Answered) {
 	})
 }
 
-// saw notes which clusters an episode saw, and in which frames. changed has them by class. It returns the latest event
-// time.
+// saw notes when clusters were seen last. changed has them by class. It returns the latest event time.
 func saw(e *extension.Answered, changed map[string]*cluster) (latest time.Time) {
-	frames := map[string]map[*cluster]struct{}{}
 	for i := range e.Answers {
 		it, c := &e.Episode.Items[i], changed[e.Answers[i].Class]
 		if it.Time.After(latest) {
@@ -113,21 +110,6 @@ func saw(e *extension.Answered, changed map[string]*cluster) (latest time.Time) 
 		}
 		if c.Item = record.ResultOf(e.Keys[i]); it.Time.After(c.Seen) {
 			c.Seen = it.Time
-		}
-		if it.Frame != "" {
-			if frames[it.Frame] == nil {
-				frames[it.Frame] = map[*cluster]struct{}{}
-			}
-			frames[it.Frame][c] = struct{}{}
-		}
-	}
-	for _, together := range frames {
-		for a := range together {
-			for b := range together {
-				if a != b && len(a.apart) < record.MostApart {
-					a.apart[b.Cluster.Cluster] = struct{}{}
-				}
-			}
 		}
 	}
 	return latest
@@ -143,10 +125,8 @@ func (p *Publisher) publish(s *published, now time.Time, due func(*cluster) bool
 	}
 	slices.SortFunc(list, func(a, b *cluster) int { return cmp.Compare(a.Cluster.Cluster, b.Cluster.Cluster) })
 	for _, c := range list {
-		out := c.Cluster
-		out.Apart = slices.Sorted(maps.Keys(c.apart))
-		p.records = append(p.records, out.Record(p.topic))
-		c.waits, c.published, c.label, c.Mean = false, now, c.Label, nil
+		p.records = append(p.records, c.Record(p.topic))
+		c.waits, c.published, c.label, c.Mean, c.Apart = false, now, c.Label, nil, nil
 	}
 }
 

@@ -42,7 +42,8 @@ func TestPublish(t *testing.T) {
 		return published
 	}
 	cluster := func(name, label string, items int64) stream.ClusterSummary {
-		return stream.ClusterSummary{Cluster: name, Label: label, Items: items, Mean: []float32{1, 0}}
+		other := map[string]string{"cluster-1": "cluster-2", "cluster-2": "cluster-1"}[name]
+		return stream.ClusterSummary{Cluster: name, Label: label, Items: items, Mean: []float32{1, 0}, Apart: []string{other}}
 	}
 	a := func(items int64) stream.ClusterSummary { return cluster("cluster-1", "cluster-1", items) }
 	rest := func(what string) {
@@ -55,7 +56,7 @@ func TestPublish(t *testing.T) {
 	for i, c := range []struct {
 		got, want []string
 	}{
-		{answered(0, a(1)), []string{"cam/cluster-1 1  0s in/0/0 []"}},
+		{answered(0, a(1)), []string{"cam/cluster-1 1  0s in/0/0 [cluster-2]"}},
 		{answered(4, a(2)), nil},
 		{
 			answered(6, a(3), cluster("cluster-2", "cluster-2", 1)),

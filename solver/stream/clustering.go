@@ -125,6 +125,9 @@ func (s *Stream) clusterPart(items []Item, chosen []int, whole bool, report *Rep
 		}
 	}
 	set.learn(members, unit, d, s.episode+1)
+	if s.settings.Summaries {
+		set.together(p.items[p.before:], members)
+	}
 	set.before = lastItems(p.items)
 	for _, c := range set.list[born:] {
 		report.Events = append(report.Events, Event{Kind: "born", Class: c.label()})

@@ -20,7 +20,12 @@ type cluster struct {
 	itemsBefore, seenBefore int64 // both before that episode, while it is answered
 
 	named int64 // the last episode that gave it a name, since the stream was restored
+
+	apart []int64 // clusters that were in one frame with it, in order, at most mostTogether; with Settings.Summaries
 }
+
+// mostTogether bounds the clusters that a cluster is known to have been in one frame with.
+const mostTogether = 256
 
 func (c *cluster) label() string {
 	if c.name != "" {
@@ -47,6 +52,8 @@ type ClusterSummary struct {
 	Items   int64
 	Seen    int64     // the last episode with an item of it
 	Mean    []float32 // of its last items at length 1
+	// Apart are, with Settings.Summaries, clusters that were in one frame with it.
+	Apart []string
 }
 
 // Clusters returns the clusters of the stream in the order of their ids.
@@ -57,9 +64,11 @@ func (s *clusters) summary(from int64) []ClusterSummary {
 	var out []ClusterSummary
 	for _, c := range s.list {
 		if max(c.seen, c.named) >= from {
-			out = append(out, ClusterSummary{
-				Cluster: found(c.id), Label: c.label(), Items: c.items, Seen: c.seen, Mean: slices.Clone(c.mean),
-			})
+			one := ClusterSummary{Cluster: found(c.id), Label: c.label(), Items: c.items, Seen: c.seen, Mean: slices.Clone(c.mean)}
+			for _, id := range c.apart {
+				one.Apart = append(one.Apart, found(id))
+			}
+			out = append(out, one)
 		}
 	}
 	return out
@@ -74,11 +83,31 @@ func (s *clusters) changed(episode int64) []ClusterSummary {
 	return out
 }
 
+// together notes which clusters were in one frame. members are the clusters of items, by their number in the list.
+func (s *clusters) together(items []linkedItem, members []int) {
+	frames := map[string][]int{}
+	for i, at := range members {
+		if frame := items[i].frame; frame != "" && !slices.Contains(frames[frame], at) {
+			for _, other := range frames[frame] {
+				s.list[at].meet(s.list[other].id)
+				s.list[other].meet(s.list[at].id)
+			}
+			frames[frame] = append(frames[frame], at)
+		}
+	}
+}
+
+func (c *cluster) meet(id int64) {
+	if at, known := slices.BinarySearch(c.apart, id); !known && len(c.apart) < mostTogether {
+		c.apart = slices.Insert(c.apart, at, id)
+	}
+}
+
 func (s *clusters) detach() {
 	s.list = slices.Clone(s.list)
 	for i, c := range s.list {
 		next := *c
-		next.mean = slices.Clone(c.mean)
+		next.mean, next.apart = slices.Clone(c.mean), slices.Clone(c.apart)
 		s.list[i] = &next
 	}
 }
@@ -100,7 +129,13 @@ func (s *clusters) reset(label string) bool {
 	return true
 }
 
-func (s *clusters) bytes(d int) int { return (4*d+overhead)*len(s.list) + (2*d+overhead)*len(s.before) }
+func (s *clusters) bytes(d int) int {
+	n := (4*d+overhead)*len(s.list) + (2*d+overhead)*len(s.before)
+	for _, c := range s.list {
+		n += 8 * cap(c.apart)
+	}
+	return n
+}
 
 func (s *clusters) fields(f *fields) {
 	switch f.kind {
@@ -127,7 +162,8 @@ func (s *clusters) fields(f *fields) {
 		number(f, fieldMass, &c.mass)
 		integer(f, fieldItems, &c.items)
 		integer(f, fieldEpisode, &c.seen)
-		if f.check(len(c.mean) == f.dimension && c.mass > 0, "cluster"); !f.writes {
+		list(f, fieldApart, &c.apart, func(f *fields, number int, id *int64) { integer(f, number, id) })
+		if f.check(len(c.mean) == f.dimension && c.mass > 0 && len(c.apart) <= mostTogether, "cluster"); !f.writes {
 			s.list = append(s.list, c)
 			slices.SortFunc(s.list, func(a, b *cluster) int { return cmp.Compare(a.id, b.id) })
 		}

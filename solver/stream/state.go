@@ -96,6 +96,7 @@ const (
 	fieldAbout
 	fieldShorts
 	fieldWeights
+	fieldApart
 )
 
 // head holds the fields of the head that Restore checks.

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/slkstream/slkstream/solver"
@@ -55,4 +56,56 @@ func TestReportsHaveTheClustersThatChanged(t *testing.T) {
 	answer("", 0, 5)
 	s.clusters.retire(1, new(Report))
 	answer("", 0)
+}
+
+// Clusters that were in one frame are told for as long as they are there, also by the stream that is restored.
+func TestClustersOfOneFrame(t *testing.T) {
+	settings := Settings{Solver: solver.Defaults(), Warm: true, Summaries: true}
+	s, without := New("cam", settings), New("cam", Settings{Solver: solver.Defaults(), Warm: true})
+	answer := func(frame string, classes ...int) (labels []string) {
+		t.Helper()
+		var items []Item
+		for _, class := range classes {
+			v := make([]float32, 16)
+			v[class] = 1
+			items = append(items, Item{Vector: v, Frame: frame})
+		}
+		answers, _, err := s.Answer(context.Background(), nil, items, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := without.Answer(context.Background(), nil, items, nil); err != nil {
+			t.Fatal(err)
+		}
+		for i := range answers {
+			labels = append(labels, answers[i].Label)
+		}
+		return labels
+	}
+	first := answer("one", 0, 1, 2)
+	answer("two", 1)
+	answer("", 0, 3)
+	restored, err := Restore(settings, s.State())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []*Stream{s, restored} {
+		for _, c := range of.Clusters() {
+			var want []string
+			for _, other := range first {
+				if slices.Contains(first, c.Cluster) && other != c.Cluster {
+					want = append(want, other)
+				}
+			}
+			slices.Sort(want)
+			if !slices.Equal(c.Apart, want) {
+				t.Errorf("%s was in one frame with %v, not %v", c.Cluster, c.Apart, want)
+			}
+		}
+	}
+	for _, c := range without.Clusters() {
+		if c.Apart != nil {
+			t.Errorf("%s has %v without the setting", c.Cluster, c.Apart)
+		}
+	}
 }
