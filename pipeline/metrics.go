@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
+
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/telemetry"
@@ -218,6 +220,18 @@ func (m *Metrics) Ready() string { return m.watch.Ready() }
 
 // ServeHTTP answers a scrape.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.countTroubles()
+	m.set.ServeHTTP(w, r)
+}
+
+// Gather implements prometheus.Gatherer: the metrics of a scrape, for other exports.
+func (m *Metrics) Gather() ([]*dto.MetricFamily, error) {
+	m.countTroubles()
+	return m.set.Gather()
+}
+
+// countTroubles sets the metric of troubles to those of now.
+func (m *Metrics) countTroubles() {
 	lines := map[string]int{
 		health.OfBrokers: 0, health.OfInput: 0, health.OfTransaction: 0, health.OfPartition: 0,
 		health.OfLabels: 0, health.OfMemory: 0, health.OfEmbedding: 0, health.OfRecords: 0,
@@ -229,7 +243,6 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for of, n := range lines {
 		m.trouble.Set(float64(n), of)
 	}
-	m.set.ServeHTTP(w, r)
 }
 
 // Summary is the stage's state in a few figures.

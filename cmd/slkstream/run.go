@@ -81,6 +81,11 @@ func runStage(ctx context.Context, c *call, client *topic.Client, options pipeli
 		return usageError{err}
 	}
 	out.metrics = stage.Metrics()
+	export, err := exportMetrics(ctx, out.metrics)
+	if err != nil {
+		return usageError{err}
+	}
+	defer export()
 	began := time.Now()
 	defer func() { out.totals(began) }()
 	defer budget.Collect(options.Budget)()
@@ -166,8 +171,8 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	return o, nil
 }
 
-// tracesWanted reports whether OpenTelemetry's environment variables name a collector of traces.
-func tracesWanted() bool {
-	const name = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	return os.Getenv(name) != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+// exportWanted reports whether OpenTelemetry's environment variables name a collector of TRACES or METRICS.
+func exportWanted(signal string) bool {
+	return os.Getenv("OTEL_"+signal+"_EXPORTER") != "none" &&
+		os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
 }

@@ -6,12 +6,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -26,26 +24,20 @@ const mostLinks = 128
 // is set. The SDK reads it and its other variables itself. Without it traced is nil. The caller calls flush
 // at the end.
 func tracing(ctx context.Context, _ *slog.Logger) (traced func(*answering.Trace), flush func(), err error) {
-	if !tracesWanted() {
+	if !exportWanted("TRACES") {
 		return nil, func() {}, nil
 	}
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
 	}
-	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "slkstream")),
-		resource.WithFromEnv(), resource.WithTelemetrySDK())
+	about, err := aboutProcess(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+		return nil, nil, err
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	tracer := provider.Tracer("github.com/slkstream/slkstream")
-	flush = func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		_ = provider.Shutdown(ctx) // the collector is away: the spans are lost, the results are not
-	}
-	return func(t *answering.Trace) { episodeSpan(tracer, t) }, flush, nil
+	return func(t *answering.Trace) { episodeSpan(tracer, t) }, atMost5s(provider.Shutdown), nil
 }
 
 // episodeSpan records one span from an episode's close to the acknowledgement of its results. An episode has

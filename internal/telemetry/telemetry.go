@@ -50,6 +50,9 @@ func buildInfo() prometheus.Collector {
 // ServeHTTP answers a scrape, as text or as OpenMetrics, whichever the scraper asks for.
 func (s *Set) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
+// Gather implements prometheus.Gatherer, for exports other than scrapes.
+func (s *Set) Gather() ([]*dto.MetricFamily, error) { return s.registry.Gather() }
+
 // series are the metrics of one name, one for each combination of label values.
 type series[M any] struct{ vector vector[M] }
 
