@@ -142,6 +142,7 @@ func (p *Page) Follow(s *pipeline.Stage) { p.stage = running{s, s.Labels()} }
 // questions are kept.
 func (p *Page) Answered(a *answering.Observed) {
 	p.told(a.Results, a.Reviews, a.Report.Doubtful)
+	p.streams.compared(a.Results, a.Report.Unlike)
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -62,6 +62,7 @@ type streamCounts struct {
 	since       time.Time // time of its first answers
 	seen, event time.Time // time of its last answers, and the latest event time among them
 	doubtful    bool
+	unlike      bool
 }
 
 // streams counts the answers of each stream over the last hour.
@@ -106,6 +107,18 @@ func (s *streams) add(results []record.Result, doubtful bool) {
 	c.seen, c.event, c.doubtful = now, event, doubtful
 }
 
+// compared notes whether the items of an episode that was added look unlike the examples.
+func (s *streams) compared(results []record.Result, unlike bool) {
+	if len(results) == 0 {
+		return
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if c := s.by[results[0].Stream]; c != nil {
+		c.unlike = unlike
+	}
+}
+
 // dropSilent evicts the tenth of the streams that have been idle longest.
 func (s *streams) dropSilent() {
 	idle := func(a, b string) int { return s.by[a].seen.Compare(s.by[b].seen) }
@@ -125,6 +138,7 @@ type streamView struct {
 	Delay     float64   `json:"delaySeconds"` // from the event time of its last item to its answer
 	Seen      time.Time `json:"seen"`
 	Doubtful  bool      `json:"doubtful"`
+	Unlike    bool      `json:"unlike"`  // its items look unlike the examples
 	Waiting   int       `json:"waiting"` // items that wait for review
 	// Rate is the number of answers of each two minutes of the last hour; only the page's own path has it.
 	Rate []int32 `json:"rate,omitempty"`
@@ -139,7 +153,8 @@ func (s *streams) list(waiting map[string]int) (views []streamView, hour []minut
 	views = []streamView{}
 	for name, c := range s.by {
 		v := streamView{
-			Stream: name, Seen: c.seen, Doubtful: c.doubtful, Delay: max(0, c.seen.Sub(c.event).Seconds()), Waiting: waiting[name],
+			Stream: name, Seen: c.seen, Doubtful: c.doubtful, Unlike: c.unlike,
+			Delay: max(0, c.seen.Sub(c.event).Seconds()), Waiting: waiting[name],
 		}
 		over := min(recentMinutes, max(1, now.Sub(c.since).Minutes()))
 		for i, m := range c.list(now) {

@@ -30,7 +30,10 @@ func TestStreams(t *testing.T) {
 	p.told(answers("door", 10), nil, true)
 	now = now.Add(57 * time.Minute)
 	p.told(answers("door", 20), []record.Review{{ID: "a", Stream: "door"}}, false)
-	p.told(answers("yard", 4), nil, true)
+	yard := answers("yard", 4)
+	p.told(yard, nil, true)
+	p.streams.compared(yard, true)
+	p.streams.compared(nil, true)
 	server := serving(t, p, Access{Loopback: true})
 	ask := func() (v struct {
 		Streams []streamView
@@ -49,7 +52,7 @@ func TestStreams(t *testing.T) {
 	}
 	door := v.Streams[0]
 	if door.Stream != "door" || door.Answered != 30 || door.Unknown != 2 || door.Unsure != 15 || door.PerMinute != 4 ||
-		door.Delay != 3 || door.Doubtful || door.Waiting != 1 || !v.Streams[1].Doubtful {
+		door.Delay != 3 || door.Doubtful || door.Unlike || door.Waiting != 1 || !v.Streams[1].Doubtful || !v.Streams[1].Unlike {
 		t.Errorf("%+v", v.Streams)
 	}
 	if m := v.Minutes[minutes-1]; m.Answered != 24 || m.Unknown != 2 || v.Minutes[2].Answered != 10 {

@@ -199,8 +199,13 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	report.Warm = !of.cold && s.episode > 0
 	report.PriorFraction = s.priorFraction(p)
 
+	before := s.weights.trust
 	s.weights.renew(of, r)
 	calibrated := s.calibration.fitted()
+	if report.Unlike = s.weights.trust < unlikeBelow && !calibrated; report.Unlike && before >= unlikeBelow {
+		report.note("the items look unlike the examples, as if these were of other moments or places: " +
+			"teach the stream some of its own items")
+	}
 	unknown := unknownScores(&p.Problem, r, p.nobody())
 	of.scores = s.novelty.scores.with(items, unknown)
 	limit := s.unknownLimit(of.scores)

@@ -85,6 +85,9 @@ type Report struct {
 	Labelled      int
 	LabelledRight int  // ... and of these, answered right
 	Doubtful      bool // fewer than half of them were right, and they are enough to tell
+	// Unlike: the items look unlike the examples, as if these were of other moments or places, and too few labels
+	// came later to show how many answers are right.
+	Unlike bool
 	// EmbeddingChanged: the vectors are of another embedder than those before. Nothing is learned from such an
 	// episode unless it carries labels.
 	EmbeddingChanged bool
@@ -113,6 +116,7 @@ func (r *Report) add(next *Report) {
 	sum.Labelled += r.Labelled
 	sum.LabelledRight += r.LabelledRight
 	sum.Doubtful = r.Doubtful || sum.Doubtful
+	sum.Unlike = r.Unlike || sum.Unlike
 	sum.EmbeddingChanged = r.EmbeddingChanged || sum.EmbeddingChanged
 	sum.Clusters = slices.Concat(r.Clusters, sum.Clusters)
 	sum.Events = slices.Concat(r.Events, sum.Events)

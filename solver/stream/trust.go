@@ -23,6 +23,8 @@ const (
 	mostApart  = 1.35
 	trustKept  = .7 // of the logarithm, from one comparison to the next
 
+	unlikeBelow = .25 // items with less trust look unlike the examples
+
 	comparedItems    = 128 // at most, chosen evenly
 	comparedExamples = 1024
 )

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/slkstream/slkstream/internal/vector"
@@ -123,9 +124,10 @@ func TestMomentsOfTrust(t *testing.T) {
 	}
 }
 
-// Where each class has moved away from its examples, answers are less sure than where none has.
+// Where each class has moved away from its examples, answers are less sure than where none has, and it is said once
+// that items look unlike the examples.
 func TestItemsFarFromExamplesAreTrustedLess(t *testing.T) {
-	sure := func(away float32) float64 {
+	sure := func(away float32) (confidence float64, unlike, said int) {
 		f, moved := newCamera(7, 6, 24, .3), newCamera(8, 6, 24, .3)
 		s, e := New("cam", settings(t)), new(Engine)
 		labels := f.labels(3)
@@ -137,15 +139,29 @@ func TestItemsFarFromExamplesAreTrustedLess(t *testing.T) {
 		sum, count := 0., 0.
 		for range 4 {
 			items, _ := f.episode(60, 0)
-			answers, _ := answer(t, s, e, items, labels)
+			answers, report := answer(t, s, e, items, labels)
+			if report.Unlike {
+				unlike++
+			}
+			for _, note := range report.Notes {
+				if strings.Contains(note, "unlike the examples") {
+					said++
+				}
+			}
 			for _, a := range answers {
 				sum, count = sum+a.Confidence, count+1
 			}
 		}
-		return sum / count
+		return sum / count, unlike, said
 	}
-	if near, far := sure(0), sure(2); !(far < near-.2) {
+	near, unlikeNear, saidNear := sure(0)
+	far, unlikeFar, saidFar := sure(2)
+	if !(far < near-.2) {
 		t.Errorf("confidence %g near the examples, %g far from them", near, far)
+	}
+	if unlikeNear != 0 || saidNear != 0 || unlikeFar != 4 || saidFar != 1 {
+		t.Errorf("unlike in %d episodes near the examples and in %d far from them, said %d and %d times",
+			unlikeNear, unlikeFar, saidNear, saidFar)
 	}
 }
 
