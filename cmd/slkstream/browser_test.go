@@ -64,6 +64,12 @@ func TestPageInABrowser(t *testing.T) {
 	// It pauses by a key, and goes on.
 	b.Run(chromedp.KeyEvent("p"), browser.Until(`document.getElementById("pause").ariaPressed === "true"`),
 		chromedp.KeyEvent("p"), browser.Until(`document.getElementById("pause").ariaPressed === "false"`))
+	// Looking for a name leads to the usual page: when it was last seen and by which camera, and which camera has most unknowns.
+	b.Run(chromedp.SendKeys(chromedp.CSS("#find"), "coat\r"),
+		browser.Until(`/camera [123]/.test(document.querySelector("#where .row .last .cam")?.textContent) &&
+			[...document.querySelectorAll("#where a.who")].every(a => a.textContent.endsWith("coat"))`),
+		browser.Press(`[...document.querySelectorAll(".cams .seg button")].find(b => b.textContent === "unknown")`),
+		browser.Until(`document.querySelector("#cameras li .cam").textContent.startsWith("camera ")`))
 	b.Silent()
 }
 

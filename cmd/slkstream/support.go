@@ -43,7 +43,7 @@ func readSupport(c *config.Config) ([]taught.Example, error) {
 			}
 			examples = append(examples, taught.Example{
 				ID: cmp.Or(row.ID, fmt.Sprintf("%s:%d", path, at)), Label: label,
-				Vector: slices.Clone(row.Vector), Model: cmp.Or(row.Model, c.Stage.Model),
+				Vector: slices.Clone(row.Vector), Model: cmp.Or(row.Model, c.Stage.Model), Attributes: row.Attributes,
 			})
 			return nil
 		}, nil)

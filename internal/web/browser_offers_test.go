@@ -47,6 +47,23 @@ func TestReviewOffersTheLikeliestName(t *testing.T) {
 	b.Silent()
 }
 
+// A cluster's number is no name that a person could confirm or refuse: Review asks what its item is.
+func TestReviewAsksWhatAClusterIs(t *testing.T) {
+	page, address := yard{cameras: 1, names: 2}.open(t)
+	page.told(nil, []record.Review{{
+		ID: "one", Stream: "dock 1", Time: time.Now(), Vector: []float32{1, 0}, Attributes: json.RawMessage(pixel),
+		Guess: record.Guess{Label: "cluster-17", Confidence: .8, Alternatives: []record.Alternative{{Label: "coat", Confidence: .2}}},
+	}}, false)
+	b := browser.Open(t)
+	b.Run(
+		chromedp.Navigate(address+"/review"),
+		browser.Until(`document.getElementById("question")?.textContent === "What is this?" &&
+		document.querySelector(".ask .sub").textContent.includes("One of the group cluster-17, which nobody has named.") &&
+		document.querySelector(".answers .primary").textContent.startsWith("Name it") && document.getElementById("not").disabled`),
+	)
+	b.Silent()
+}
+
 // Cameras that another process has by now are last in every order.
 func TestMovedCamerasAreLast(t *testing.T) {
 	address := yard{cameras: 4, names: 3, restarted: true}.serve(t)

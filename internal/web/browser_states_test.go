@@ -140,7 +140,7 @@ func (y yard) feed(page *Page, attributes json.RawMessage) {
 		e.items = append(e.items, item{Example: fmt.Sprint("x", i), Vector: []float32{1, float32(i)}, Result: record.Result{
 			ID: fmt.Sprint("in/0/", 100+i), Stream: camera(i % y.cameras), Label: name(i % max(1, y.names)), Confidence: .8,
 			Unknown: i%5 == 4, Settled: &settled, Time: now, Attributes: attributes,
-		}})
+		}, was: &wasView{Label: name(0)}})
 	}
 	if y.cameras > 0 {
 		page.offer(e)
@@ -339,6 +339,19 @@ func faults(b *browser.Browser, axe string, phone bool) []string {
 	out := browser.Value[[]string](b, `window.found`)
 	if browser.Value[bool](b, `document.documentElement.scrollWidth > innerWidth`) {
 		out = append(out, "it is wider than the window")
+	}
+	broken := browser.Value[[]string](
+		b,
+		`[...document.querySelectorAll("main *, dialog *")].filter(e => e.checkVisibility() && !e.classList.contains("vh") && !(e instanceof SVGElement) && e.tagName !== "OPTION" &&
+		[...e.childNodes].some(n => n.nodeType === 3 && n.data.trim().length > 8) && e.getBoundingClientRect().width < 32).map(e => e.className + " " + e.textContent.slice(0, 30))`,
+	)
+	for _, text := range broken {
+		out = append(out, "too narrow to be read: "+text)
+	}
+	if browser.Value[bool](b, `[...document.querySelectorAll(".collage")].some(e => {
+		const last = e.querySelector(".pic:nth-last-of-type(2)").getBoundingClientRect(), box = e.getBoundingClientRect();
+		return box.right - last.right > 4 || box.bottom - last.bottom > 4; })`) {
+		out = append(out, "a group's pictures leave a hole")
 	}
 	if browser.Value[bool](b, `document.querySelector(".top")?.offsetHeight > 60`) {
 		out = append(out, "the header is more than one line")

@@ -51,7 +51,7 @@ func (l *Topic) Examples() iter.Seq[record.Example] {
 	return func(yield func(record.Example) bool) {
 		v := l.Current()
 		for _, e := range l.supporting(v) {
-			if !yield(record.Example{ID: e.ID, Label: e.Label, Model: e.Model, Vector: e.Vector}) {
+			if !yield(record.Example{ID: e.ID, Label: e.Label, Model: e.Model, Vector: e.Vector, Attributes: e.Attributes}) {
 				return
 			}
 		}

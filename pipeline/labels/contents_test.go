@@ -15,7 +15,7 @@ import (
 // The examples in force are listed with their authors and pictures: those of the support that the topic does
 // not replace, then those of the topic that are neither replaced, taken back nor beyond the bound.
 func TestExamplesInForce(t *testing.T) {
-	support := []taught.Example{{ID: "s0", Label: "cat"}, {ID: "s1", Label: "cat"}}
+	support := []taught.Example{{ID: "s0", Label: "cat", Attributes: []byte(`{"image":0}`)}, {ID: "s1", Label: "cat"}}
 	l := New(Options{Support: support, Log: slog.New(slog.DiscardHandler)})
 	list := func() (out []string) {
 		for e := range l.Examples() {
@@ -23,7 +23,7 @@ func TestExamplesInForce(t *testing.T) {
 		}
 		return out
 	}
-	if got := list(); !slices.Equal(got, []string{"s0=cat", "s1=cat"}) {
+	if got := list(); !slices.Equal(got, []string{`s0=cat  {"image":0}`, "s1=cat"}) {
 		t.Errorf("before the topic is read: %q", got)
 	}
 	if counts, _ := l.Counts(); counts["cat"] != 2 {
@@ -47,7 +47,7 @@ func TestExamplesInForce(t *testing.T) {
 	teach("b", "hen", "jo", `{"n":1}`)
 	add(record.Label{Not: &record.NotThis{ID: "r", Not: []string{"cat"}, Vector: []float32{1}}})
 	l.show(records)
-	if got := list(); !slices.Equal(got, []string{"s0=cat", "s1=dog jo", `b=hen jo {"n":1}`}) {
+	if got := list(); !slices.Equal(got, []string{`s0=cat  {"image":0}`, "s1=dog jo", `b=hen jo {"n":1}`}) {
 		t.Errorf("two of the topic: %q", got)
 	}
 	if r := l.Rejections(); len(r) != 1 || r[0].ID != "r" {
@@ -61,7 +61,7 @@ func TestExamplesInForce(t *testing.T) {
 	}
 	add(record.Label{Forget: "b"})
 	l.show(records)
-	if got := list(); !slices.Equal(got, []string{"s0=cat", "a=dog", "s1=dog jo"}) || records.attributes != 0 {
+	if got := list(); !slices.Equal(got, []string{`s0=cat  {"image":0}`, "a=dog", "s1=dog jo"}) || records.attributes != 0 {
 		t.Errorf("one taken back: %q, %d bytes", got, records.attributes)
 	}
 }

@@ -12,6 +12,8 @@ export const rows = (item) => [{ name: item.label, share: item.confidence }, ...
 // A cluster's number is no name to teach.
 export const nearly = (item) => rows(item).slice(item.unknown ? 0 : 1).map((row) => row.name).find((name) => !numbered(name));
 export const numbered = (name) => !name || name.startsWith("cluster-");
+// named says whether an answer is a name that a person may confirm or refuse.
+export const named = (item) => !item.unknown && !numbered(item.label);
 
 // why asks for the nearest examples: those of the answer, then those of the runner-up.
 export const why = async (item) => (await ask("api/why?id=" + encodeURIComponent(item.id))).reasons;
@@ -20,6 +22,7 @@ export const why = async (item) => (await ask("api/why?id=" + encodeURIComponent
 export function decided(item, reasons) {
   const best = reasons.flatMap((r) => r.examples.map((e) => ({ ...e, label: r.label }))).sort((a, b) => a.distance - b.distance)[0];
   if (!best) return "";
+  if (!item.unknown && !named(item)) return `It is alike with others that nobody has named; the nearest example is of ${best.label}.`;
   if (item.unknown) return `The nearest example is of ${best.label}, and too far${best.label === item.label ? "" : `; the items around it are more like ${item.label}`}.`;
   if (best.label !== item.label) return `Its nearest example is of ${best.label}; the items around it decided for ${item.label}.`;
   return `Its nearest example is of ${item.label}.`;
@@ -60,7 +63,7 @@ export function naming(picture, done, known = []) {
 
 // open shows an item large, with its reasons.
 export function open(item, then = () => {}) {
-  const name = item.unknown ? "" : item.label, other = nearly(item);
+  const name = named(item) ? item.label : "", other = nearly(item);
   const close = () => dialog.close();
   const lede = el("p", { class: "lede" }), examples = el("div", { class: "cmp" });
   const answer = (label) => { close(); teach(item.id, label, then); };
@@ -72,7 +75,7 @@ export function open(item, then = () => {}) {
   const dialog = sheet("item", name ? `This is ${name}` : "No name yet", el("div", { class: "wrap" },
     el("div", { class: "left" }, pic(item), el("dl", {}, el("dt", {}, "camera"), el("dd", {}, cam(item.stream)), el("dt", {}, "seen"), el("dd", { class: "num", title: moment(item.time) }, since(secondsSince(item.time))), el("dt", {}, "id"), el("dd", { class: "num cut" }, item.name || item.itemId || item.id))),
     el("div", { class: "right" },
-      el("header", {}, badge(name, "l"), el("div", {}, el("h2", {}, name ? `This is ${name}` : "No name yet"), el("p", { class: "soft" }, item.settled === false ? "A first answer. It settles in some seconds. " : "", name ? sureness : "Too far from every example.")),
+      el("header", {}, badge(name, "l"), el("div", {}, el("h2", {}, name ? `This is ${name}` : "No name yet"), el("p", { class: "soft" }, item.settled === false ? "A first answer. It settles in some seconds. " : "", name ? sureness : item.unknown ? "Too far from every example." : `One of the group ${item.label}, which nobody has named.`)),
         button(icon("close"), close, { class: "b ghost icon", "aria-label": "Close" })),
       lede, nearness(rows(item), item.unknown), el("div", {}, el("h3", {}, "Nearest examples"), examples), steps,
       !shell.teach ? el("p", { class: "readonly" }, icon("eye"), shell.readOnly ? "Your token only reads. Ask for the other one to teach." : "To teach, start the stage with --labels TOPIC.")

@@ -1,6 +1,6 @@
 // Live: the cameras, who was where, the latest items; or the demo, where the stage says that it is one.
 import { ask, find, later, lead, link, main, onShell, shell } from "./shell.js";
-import { ago, begun, button, cam, choose, clock, count, counted, el, fill, icon, percent, pic, since, slotOfCamera, spark, typing, whole, who } from "./parts.js";
+import { ago, begun, button, byName, cam, choose, clock, count, counted, el, fill, icon, percent, pic, since, slotOfCamera, spark, typing, whole, who } from "./parts.js";
 import { follow } from "./feed.js";
 import { open } from "./item.js";
 import { Demo } from "./demo.js";
@@ -9,6 +9,8 @@ import { details, take } from "./details.js";
 
 const params = new URLSearchParams(location.search);
 const silentAfter = 600; // seconds
+// The demo shows its own page, unless somebody looks for something or asks for the usual one.
+const usual = params.has("usual") || params.has("find");
 let filter = params.get("camera") || "", all = false, span = 60, order = "rate", seen = null, demo = null, asking = false, again = false;
 find.value = params.get("find") || "";
 const text = () => find.value.trim().toLowerCase();
@@ -54,10 +56,10 @@ function showCameras() {
   const by = { rate: (a, b) => b.answered - a.answered, unknown: (a, b) => quiet(a) - quiet(b) || share(b) - share(a), seen: (a, b) => a.seen.localeCompare(b.seen) }[order];
   const wanted = filterInput.value.trim().toLowerCase();
   const first = Math.min(...seen.streams.map((s) => s.rate?.findIndex((n) => n) ?? 0)), rates = (s) => s.rate.slice(-begun(s.rate.length - first, s.rate.length, 5));
-  const streams = seen.streams.filter((s) => s.stream.toLowerCase().includes(wanted) && (!text() || s.stream.toLowerCase().includes(text()) || seen.where.some((w) => w.visits.some((v) => v.camera === s.stream)))).sort((a, b) => Boolean(a.moved) - Boolean(b.moved) || by(a, b)); // another process has the moved ones now
+  const streams = seen.streams.filter((s) => s.stream.toLowerCase().includes(wanted) && (!text() || s.stream.toLowerCase().includes(text()) || seen.where.some((w) => w.visits.some((v) => v.camera === s.stream)))).sort((a, b) => Boolean(a.moved) - Boolean(b.moved) || by(a, b) || byName(a.stream, b.stream)); // another process has the moved ones now
   number.textContent = whole.format(seen.streams.length + seen.known.length);
   filterField.hidden = seen.streams.length + seen.known.length < 7;
-  const known = seen.known.filter((name) => name.toLowerCase().includes(wanted) && name.toLowerCase().includes(text()));
+  const known = seen.known.filter((name) => name.toLowerCase().includes(wanted) && name.toLowerCase().includes(text())).sort(byName);
   fill(list, JSON.stringify([filter, known, streams.map((s) => [s, ago(seen.now - Date.parse(s.seen) / 1000)])]), () => streams.slice(0, 200).map((s) => {
     const silent = s.moved || quiet(s), fresh = s.moved ? "moved" : ago(Math.max(0, seen.now - Date.parse(s.seen) / 1000));
     return el("li", {}, el("button", { type: "button", class: "camrow" + (silent ? " quiet" : ""), "aria-pressed": String(filter === s.stream), title: s.moved ? "Another process answers it now" : `${Math.round(s.perMinute)} a minute now, ${count(s.waiting, "item")} to review`, onclick: () => choosing(s.stream) },
@@ -114,10 +116,11 @@ async function load() {
   }
 }
 find.addEventListener("input", load);
+find.addEventListener("change", () => demo && (location.href = "./?find=" + encodeURIComponent(find.value)));
 
 follow({
   hello(hello) {
-    if (hello.demo && !demo) {
+    if (hello.demo && !demo && !usual) {
       demo = new Demo(hello.demo);
       main.replaceChildren(demo.box, demo.taught, details());
     }

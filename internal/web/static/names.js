@@ -2,7 +2,7 @@
 // change the page says what it moves.
 import { ask, later, lead, main, onShell, said, shell } from "./shell.js";
 import { changed, changes, undo } from "./changes.js";
-import { ago, at, badge, button, cam, choose, clock, count, el, fill, icon, meter, moment, pic, sheet, since, slotOfCamera, sure, tile, typing, whole, who } from "./parts.js";
+import { ago, at, badge, begun, button, byName, cam, choose, clock, count, el, fill, icon, meter, moment, pic, sheet, since, slotOfCamera, sure, tile, typing, whole, who } from "./parts.js";
 
 let all = null, seen = new Map(), now = new URLSearchParams(location.search).get("name") || "", order = "seen", text = "", taught = null, visits = null, chosen_ = false;
 const picked = new Set(); // ids of examples
@@ -61,7 +61,7 @@ function show() {
 
 function showList() {
   const last = (c) => seen.get(given(c.class)?.into || c.class)?.seen ?? 0;
-  const by = { seen: (a, b) => last(b) - last(a) || a.class.localeCompare(b.class), name: (a, b) => a.class.localeCompare(b.class, "en", { numeric: true }), confused: (a, b) => times(b) - times(a) || a.class.localeCompare(b.class) }[order];
+  const by = { seen: (a, b) => last(b) - last(a) || a.class.localeCompare(b.class), name: (a, b) => byName(a.class, b.class), confused: (a, b) => times(b) - times(a) || a.class.localeCompare(b.class) }[order];
   const rows = all.classes.filter((c) => c.class.toLowerCase().includes(text) || (given(c.class)?.into || "").toLowerCase().includes(text)).sort(by);
   const fresh = (c) => (last(c) ? ago(Date.now() / 1000 - last(c)) : "–");
   fill(list, JSON.stringify([now, rows.map((c) => [c, given(c.class)?.into, fresh(c)]), Object.keys(shell.marks).length]), () => rows.slice(0, 500).map((c) => {
@@ -152,7 +152,7 @@ function selectAll() {
 // where is when a name was before each camera, in the last eight hours.
 function where() {
   if (!visits?.visits.length) return el("p", { class: "soft" }, "Not seen since this process started, or not in the last 8 hours.");
-  const end = Math.max(Date.now() / 1000 - 3600 > visits.seen ? visits.seen : Date.now() / 1000, visits.seen), start = Math.min(end - 600, Math.max(end - 8 * 3600, Math.min(...visits.visits.map((v) => v.from))));
+  const end = Math.max(Date.now() / 1000 - 3600 > visits.seen ? visits.seen : Date.now() / 1000, visits.seen), start = end - begun(end - Math.min(...visits.visits.map((v) => v.from)), 8 * 3600, 300);
   const x = (t) => (100 * (Math.max(t, start) - start)) / (end - start), cameras = [...new Set(visits.visits.map((v) => v.camera).reverse())].slice(0, 8);
   return [cameras.map((camera) => {
     const own = visits.visits.filter((v) => v.camera === camera && v.to >= start), all = own.reduce((sum, v) => sum + v.to - v.from, 0);
@@ -183,7 +183,7 @@ function showOne() {
   const log = history_(), other = mixed[0]?.[0];
   fill(detail, JSON.stringify([now, c, name, taught, visits, [...picked], log, mixed, shell.teach, Object.keys(shell.marks).length, Math.floor(Date.now() / 10000)]),
     () => el("div", { class: "title" }, button(icon("back"), () => { book.classList.remove("open"); }, { class: "b ghost icon only-phone", "aria-label": "Back to all names" }), badge(now, "xl"), el("div", {}, el("h1", {}, now),
-      el("p", { class: "soft", id: "class-about" }, name?.into ? `Now called ${name.into}. ` : "", visits ? `Last seen ${since(Date.now() / 1000 - visits.seen)} at ${visits.camera}. ` : "Not seen lately. ", `${moves(c)}.`)),
+      el("p", { class: "soft", id: "class-about" }, name?.into ? `Now called ${name.into}. ` : "", visits ? `${ago(Date.now() / 1000 - visits.seen) === "now" ? "In view now" : `Last seen ${since(Date.now() / 1000 - visits.seen)}`} at ${visits.camera}. ` : "Not seen lately. ", `${moves(c)}.`)),
       shell.teach && el("div", { class: "acts" }, button([icon("pen"), "Rename"], () => rename(), { "aria-keyshortcuts": "r" }), button([icon("merge"), "Merge"], () => rename(`Merge ${now}`, other || "")), button("Forget", forgetName, { class: "b danger" }))),
     () => el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Where it was"), el("span", {}, "the last 8 h at most"), el("span", { class: "push" }, "time in view")), where()),
     () => el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Examples"), el("span", {}, taught.examples.length ? `all that its name rests on${taught.all > taught.examples.length ? `; the latest ${whole.format(taught.examples.length)} of ${whole.format(taught.all)}` : ""}` : "none"),

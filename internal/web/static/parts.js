@@ -122,7 +122,7 @@ export function nearness(rows, unknown) {
     who(row.name), el("span", { class: "scale" + (i ? "" : unknown ? " best low" : " best"), role: "img",
       "aria-label": `${row.name}: ${percent(row.share)} sure` }, el("i", { css: { "--w": percent(row.share).replace(" ", "") } })),
     el("b", {}, percent(row.share)),
-  ]), el("div", { class: "ends" }, el("span", {}, "cannot be"), el("span", {}, "sure, of 100")));
+  ]), el("div", { class: "ends" }, el("span", {}, "0 %"), el("span", {}, "100 % sure")));
 }
 
 let hide;
@@ -133,7 +133,7 @@ export function toast(text, undo) {
     undo && el("button", { type: "button", onclick: () => { t.remove(); undo(); } }, "Undo"));
   document.body.append(t);
   clearTimeout(hide);
-  hide = setTimeout(() => t.remove(), 8000);
+  hide = setTimeout(() => t.remove(), 15000);
 }
 
 // sheet opens a dialog, which Escape, its buttons and a click beside it close.
@@ -165,6 +165,7 @@ export const count = (n, what) => `${whole.format(n)} ${what}${n === 1 ? "" : "s
 export const percent = (share) => `${Math.round(100 * share)} %`;
 const words = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"];
 export const counted = (n, what) => `${words[n] ?? whole.format(n)} ${what}${n === 1 ? "" : "s"}`;
+export const byName = (a, b) => a.localeCompare(b, "en", { numeric: true });
 export const secondsSince = (time) => (Date.now() - new Date(time)) / 1000;
 export function ago(s) {
   if (s < 2) return "now";
@@ -175,4 +176,4 @@ export function ago(s) {
 }
 export const since = (s) => (s < 2 ? "now" : ago(s) + " ago");
 export const clock = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
-export const moment = (time) => new Date(time).toLocaleString();
+export const moment = (time) => new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });

@@ -2,7 +2,7 @@
 // everything can be undone. It speaks to the same API as any other labelling tool.
 import { ask, main, onShell, said, shell } from "./shell.js";
 import { badge, button, cam, choose, count, el, fill, icon, key, meter, nearness, pic, secondsSince, since, tile, toast, typing, whole } from "./parts.js";
-import { decided, nearly, nobody, numbered, rows, why } from "./item.js";
+import { decided, named, nearly, nobody, numbered, rows, why } from "./item.js";
 
 const together = 12; // items taken where several are answered at once
 const holder = sessionStorage.who ||= "page-" + crypto.getRandomValues(new Uint32Array(2)).join("-");
@@ -17,7 +17,7 @@ typed.addEventListener("keydown", (e) => e.key === "Enter" && typed.value.trim()
 
 const current = () => items.find((item) => selected.has(item.id)) || items[0];
 const chosen = () => (selected.size ? items.filter((item) => selected.has(item.id)) : several ? [] : items.slice(0, 1));
-const guessed = (list) => list.filter((item) => !item.unknown);
+const guessed = (list) => list.filter(named);
 
 // act does what is asked one after the other, and shows what came of each.
 function act(what) {
@@ -118,8 +118,8 @@ function showNothing() {
 const beside = (name, what, content) => el("figure", { "data-name": name }, el("p", {}, badge(name), el("b", { class: "cut" }, name), el("span", {}, what)), content);
 
 function showOne(item, state) {
-  const known = !item.unknown, other = (item.alternatives || [])[0], offered = nearly(item);
-  const close = other && other.confidence > item.confidence / 2 ? `Asked because ${other.label} is nearly as likely.` : known ? "Asked because the stage is not sure." : "Asked because it is unlike every example.";
+  const known = named(item), other = (item.alternatives || [])[0], offered = nearly(item);
+  const close = (known || item.unknown) && other && other.confidence > item.confidence / 2 ? `Asked because ${other.label} is nearly as likely.` : known ? "Asked because the stage is not sure." : item.unknown ? "Asked because it is unlike every example." : `One of the group ${item.label}, which nobody has named.`;
   const sub = el("span", {}, close), trio = el("div", { class: "trio" }, el("figure", { class: "it" }, el("p", {}, el("b", {}, "This one")), el("span", { id: "picture", "data-id": item.id }, pic(item, "square"))));
   const digit = keys.indexOf(offered) + 1;
   fill(box, state, progress, () => el("h1", { id: "question" }, known ? `Is this ${item.label}?` : "What is this?"),

@@ -31,6 +31,7 @@ function show() {
   fill(more, `${all} ${rest} ${kinds}`, rest > 0 && (() => button(all ? "Show fewer" : `Show ${kinds || count(rest, "item")} more`, () => { all = !all; show(); })));
 }
 
+const span = ({ first, last }) => (clock(first) === clock(last) ? `at ${clock(last)}` : `${clock(first)} to ${clock(last)}`);
 function card(group) {
   const input = el("input", { placeholder: "Who or what is it?", "aria-label": `Name for the group of ${group.count}`, maxlength: 200, autocomplete: "off", list: "labels" });
   const preview = el("div", { class: "preview", role: "status", hidden: true });
@@ -52,8 +53,8 @@ function card(group) {
   };
   const where = group.streams.length > 4 ? [...group.streams.slice(0, 3).map(cam), el("span", {}, `and ${group.streams.length - 3} more`)] : group.streams.map(cam);
   const card = el("article", { class: "card group", "data-key": group.middle.id, "aria-label": `Group of ${count(group.count, "item")}` },
-    el("div", { class: "collage" }, members.slice(0, 5).map((item) => pic({ ...item, unknown: true })), el("span", { class: "n" }, count(group.count, "item"))),
-    el("div", { class: "body" }, el("div", { class: "facts" }, where), el("div", { class: "facts num" }, el("span", {}, `first ${clock(group.first)}`), el("span", {}, `last ${clock(group.last)}`)),
+    el("div", { class: `collage n${members.length}` }, members.slice(0, 5).map((item) => pic({ ...item, unknown: true })), el("span", { class: "n" }, count(group.count, "item"))),
+    el("div", { class: "body" }, el("div", { class: "facts" }, where), el("div", { class: "facts num" }, el("span", {}, span(group))),
       !numbered(group.middle.label) && el("div", { class: "like" }, el("span", {}, "most like"), who(group.middle.label), el("span", {}, percent(group.middle.confidence)),
         shell.teach && button("Yes, it is", () => { input.value = group.middle.label; look(); })),
       shell.teach && el("form", { class: "name-it", onsubmit: look }, el("label", { class: "field" }, input), el("button", { class: "b" }, "Name it")), preview));

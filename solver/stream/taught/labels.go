@@ -14,6 +14,8 @@ type Example struct {
 	ID, Label string
 	Vector    []float32
 	Model     string // the embedder; empty fits any
+	// Attributes are shown beside the example, as JSON; no answer depends on them.
+	Attributes []byte
 }
 
 // Labels is a snapshot of the labels topic: examples for every stream, and for single ones. It must not be
