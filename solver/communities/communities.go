@@ -21,25 +21,18 @@ type Rows struct {
 // without a tied pair, they are joined by the means of their rows; without rows they stay more than k. Find
 // returns the cluster of each point and the number of clusters.
 func Find(a *index.Affinity, k int, rows Rows, seed uint64) ([]int32, int) {
-	net, member := coarse(a, k, rand.New(rand.NewPCG(seed, 0)))
-	part, count := net.merge(k, nil)
+	net, parts := fromAffinity(a).nested(k, 32, rand.New(rand.NewPCG(seed, 0)))
+	member := []int32(separate(a.N())) // node of the network
+	for _, part := range parts {
+		rename(member, part)
+	}
+	part, count := net.merge(k)
 	rename(member, part)
 	if k > 0 && count > k && rows.At != nil {
 		part, count = join(rows, member, count, k)
 		rename(member, part)
 	}
 	return member, count
-}
-
-// coarse aggregates the points of a graph into the fewest communities that local moving finds, but at least
-// the given number. It returns their network and the community of each point.
-func coarse(a *index.Affinity, least int, random *rand.Rand) (*network, []int32) {
-	net, parts := fromAffinity(a).nested(least, 32, random)
-	member := []int32(separate(a.N())) // node of the network
-	for _, part := range parts {
-		rename(member, part)
-	}
-	return net, member
 }
 
 // Nested returns communities of the points of a graph, level by level, fewer in each: the community of each
@@ -65,44 +58,6 @@ func (g *network) nested(least, sweeps int, random *rand.Rand) (*network, [][]in
 		parts, g = append(parts, part), g.aggregate(part, count)
 	}
 	return g, parts
-}
-
-// Labelled gives each point of a graph one of k classes. A community has the class of most of its
-// labelled points. Communities are merged as by Find until each one that is tied to a labelled one is
-// part of a class; two of different classes are never merged. Points tied to no class get -1. The result is
-// nil if some class is in no community the most frequent one: then communities do not separate the classes.
-func Labelled(a *index.Affinity, class []int32, k int, seed uint64) []int32 {
-	net, member := coarse(a, 2*k, rand.New(rand.NewPCG(seed, 0)))
-	votes := make([]int32, net.n()*k)
-	for p, y := range class {
-		if y >= 0 {
-			votes[int(member[p])*k+int(y)]++
-		}
-	}
-	of := make([]int32, net.n())
-	for c := range of {
-		own := votes[c*k : c*k+k]
-		most := slices.Max(own)
-		if of[c] = -1; most > 0 {
-			of[c] = int32(slices.Index(own, most))
-		}
-	}
-	for _, y := range class {
-		if y >= 0 && !slices.Contains(of, y) {
-			return nil
-		}
-	}
-	part, count := net.merge(1, of)
-	name := make([]int32, count)
-	for i := range name {
-		name[i] = -1
-	}
-	for c, joined := range part {
-		name[joined] = max(name[joined], of[c])
-	}
-	rename(member, part)
-	rename(member, name)
-	return member
 }
 
 // rename replaces the cluster of each point by its new number.

@@ -3,14 +3,12 @@ package communities
 import (
 	"cmp"
 	"container/heap"
-	"slices"
 )
 
 // merge joins the pair of nodes with the largest B_ij / (vol_i vol_j), the first among equals, until k are
-// left or no pair is connected. With k 0 it stops when no pair is tied more than by chance. Nodes of
-// different classes are never joined; a class of -1 is none, and class may be nil. merge returns the cluster
-// of each node, numbered by first node, and their number.
-func (g *network) merge(k int, class []int32) ([]int32, int) {
+// left or no pair is connected. With k 0 it stops when no pair is tied more than by chance. merge returns the
+// cluster of each node, numbered by first node, and their number.
+func (g *network) merge(k int) ([]int32, int) {
 	n := g.n()
 	volume, between := append([]float64(nil), g.volume...), make([]map[int32]float64, n)
 	for i := range n {
@@ -35,18 +33,11 @@ func (g *network) merge(k int, class []int32) ([]int32, int) {
 	}
 	heap.Init(&strongest)
 	into, count := separate(n), n
-	class = slices.Clone(class)
 	for count > k && len(strongest) > 0 {
 		t := heap.Pop(&strongest).(tie)
 		a, b := t.a, t.b
 		if into[a] != a || into[b] != b || t != tied(a, b) { // outdated: a cluster is gone or has changed
 			continue
-		}
-		if class != nil {
-			if class[a] >= 0 && class[b] >= 0 && class[a] != class[b] {
-				continue
-			}
-			class[a] = max(class[a], class[b])
 		}
 		if k == 0 && t.worth*g.total <= 1 {
 			break

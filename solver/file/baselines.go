@@ -62,7 +62,10 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 		system := newHarmonic(similar, class, weight)
 		x, err = system.classes(ctx, class, 0, l.k, nil, told)
 		if err == nil && method == "zero-mean-laplace" {
-			lessMean(x, degrees(similar.graph), l.k)
+			mean := means(x, degrees(similar.graph), l.k)
+			for i := range x {
+				x[i] -= mean[i%l.k]
+			}
 		}
 	}
 	if err != nil {

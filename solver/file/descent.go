@@ -25,14 +25,11 @@ func clustering(s *Settings) (solver.Settings, error) {
 	return s.adjusted(settings), err
 }
 
-// descend minimises R from each start, a class for each row, and returns the result with the lowest R.
+// descend minimises R from a start, a class for each row.
 func (l *loaded) descend(ctx context.Context, s *Settings, stage string, graph *index.Affinity, settings solver.Settings,
-	starts [][]int32, r *Result,
-) (best *solver.Result, err error) {
-	p := solver.Placed{Points: &l.points, K: l.k, Affinity: graph, Judge: len(starts) > 1}
-	if l.support {
-		p.Labels = l.class
-	}
+	start []int32, r *Result,
+) (*solver.Result, error) {
+	p := solver.Placed{Points: &l.points, K: l.k, Affinity: graph, Start: start}
 	if l.said != nil {
 		kernel.Scale(float32(1/settings.Lambda), l.said.values)
 		defer kernel.Scale(float32(settings.Lambda), l.said.values)
@@ -47,30 +44,26 @@ func (l *loaded) descend(ctx context.Context, s *Settings, stage string, graph *
 	told := s.progress(stage)
 	p.Progress = told
 	told(0, settings.Outer*settings.Inner)
-	for _, p.Start = range starts {
-		if l.support {
-			p.Proportions = make([]float64, l.k)
-			for i, c := range p.Start {
-				if l.class[i] < 0 {
-					p.Proportions[c]++
-				}
-			}
-			for c := range p.Proportions {
-				p.Proportions[c] += (settings.PriorCounts + 1e-9) / float64(l.k)
+	if l.support {
+		p.Labels, p.Proportions = l.class, make([]float64, l.k)
+		for i, c := range start {
+			if l.class[i] < 0 {
+				p.Proportions[c]++
 			}
 		}
-		solve, err := solver.New(settings)
-		if err != nil {
-			return nil, fmt.Errorf("solving: %w", err)
-		}
-		own, err := solve.SolvePlaced(ctx, &p)
-		if err != nil {
-			return nil, fmt.Errorf("solving: %w", err)
-		}
-		r.Rises += own.Rises
-		if best == nil || own.ObjectiveAfter < best.ObjectiveAfter {
-			best, r.Trace, r.Sweeps = own, own.Trace, own.Sweeps
+		for c := range p.Proportions {
+			p.Proportions[c] += (settings.PriorCounts + 1e-9) / float64(l.k)
 		}
 	}
-	return best, nil
+	solve, err := solver.New(settings)
+	if err != nil {
+		return nil, fmt.Errorf("solving: %w", err)
+	}
+	solved, err := solve.SolvePlaced(ctx, &p)
+	if err != nil {
+		return nil, fmt.Errorf("solving: %w", err)
+	}
+	r.Trace, r.Sweeps = solved.Trace, solved.Sweeps
+	r.Rises += solved.Rises
+	return solved, nil
 }

@@ -88,19 +88,19 @@ func (s *harmonic) reach(ctx context.Context, class []int32) ([]float32, error) 
 	return s.classes(ctx, one, 0, 1, nil, func(int, int) {})
 }
 
-// lessMean subtracts from each value the mean of its class, weighted by degree, which protects small classes
-// from large ones.
-func lessMean(x, degree []float32, k int) {
-	total, mean := 0., make([]float64, k)
+// means returns the mean of each class in x, weighted by degree. Less it, small classes are protected from large ones.
+func means(x, degree []float32, k int) []float32 {
+	total, sums, out := 0., make([]float64, k), make([]float32, k)
 	for p, w := range degree {
 		total += float64(w)
 		for c, v := range x[p*k : p*k+k] {
-			mean[c] += float64(w) * float64(v)
+			sums[c] += float64(w) * float64(v)
 		}
 	}
-	for i := range x {
-		x[i] -= float32(mean[i%k] / max(total, 1e-30))
+	for c, sum := range sums {
+		out[c] = float32(sum / max(total, 1e-30))
 	}
+	return out
 }
 
 // largest returns the column of the largest value of each row, the first among equals.

@@ -96,7 +96,10 @@ func load(ctx context.Context, p *Problem, s *Settings, directions bool, plan *P
 			copy(kept.Row(i), row)
 		}
 	})
-	floor := keptFloor(directions)
+	floor := 1. // where classes are spreads around means, small directions separate them, and all neighbours are kept
+	if directions {
+		floor = keptInDirections
+	}
 	if floor < 1 {
 		progress("principal directions", 0)
 	}

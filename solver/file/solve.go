@@ -33,49 +33,115 @@ func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
 		s.Plan(plan)
 	}
 	t := trials{problem: p, s: &s}
-	best, became, err := t.choose(ctx)
+	labelled, err := t.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	solved, err := solveAs(ctx, p, &s, plan, best)
+	if labelled == 0 {
+		l, err := load(ctx, p, &s, p.K > 0 && p.N >= manyRows*p.K, &plan)
+		if err != nil {
+			return nil, err
+		}
+		s.know(plan)
+		r := &Result{Plan: plan, K: p.K}
+		return r, l.clusters(ctx, &s, r)
+	}
+	found, err := t.judge(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if solved[0].UnknownScore != nil {
-		t.fit(became, solved[0])
+	solved, err := solveIn(ctx, p, &s, plan, found.spaces...)
+	if err != nil {
+		return nil, err
 	}
-	return solved[0], nil
+	r := solved.result
+	found.label(solved, t.class, r)
+	found.limit(t.class, r)
+	return r, nil
 }
 
-// way is how a file with labelled rows is solved.
-type way struct {
-	directions  bool    // only principal directions of the rows count, and no metric is learned
-	lambda, tau float64 // weight of neighbours, and of the distances to the means of classes
-}
+// manyRows is the number of rows a cluster from which on clusters are looked for in principal directions: no label says
+// there whether the rows of one lie side by side in few of them.
+const manyRows = 300
 
-// The ways that are tried. Classes may be spreads around a mean each, as those of texts and pictures are, or move, as
-// before a camera, where a row is like its neighbours and not like its class's mean, or be something between. The rows of
-// a class of handwritten digits lie side by side in few directions.
-var (
-	byMeans     = way{lambda: solver.Defaults().Lambda, tau: solver.Defaults().Tau}
-	asGiven     = []way{byMeans, {lambda: 2, tau: solver.Defaults().Tau}, {lambda: 4, tau: 1}}
-	inDirection = way{directions: true, lambda: 4, tau: 1}
-)
-
-// solveAs labels the rows in each of the ways, which are alike but for lambda and tau.
-func solveAs(ctx context.Context, p *Problem, s *Settings, plan Plan, ways ...way) ([]*Result, error) {
-	l, err := load(ctx, p, s, ways[0].directions, &plan)
-	if err != nil {
-		return nil, err
-	}
-	if plan.Recall > 0 && s.Plan != nil { // the directions kept and their recall are known now
+// know reports the directions kept and their recall, which a plan knows only once rows are read.
+func (s *Settings) know(plan Plan) {
+	if plan.Recall > 0 && s.Plan != nil {
 		s.Plan(plan)
 	}
-	r := &Result{Plan: plan, K: p.K}
-	if l.support {
-		return l.labels(ctx, s, r, ways)
+}
+
+// space is what rows are compared in.
+type space int
+
+// Of rows whole a metric is learned, by which classes are spreads around a mean each, as those of texts and pictures are,
+// or move, as before a camera, where a row is like its neighbours. The rows of a class of handwritten digits lie side by
+// side in few principal directions of the file.
+const (
+	whole space = iota
+	directions
+)
+
+// String returns the space as progress adds it to a stage.
+func (s space) String() string { return [...]string{whole: "", directions: ", in directions"}[s] }
+
+// way is how R weighs neighbours, lambda, and the distances to the means of classes, tau.
+type way struct{ lambda, tau float64 }
+
+var (
+	byMeans      = way{solver.Defaults().Lambda, solver.Defaults().Tau}
+	byNeighbours = way{4, 1}
+)
+
+// opinions are what the ways of solving a file in some spaces say, in the order of waysIn.
+type opinions struct {
+	answers []answer
+	second  []int32 // second-best class of each row in the last way
+	matched bool    // clusters found without labels are the classes of the labelled rows
+	result  *Result // of the first space, without what the vote adds
+}
+
+// waysIn returns the number of answers in a space. Class vectors have no part in how labels spread: only descents count.
+func (p *Problem) waysIn(in space) int {
+	switch {
+	case p.ClassVectors.N > 0:
+		return 2
+	case in == whole:
+		return 5
 	}
-	return []*Result{r}, l.clusters(ctx, s, r)
+	return 2
+}
+
+// solveIn labels the rows in each way of the spaces.
+func solveIn(ctx context.Context, p *Problem, s *Settings, plan Plan, spaces ...space) (*opinions, error) {
+	all := &opinions{}
+	for i, in := range spaces {
+		own, plan := *s, plan
+		if i > 0 {
+			own.Plan = nil
+			if s.Progress != nil {
+				own.Progress = func(stage string, done, total int64) { s.Progress("in directions: "+stage, done, total) }
+			}
+		}
+		l, err := load(ctx, p, &own, in == directions, &plan)
+		if err != nil {
+			return nil, err
+		}
+		if !l.support {
+			return nil, errNoLabel
+		}
+		own.know(plan)
+		solved, err := l.labels(ctx, &own, &Result{Plan: plan, K: p.K})
+		if err != nil {
+			return nil, err
+		}
+		all.answers, all.second = append(all.answers, solved.answers...), solved.second
+		all.matched = all.matched || solved.matched
+		if all.result == nil {
+			all.result = solved.result
+		}
+	}
+	return all, nil
 }
 
 // mostExact bounds the rows whose neighbours are searched exactly if the approximate search misses its floor.
@@ -113,26 +179,26 @@ func (s *Settings) progress(stage string) progress {
 }
 
 // labels solves a file with labelled rows: it spreads labels over the graph, learns a metric from the answer, spreads
-// the labels again, and descends from there in each of the ways; in directions from communities too. r has what is known
-// already.
-func (l *loaded) labels(ctx context.Context, s *Settings, r *Result, ways []way) ([]*Result, error) {
+// the labels again, and descends from there in each of the ways; in directions from clusters, if they are the classes. r
+// has what is known already.
+func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions, error) {
 	lists, err := l.search(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	settings := l.labelling(s, ways[0])
+	settings := l.labelling(s, byMeans)
 	if l.said != nil {
 		l.weighVectors(settings)
 	}
 	if settings.MetricRank > 0 && settings.MetricShrink < 1 {
 		similar := similarities(lists, s.Seed)
 		told := s.progress("spreading labels")
-		answer, _, err := l.spreadLabels(ctx, similar, l.class, settings, told)
+		_, _, sum, _, err := l.spreadLabels(ctx, similar, l.class, settings, told)
 		if err != nil {
 			return nil, err
 		}
 		told = s.progress("learning the metric")
-		if err := l.learnMetric(answer, settings.MetricRank, settings.MetricShrink, told); err != nil {
+		if err := l.learnMetric(sum.class, settings.MetricRank, settings.MetricShrink, told); err != nil {
 			return nil, err
 		}
 		if lists, err = l.search(ctx, s); err != nil {
@@ -143,45 +209,42 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result, ways []way)
 	l.inOrder(lists, r.Coherence)
 	similar := similarities(lists, s.Seed)
 	told := s.progress("spreading labels")
-	start, reach, err := l.spreadLabels(ctx, similar, l.class, settings, told)
+	harmonic, less, sum, reach, err := l.spreadLabels(ctx, similar, l.class, settings, told)
 	if err != nil {
 		return nil, err
 	}
 	s.progress("graph")(0, 1) // only now: while labels spread there is no memory for it
 	graph := l.affinity(lists, l.class, settings.Rho)
-	starts := [][]int32{start}
-	if l.directions && l.k <= fewClasses { // communities may be more informative than spread labels
+	out, ways, start := &opinions{result: r}, []way{byMeans, byNeighbours}, sum.class
+	switch {
+	case l.directions:
+		out.answers, ways = []answer{harmonic.answer}, []way{byNeighbours}
 		if matched := l.byClusters(similar, start, s.Seed); matched != nil {
-			starts = [][]int32{matched}
-		} else if other := l.byCommunities(similar, start, s.Seed); other != nil {
-			starts = append(starts, other)
+			out.matched, start = true, matched
 		}
+	case l.said == nil:
+		out.answers = []answer{harmonic.answer, less.answer, sum.answer}
 	}
 	r.UnknownScore = l.unknownScores(graph)[:l.n]
 	if err := l.project(r); err != nil {
 		return nil, err
 	}
-	var all []*Result
 	for i, of := range ways {
-		own, stage := *r, "solving"
+		stage := "solving"
 		if len(ways) > 1 {
 			stage = fmt.Sprintf("solving in way %d of %d", i+1, len(ways))
 		}
-		solved, err := l.descend(ctx, s, stage, graph, l.labelling(s, of), starts, &own)
+		solved, err := l.descend(ctx, s, stage, graph, l.labelling(s, of), start, r)
 		if err != nil {
 			return nil, err
 		}
 		// S has the graph too, and counts as far as labels reached the row.
-		own.Confidence, own.Second = solved.Doubt(reach)
-		own.Labels, own.Confidence, own.Second = solved.Labels[:l.n], own.Confidence[:l.n], own.Second[:l.n]
-		all = append(all, &own)
+		own := answer{class: solved.Labels}
+		own.sure, out.second = solved.Doubt(reach)
+		out.answers = append(out.answers, own)
 	}
-	return all, nil
+	return out, nil
 }
-
-// fewClasses bounds the classes of a file that is solved from a second start, as two answers for all rows
-// must fit into memory.
-const fewClasses = 64
 
 // agreeing is the share of labelled rows that the clusters of a file must get right to be its start. On MNIST
 // with one label a class they do in all seeds seen, and R would take the spread labels in one of five, .82
@@ -193,6 +256,9 @@ const agreeing = .9
 // class so does not take them, and its own rows, which hold no label, are not left to a third class. nil:
 // clusters are not the classes, as too few labelled rows are in the cluster of theirs.
 func (l *loaded) byClusters(similar similarity, answer []int32, seed uint64) []int32 {
+	if l.k*l.k > listed*l.all { // the table of clusters and classes takes no more memory than the graph
+		return nil
+	}
 	clusters, count := communities.Find(similar.graph, l.k, communities.Rows{}, seed)
 	if count > l.k { // parts of the graph that nothing ties
 		return nil
@@ -219,37 +285,22 @@ func (l *loaded) byClusters(similar similarity, answer []int32, seed uint64) []i
 	return out
 }
 
-// matching returns a column for each of k rows of values, no column twice: in k rounds any two rows exchange
+// matching returns a column for each of k rows of values, no column twice: in at most k rounds any two rows exchange
 // theirs if that makes the sum of the values there larger.
 func matching(values []int, k int) []int32 {
 	column, _ := byFirstRow(nil, k) // each its own, to begin with
-	for range k {
+	for changed, round := true, 0; changed && round < k; round++ {
+		changed = false
 		for a := range column {
 			for b := range a {
 				x, y := column[a], column[b]
 				if values[a*k+int(y)]+values[b*k+int(x)] > values[a*k+int(x)]+values[b*k+int(y)] {
-					column[a], column[b] = y, x
+					column[a], column[b], changed = y, x, true
 				}
 			}
 		}
 	}
 	return column
-}
-
-// byCommunities returns the class of each row by the labels in its community, or its answer if the community
-// is tied to no label; nil if communities do not separate classes.
-func (l *loaded) byCommunities(similar similarity, answer []int32, seed uint64) []int32 {
-	found := communities.Labelled(similar.graph, similar.in(l.class), l.k, seed)
-	if found == nil {
-		return nil
-	}
-	out := slices.Clone(answer)
-	for i, y := range found {
-		if p := similar.order[i]; y >= 0 && l.class[p] < 0 {
-			out[p] = y
-		}
-	}
-	return out
 }
 
 // coherenceOf returns the coherence of the rows, at least .1 if ordered is true, 0 if it is false.
@@ -279,7 +330,7 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	if l.k == 0 {
 		l.k, r.K = count, count
 	}
-	solved, err := l.descend(ctx, s, "solving", graph, settings, [][]int32{answer}, r)
+	solved, err := l.descend(ctx, s, "solving", graph, settings, answer, r)
 	if err != nil {
 		return err
 	}

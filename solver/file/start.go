@@ -6,37 +6,58 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/solver"
-
-	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // columnsAtOnce returns for how many of k classes labels are spread at a time: those of a row fill whole
 // lines of the cache, one or as many as take no more memory than the answers for k classes.
 func columnsAtOnce(k int) int { return min(k, max(16, min(64, k/5&^15))) }
 
-// spreadLabels returns the class that the graph gives each row: the largest value of the sum of two
-// solutions, each scaled by its root mean square over the unlabelled rows in the first classes. The Poisson
-// solution works if labels are few, where the harmonic one is flat. The harmonic one, less its means, works
-// if labels are many, because a class with many rows cannot drown a small one in it. The harmonic one has the
-// evidence of the prototypes as a weak source at every row, which decides where no label arrives. reach is
-// the share of labels in what arrives at a row.
+// answer is the class that a way of solving gives each row, and how sure it is of it, 0 to 1.
+type answer struct {
+	class []int32
+	sure  []float32
+}
+
+// spread is the answer of labels that spread over the graph. value is how much arrives of the class.
+type spread struct {
+	answer
+	value []float32
+}
+
+func newSpread(n int) spread {
+	return spread{answer{make([]int32, n), make([]float32, n)}, make([]float32, n)}
+}
+
+// offer gives a row a class if more of it arrives than of the classes before it, class 0 first.
+func (s *spread) offer(row, class int32, value, sure float32) {
+	if class == 0 || value > s.value[row] {
+		s.class[row], s.value[row], s.sure[row] = class, value, sure
+	}
+}
+
+// spreadLabels returns the classes that the graph gives each row: by the harmonic solution; by it less its means; and by
+// the sum of this and the Poisson solution, each scaled by its root mean square over the unlabelled rows in the first
+// classes. The Poisson solution works if labels are few, where the harmonic one is flat. The harmonic one, less its
+// means, works if labels are many, because a class with many rows cannot drown a small one in it; with its means it
+// works if one class is most of the file. It has the evidence of the prototypes as a weak source at every row, which
+// decides where no label arrives. How sure they are is the harmonic solution at their class. reach is the share of
+// labels in what arrives at a row.
 func (l *loaded) spreadLabels(
 	ctx context.Context, similar similarity, given []int32, settings solver.Settings, told progress,
-) (answer []int32, reach []float32, err error) {
+) (harmonic, less, sum spread, reach []float32, err error) {
 	order, ranked := byFirstRow(given, l.k)
 	said := l.newEvidence(ranked, similar, settings)
 	class, degree := said.class, degrees(similar.graph)
 	even, drawn := newHarmonic(similar, class, said.weight), newSystem(similar, said.weight, nil)
 	labels, err := even.reach(ctx, class)
 	if err != nil {
-		return nil, nil, err
+		return harmonic, less, sum, nil, err
 	}
 	reach = make([]float32, l.all)
 	for i, share := range labels {
 		reach[similar.order[i]] = min(max(share, 0), 1)
 	}
-	answer = make([]int32, l.all)
-	best := make([]float32, l.all)
+	harmonic, less, sum = newSpread(l.all), newSpread(l.all), newSpread(l.all)
 	var byX, byY float32
 	columns := columnsAtOnce(l.k)
 	blocks := (l.k + columns - 1) / columns
@@ -49,30 +70,34 @@ func (l *loaded) spreadLabels(
 		}
 		x, err := even.classes(ctx, class, from, to, said.of(from, to), part(0))
 		if err != nil {
-			return nil, nil, err
+			return harmonic, less, sum, nil, err
 		}
-		lessMean(x, degree, k)
+		mean := means(x, degree, k)
 		y, err := drawn.poisson(ctx, class, from, to, part(1))
 		if err != nil {
-			return nil, nil, err
+			return harmonic, less, sum, nil, err
 		}
 		if block == 0 { // one scale for all, as classes are compared with each other
-			byX, byY = 1/size(x, class, k), 1/size(y, class, k)
+			byX, byY = 1/size(x, mean, class), 1/size(y, make([]float32, k), class)
 		}
 		for i, p := range similar.order {
 			for c := range k {
-				if v := byX*x[i*k+c] + byY*y[i*k+c]; from+c == 0 || v > best[p] {
-					answer[p], best[p] = int32(from+c), v
-				}
+				at, v := int32(from+c), x[i*k+c]
+				sure := min(max(v, 0), 1)
+				harmonic.offer(p, at, v, sure)
+				less.offer(p, at, v-mean[c], sure)
+				sum.offer(p, at, byX*(v-mean[c])+byY*y[i*k+c], sure)
 			}
 		}
 	}
-	for p, y := range given {
-		if answer[p] = order[answer[p]]; y >= 0 {
-			answer[p] = y
+	for _, of := range []spread{harmonic, less, sum} {
+		for p, y := range given {
+			if of.class[p] = order[of.class[p]]; y >= 0 {
+				of.class[p], of.sure[p] = y, 1
+			}
 		}
 	}
-	return answer, reach, nil
+	return harmonic, less, sum, reach, nil
 }
 
 // byFirstRow lists k classes in the order of their first rows, those without any last, and returns the
@@ -101,12 +126,15 @@ func byFirstRow(class []int32, k int) (order, ranked []int32) {
 	return order, ranked
 }
 
-// size returns the root mean square of x, k values a row, over rows without a class.
-func size(x []float32, class []int32, k int) float32 {
+// size returns the root mean square of x less the means, a value of each of these a row, over rows without a class.
+func size(x, mean []float32, class []int32) float32 {
+	k := len(mean)
 	sum, count := 0., 0
 	for p, y := range class {
 		if y < 0 {
-			sum += float64(kernel.Dot(x[p*k:p*k+k], x[p*k:p*k+k]))
+			for c, v := range x[p*k : p*k+k] {
+				sum += float64(v-mean[c]) * float64(v-mean[c])
+			}
 			count += k
 		}
 	}

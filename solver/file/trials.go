@@ -3,16 +3,15 @@ package file
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
-	"github.com/slkstream/slkstream/internal/logistic"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// A trial solves labelled rows without their labels. A way is chosen and confidence calibrated by at least enoughHeldOut
-// such rows: the default unknown rate leaves one in twenty above the limit, less than one of fewer. They are held out in
-// at most mostFolds trials of at most mostHeldOut rows or one a class each, until sufficient are held out.
+// A trial solves labelled rows without their labels. By at least enoughHeldOut such rows the ways of solving a file are
+// weighed and confidence is fitted: the default unknown rate leaves one in twenty above the limit, less than one of
+// fewer. They are held out in at most mostFolds trials of at most mostHeldOut rows or one a class each, until sufficient
+// are held out.
 const (
 	enoughHeldOut = 20
 	sufficient    = 100
@@ -67,151 +66,105 @@ func (t *trials) folds() []fold {
 	return folds
 }
 
-// large reports whether trials take long: fewer rows are held out then, and only ways like the first are tried.
+// large reports whether a solve takes long: fewer rows are held out then, and one space counts.
 func (t *trials) large() bool { return t.problem.N > sampleRows }
 
-// outcome is what became of held rows in one way.
+// heldRow is what became of a held row: its class, and what each way says.
+type heldRow struct {
+	truth  int32
+	class  []int32
+	sure   []float32
+	placed bool // it stands in the file as rows to be answered do: not a row of the support where the file's order counts
+}
+
+// outcome is what became of held rows in a space. at is the rank of a row's unknown score, 0 to 1, among those of
+// unlabelled rows.
 type outcome struct {
-	right          []bool
-	moment         []int32   // rows of one stretch are one moment
-	confidence, at []float32 // at: rank of the unknown score, 0 to 1, among those of unlabelled rows
+	rows []heldRow
+	at   []float32
 }
 
-// lead returns by how much more of the held rows are right than in the other outcome, and the standard error of that: rows
-// of one moment are right or wrong together.
-func (a *outcome) lead(b *outcome) (lead, err float64) {
-	n, number := float64(len(a.right)), map[bool]float64{true: 1}
-	for i, right := range a.right {
-		lead += (number[right] - number[b.right[i]]) / n
-	}
-	var sums []float64 // of each moment, in the order of their first rows
-	of := map[int32]int{}
-	for i, m := range a.moment {
-		if _, ok := of[m]; !ok {
-			of[m], sums = len(sums), append(sums, 0)
-		}
-		sums[of[m]] += number[a.right[i]] - number[b.right[i]] - lead
-	}
-	for _, sum := range sums {
-		err += sum * sum / n / n
-	}
-	return lead, math.Sqrt(err)
-}
-
-// manyRows is the number of rows a class from which on a class may be rows that lie side by side in few directions. A
-// file of as many is compared with the other ways from there, and solved so without rows to compare by, unless most of
-// what is near a row stands beside it.
-const manyRows = 300
-
-// choose returns the way in which most of the held rows are right, and what became of them. A way that is not better
-// than the first by half a standard error is not taken. Without enough labelled rows to hold out the first is taken, and
-// there is no outcome.
-func (t *trials) choose(ctx context.Context) (way, *outcome, error) {
-	p, labelled := t.problem, len(t.problem.SupportClasses)
+// read notes the class of each row, and returns how many are labelled.
+func (t *trials) read(ctx context.Context) (labelled int, err error) {
+	p := t.problem
 	t.class = append(slices.Repeat([]int32{-1}, p.N), p.SupportClasses...)
-	err := p.each(ctx, func(i int, _ []float32, class int32) error {
-		if t.class[i] = class; class >= 0 {
-			labelled++
-		}
+	err = p.each(ctx, func(i int, _ []float32, class int32) error {
+		t.class[i] = class
 		return nil
 	})
-	folds, many := t.folds(), p.K > 0 && p.N >= manyRows*p.K
-	if err == nil && labelled == 0 && many {
-		return inDirection, nil, nil
-	}
-	if err != nil || labelled == 0 || p.K < 2 || labelled == len(t.class) || len(folds[0].held) == 0 && !many {
-		return byMeans, nil, err
-	}
-	ways := append(slices.Clone(asGiven), inDirection)
-	last := len(ways) - 1
-	// beside: share of what is near a row that stands beside it; absent: that rows of the support lack when held out,
-	// as they stand nowhere in the file
-	outcomes, beside, absent := make([]outcome, len(ways)), 0., 0.
-	for n, f := range folds {
-		stage := fmt.Sprintf("trial %d of %d: ", n+1, len(folds))
-		if many || !t.large() {
-			r, err := t.hold(ctx, &f, outcomes[last:], stage, inDirection)
-			if err != nil {
-				return way{}, nil, err
-			}
-			if n == 0 { // all trials of a file try the same ways
-				beside = r[0].Coherence * r[0].Coherence
-			}
-		}
-		if len(f.held) == 0 || many && beside < .5 && t.large() {
-			continue
-		}
-		if int(slices.Max(f.held)) >= p.N {
-			absent = beside
-		}
-		if _, err := t.hold(ctx, &f, outcomes[:last], stage, asGiven...); err != nil {
-			return way{}, nil, err
+	for _, y := range t.class {
+		if y >= 0 {
+			labelled++
 		}
 	}
-	first := 0
-	if many && beside < .5 {
-		first = last
-	}
-	if len(outcomes[first].right) == 0 {
-		return ways[first], nil, nil
-	}
-	best, most := first, 0.
-	for i, of := range ways {
-		if len(outcomes[i].right) < len(outcomes[first].right) { // not tried
-			continue
-		}
-		lead, err := outcomes[i].lead(&outcomes[first])
-		switch { // the order may add so much to the answers by whole rows
-		case of.directions && first != last:
-			lead -= absent
-		case !of.directions && first == last:
-			lead += absent
-		}
-		if lead > max(err/2, most) {
-			best, most = i, lead
-		}
-	}
-	return ways[best], &outcomes[best], nil
+	return labelled, err
 }
 
-// fit fits confidence and the limit of the unknown score to what became of held rows. The limit is a quantile of the
-// ranks of their scores among those of the file, not of the scores themselves: with fewer labels all scores are higher.
-func (t *trials) fit(of *outcome, r *Result) {
-	scores := unlabelled(r.UnknownScore, t.class)
+// judge says in which spaces a file is solved, and what the answers weigh, by what became of held rows. A large file is
+// solved in one space: in directions, which takes half the time, if the held rows' classes are not more likely whole,
+// which is tried only where it could be beyond chance. Where too few rows are labelled to hold any out, as with one of each
+// class, all ways weigh the same, and a large file is solved whole; but if clusters in directions that were found without
+// labels are the classes of the labelled rows, what descends from these clusters counts alone.
+func (t *trials) judge(ctx context.Context) (*verdict, error) {
+	p := t.problem
 	switch {
-	case len(scores) == 0: // every row is labelled
-		r.UnknownLimit = math.Inf(1)
-		return
-	case of == nil:
-		r.UnknownLimit = vector.Quantile(scores, 1-t.s.UnknownRate)
-		return
+	case p.K < 2 || !slices.Contains(t.class, -1):
+		return t.without(whole), nil
+	case p.ClassVectors.N > 0: // of the name of a class, whose vector has all directions
+		v, _, err := t.weigh(ctx, whole)
+		return v, err
+	case !t.large():
+		v, _, err := t.weigh(ctx, whole, directions)
+		return v, err
 	}
-	slope, offset := logistic.Fit(len(of.right), func(i int) (float64, bool) {
-		return logit(of.confidence[i]), of.right[i]
-	})
-	for p := range r.Confidence {
-		if t.class[p] < 0 {
-			r.Confidence[p] = float32(logistic.Sigmoid(slope*logit(r.Confidence[p]) + offset))
+	folds := t.folds()
+	if len(folds[0].held) == 0 {
+		if _, matched, err := t.hold(ctx, &folds[0], "trial: ", directions); err != nil || matched {
+			return t.without(directions), err
 		}
+		return t.without(whole), nil
 	}
-	slices.Sort(of.at)
-	r.UnknownLimit, r.Calibrated = vector.Quantile(scores, vector.Quantile(of.at, 1-t.s.UnknownRate)), true
+	v, losses, err := t.weigh(ctx, directions)
+	if err != nil || !beyond(make([]float64, len(losses)), losses) {
+		return v, err
+	}
+	other, less, err := t.weigh(ctx, whole)
+	if err != nil || beyond(less, losses) {
+		return other, err
+	}
+	return v, nil
 }
 
-// unlabelled returns the scores of the rows without a label, ascending.
-func unlabelled(scores []float32, class []int32) []float32 {
-	var out []float32
-	for p, v := range scores {
-		if class[p] < 0 {
-			out = append(out, v)
+// weigh fits the weights of the answers in the spaces to held rows, and returns minus the logarithm of how likely the
+// class of each held row is then.
+func (t *trials) weigh(ctx context.Context, spaces ...space) (*verdict, []float64, error) {
+	v, folds := t.without(spaces...), t.folds()
+	if len(folds[0].held) == 0 {
+		return v, nil, nil
+	}
+	var rows []heldRow
+	for n, f := range folds {
+		for i, in := range spaces {
+			stage := fmt.Sprintf("trial %d of %d%s: ", n*len(spaces)+i+1, len(folds)*len(spaces), in)
+			of, _, err := t.hold(ctx, &f, stage, in)
+			if err != nil {
+				return nil, nil, err
+			}
+			if i == 0 {
+				rows, v.at = append(rows, of.rows...), append(v.at, of.at...)
+				continue
+			}
+			for j, row := range of.rows {
+				into := &rows[len(rows)-len(of.rows)+j]
+				into.class, into.sure = append(into.class, row.class...), append(into.sure, row.sure...)
+			}
 		}
 	}
-	slices.Sort(out)
-	return out
+	return v, v.fit(rows), nil
 }
 
-// hold solves a fold in each of the ways, and adds what became of its held rows to the way's outcome.
-func (t *trials) hold(ctx context.Context, f *fold, outcomes []outcome, stage string, ways ...way) ([]*Result, error) {
+// hold solves a fold in a space, and says whether clusters are the classes there.
+func (t *trials) hold(ctx context.Context, f *fold, stage string, in space) (out outcome, matched bool, err error) {
 	sample, at := t.sample(f)
 	s := *t.s
 	s.Plan, s.Check = nil, false
@@ -220,34 +173,29 @@ func (t *trials) hold(ctx context.Context, f *fold, outcomes []outcome, stage st
 	}
 	plan, err := sample.plan(s.Memory)
 	if err != nil {
-		return nil, err
+		return out, false, err
 	}
-	solved, err := solveAs(ctx, sample, &s, plan, ways...)
+	solved, err := solveIn(ctx, sample, &s, plan, in)
 	if err != nil {
-		return nil, err
+		return out, false, err
 	}
+	scores := solved.result.UnknownScore
 	var among []float32
 	for p, j := range at {
 		if j >= 0 && f.given[p] < 0 {
-			among = append(among, solved[0].UnknownScore[j])
+			among = append(among, scores[j])
 		}
 	}
 	slices.Sort(among)
-	for i, r := range solved {
-		own := &outcomes[i]
-		for _, p := range f.held {
-			below, _ := slices.BinarySearch(among, r.UnknownScore[at[p]])
-			own.right = append(own.right, r.Labels[at[p]] == t.class[p])
-			own.confidence = append(own.confidence, r.Confidence[at[p]])
-			own.at = append(own.at, float32(below)/float32(max(1, len(among))))
-			moment := p / stretch
-			if int(p) >= t.problem.N { // a row of the support stands for itself
-				moment = p
-			}
-			own.moment = append(own.moment, moment)
+	for _, p := range f.held {
+		below, _ := slices.BinarySearch(among, scores[at[p]])
+		row := heldRow{truth: t.class[p], placed: int(p) < t.problem.N || solved.result.Coherence == 0}
+		for _, of := range solved.answers {
+			row.class, row.sure = append(row.class, of.class[at[p]]), append(row.sure, of.sure[at[p]])
 		}
+		out.rows, out.at = append(out.rows, row), append(out.at, float32(below)/float32(max(1, len(among))))
 	}
-	return solved, nil
+	return out, solved.matched, nil
 }
 
 // sample returns what a fold solves, from raw rows, so that mean, metric and graph do not depend on hidden labels:
@@ -307,5 +255,3 @@ func (t *trials) sample(f *fold) (sample *Problem, at []int32) {
 	}
 	return sample, at
 }
-
-func logit(z float32) float64 { return logistic.Logit(float64(z)) }

@@ -1,0 +1,192 @@
+package file
+
+import (
+	"math"
+	"slices"
+
+	"github.com/slkstream/slkstream/internal/logistic"
+	"github.com/slkstream/slkstream/internal/vector"
+)
+
+// verdict is what held rows say of a file.
+type verdict struct {
+	spaces  []space
+	weights []float64 // of each answer in the spaces
+	classes int
+	vectors bool      // classes have vectors
+	at      []float32 // of each held row, the rank of its unknown score, 0 to 1, among those of unlabelled rows; ascending
+	rate    float64   // share of known rows that may be above the limit
+}
+
+// Answers weigh votes together before held rows say how much each is worth, and may weigh mostVotes more or less each.
+const (
+	votes     = 4
+	mostVotes = 6
+	// scaleDeviation is of the prior, with mean 1, of the factor of all weights together.
+	scaleDeviation = .5
+)
+
+// without returns the verdict of a file without held rows: all ways weigh the same.
+func (t *trials) without(spaces ...space) *verdict {
+	v := &verdict{spaces: spaces, classes: t.problem.K, vectors: t.problem.ClassVectors.N > 0, rate: t.s.UnknownRate}
+	n := 0
+	for _, in := range spaces {
+		n += t.problem.waysIn(in)
+	}
+	v.weights = slices.Repeat([]float64{votes / float64(n)}, n)
+	return v
+}
+
+// say is by how much an answer counts for its class, with a weight of 1.
+func say(sure float32) float32 { return .5 + sure }
+
+// fit fits the weights to what became of held rows, and returns minus the logarithm of how likely the class of each is
+// then. Weights have a normal prior. Held rows of a support stand nowhere in the file: where its order counts, the answers
+// that use it most are worse for these rows than for the file's. So they say only how much all votes weigh together.
+func (v *verdict) fit(held []heldRow) (losses []float64) {
+	slices.Sort(v.at)
+	n := len(v.weights)
+	var placed []heldRow
+	for _, row := range held {
+		if row.placed {
+			placed = append(placed, row)
+		}
+	}
+	deviation := slices.Repeat([]float64{mostVotes / float64(n)}, n)
+	v.weights = v.choices(placed).Fit(v.weights, logistic.Normal(v.weights, deviation))
+	for j := range v.weights {
+		v.weights[j] = max(0, v.weights[j])
+	}
+	if len(placed) < len(held) {
+		all, one := v.choices(held).Along(v.weights), []float64{1}
+		scale := max(0, all.Fit(one, logistic.Normal(one, []float64{scaleDeviation}))[0])
+		for j := range v.weights {
+			v.weights[j] *= scale
+		}
+	}
+	for i := range held {
+		one := v.choices(held[i : i+1])
+		losses = append(losses, one.Loss(v.weights, make([]float64, n), make([]float64, n*n)))
+	}
+	return losses
+}
+
+// choices are the cases of held rows: the score of a class is the sum of the weights of the answers that name it, and it
+// is the row's with the softmax of the scores.
+func (v *verdict) choices(held []heldRow) *logistic.Choices {
+	n := len(v.weights)
+	c := &logistic.Choices{Weights: n}
+	for _, row := range held {
+		named := make([]int32, 0, n+1)
+		add := func(y int32) int {
+			i := slices.Index(named, y)
+			if i < 0 {
+				i, named = len(named), append(named, y)
+				c.Values, c.Offsets = append(c.Values, make([]float32, n)...), append(c.Offsets, 0)
+			}
+			return i
+		}
+		began := len(c.Offsets)
+		for j := range n {
+			c.Values[(began+add(row.class[j]))*n+j] = say(row.sure[j])
+		}
+		c.Right = append(c.Right, began+add(row.truth))
+		if others := v.classes - len(named); others > 0 { // each has a score of 0
+			c.Values, c.Offsets = append(c.Values, make([]float32, n)...), append(c.Offsets, float32(math.Log(float64(others))))
+		}
+		c.Ends = append(c.Ends, len(c.Offsets))
+	}
+	return c
+}
+
+// beyond reports whether losses are less than others by more than two standard errors.
+func beyond(losses, others []float64) bool {
+	lead, squares := 0., 0.
+	for i, v := range others {
+		by := v - losses[i]
+		lead, squares = lead+by, squares+by*by
+	}
+	return lead > 2*math.Sqrt(squares)
+}
+
+// label fills in the classes, the second-best classes and the confidence of the rows: that of the fit or, without held
+// rows, the mean of how sure the answers are that name the class, where one that names another is not sure of it at all.
+// With class vectors it is the largest of these: both answers have the vectors, and the vectors say how sure they are.
+func (v *verdict) label(o *opinions, class []int32, r *Result) {
+	r.Calibrated = v.at != nil
+	if !r.Calibrated && o.matched {
+		clear(v.weights)
+		v.weights[len(v.weights)-1] = votes
+	}
+	n := len(r.UnknownScore)
+	r.Labels, r.Second, r.Confidence = make([]int32, n), slices.Clone(o.second[:n]), make([]float32, n)
+	eachChunk(n, func(_, from, to int) {
+		named, scores := make([]int32, 0, len(v.weights)), make([]float64, 0, len(v.weights))
+		for p := from; p < to; p++ {
+			if class[p] >= 0 {
+				r.Labels[p], r.Confidence[p] = class[p], 1
+				continue
+			}
+			named, scores = named[:0], scores[:0]
+			for j, of := range o.answers {
+				i := slices.Index(named, of.class[p])
+				if i < 0 {
+					i, named, scores = len(named), append(named, of.class[p]), append(scores, 0)
+				}
+				scores[i] += v.weights[j] * float64(say(of.sure[p]))
+			}
+			best, second, sum := 0, -1, float64(v.classes-len(named))
+			for i, s := range scores {
+				if sum += math.Exp(s); s > scores[best] {
+					best = i
+				}
+			}
+			for i, s := range scores {
+				if i != best && (second < 0 || s > scores[second]) {
+					second = i
+				}
+			}
+			if second >= 0 {
+				r.Second[p] = named[second]
+			}
+			r.Labels[p], r.Confidence[p] = named[best], float32(math.Exp(scores[best])/sum)
+			if !r.Calibrated {
+				mean, most := float32(0), float32(0)
+				for j, of := range o.answers {
+					if of.class[p] == named[best] {
+						mean, most = mean+float32(v.weights[j]/votes)*of.sure[p], max(most, of.sure[p])
+					}
+				}
+				if r.Confidence[p] = mean; v.vectors {
+					r.Confidence[p] = most
+				}
+			}
+		}
+	})
+}
+
+// limit sets the limit of the unknown score: a quantile of the ranks of held rows' scores among those of the file, not of
+// the scores themselves, as with fewer labels all scores are higher; without held rows a quantile of the file.
+func (v *verdict) limit(class []int32, r *Result) {
+	scores := unlabelled(r.UnknownScore, class)
+	switch {
+	case len(scores) == 0: // every row is labelled
+		r.UnknownLimit = math.Inf(1)
+	case v.at == nil:
+		r.UnknownLimit = vector.Quantile(scores, 1-v.rate)
+	default:
+		r.UnknownLimit = vector.Quantile(scores, vector.Quantile(v.at, 1-v.rate))
+	}
+}
+
+// unlabelled returns the scores of the rows without a label, ascending.
+func unlabelled(scores []float32, class []int32) []float32 {
+	var out []float32
+	for p, v := range scores {
+		if class[p] < 0 {
+			out = append(out, v)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
