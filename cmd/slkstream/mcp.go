@@ -130,24 +130,3 @@ func (t *tool) request(arguments json.RawMessage) (path string, body any, err er
 	}
 	return path, body, nil
 }
-
-// readable leaves out of an answer what an assistant cannot read, and pays for: vectors, and pictures that are in the
-// answer itself.
-func readable(part any) any {
-	switch p := part.(type) {
-	case map[string]any:
-		for key, value := range p {
-			text, _ := value.(string)
-			if key == "vector" || strings.HasPrefix(text, "data:") {
-				delete(p, key)
-				continue
-			}
-			p[key] = readable(value)
-		}
-	case []any:
-		for i, value := range p {
-			p[i] = readable(value)
-		}
-	}
-	return part
-}

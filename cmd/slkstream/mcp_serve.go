@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -62,4 +63,25 @@ func (c *call) answerAssistant(ctx context.Context, t *tool, arguments json.RawM
 	}
 	text, err := json.Marshal(readable(answer))
 	return string(text), err
+}
+
+// readable leaves out of an answer what an assistant cannot read, and pays for: vectors, and pictures that are in the
+// answer itself.
+func readable(part any) any {
+	switch p := part.(type) {
+	case map[string]any:
+		for key, value := range p {
+			text, _ := value.(string)
+			if key == "vector" || strings.HasPrefix(text, "data:") {
+				delete(p, key)
+				continue
+			}
+			p[key] = readable(value)
+		}
+	case []any:
+		for i, value := range p {
+			p[i] = readable(value)
+		}
+	}
+	return part
 }
