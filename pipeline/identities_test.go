@@ -101,6 +101,9 @@ func (w *linked) identities(what string) []string {
 				}
 				list[thing] = id
 			}
+			if !w.lists(list[thing]) {
+				return false
+			}
 			if taken[list[thing]] {
 				return false
 			}
@@ -109,6 +112,17 @@ func (w *linked) identities(what string) []string {
 		return true
 	})
 	return list
+}
+
+// lists says whether the stage lists an identity with clusters of all streams, each of which it is called by.
+func (w *linked) lists(id string) bool {
+	streams := map[record.StreamID]bool{}
+	for _, l := range w.stage.Linked() {
+		if l.Identity == id && w.stage.Labels().Current().Identity(w.child.Group, l.Of, l.Cluster) == id {
+			streams[l.Of] = true
+		}
+	}
+	return len(streams) == linkedStreams
 }
 
 func (w *linked) say(records ...record.Out) {

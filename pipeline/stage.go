@@ -139,6 +139,14 @@ func (s *Stage) inFlightMost() int64 {
 // Labels returns the labels in force, with their names.
 func (s *Stage) Labels() *labels.Topic { return s.labels }
 
+// Linked lists the clusters of all streams that are of an identity; none without Options.Identities.
+func (s *Stage) Linked() []labels.Linked {
+	if s.options.Identities == "" {
+		return nil
+	}
+	return s.labels.Current().Linked(s.options.Group)
+}
+
 // Metrics returns the stage's metrics.
 func (s *Stage) Metrics() *Metrics { return s.metrics }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/web"
@@ -17,7 +18,7 @@ var similarCommand = command{
 	long: "similar asks the stages that listen at the given addresses, or the one at --listen, for the\n" +
 		"recent items most like the item of --id, the nearest first, after the item itself. Each stage knows the\n" +
 		"items that it answered itself, as far back as --recent reaches. DISTANCE is squared, between vectors\n" +
-		"of length one: 0 is the same direction. If a stage does not answer, similar prints what the others have, names it,\n" +
+		"of length one: 0 is the same direction. IDENTITY, with --identities, is what streams share, and those that have seen it. If a stage does not answer, similar prints what the others have, names it,\n" +
 		"and fails.",
 	example: "  slkstream similar --id picture-001200 --count 10\n" +
 		"  slkstream similar --id door/0/41 stage-1:8070 stage-2:8070",
@@ -30,6 +31,14 @@ func distance(v web.RecentView) float64 {
 		return 0
 	}
 	return *v.Distance
+}
+
+// identityOf is an item's identity and the streams in which it has been; "": none.
+func identityOf(v *web.RecentView) string {
+	if v.Identity == "" {
+		return ""
+	}
+	return v.Identity + " on " + strings.Join(v.IdentityStreams, ", ")
 }
 
 func similar(ctx context.Context, c *call) error {
@@ -70,14 +79,14 @@ func similar(ctx context.Context, c *call) error {
 	slices.SortStableFunc(found, func(a, b web.RecentView) int { return cmp.Compare(distance(a), distance(b)) })
 	found = found[:min(len(found), c.Config.Select.Count)]
 	asked.Vector = ""
-	p := newList(c, "DISTANCE\tTIME\tSTREAM\tITEM\tLABEL\tCONFIDENCE")
+	p := newList(c, "DISTANCE\tTIME\tSTREAM\tITEM\tLABEL\tCONFIDENCE\tIDENTITY")
 	for _, it := range append([]web.RecentView{*asked}, found...) {
 		label := it.Label
 		if it.Unknown {
 			label = "? " + label
 		}
-		if err := p.print(nil, "%.3f\t%s\t%s\t%s\t%s\t%.0f %%", distance(it), it.Time.Local().Format(time.DateTime),
-			it.Stream, it.ID, label, 100*it.Confidence); err != nil {
+		if err := p.print(nil, "%.3f\t%s\t%s\t%s\t%s\t%.0f %%\t%s", distance(it), it.Time.Local().Format(time.DateTime),
+			it.Stream, it.ID, label, 100*it.Confidence, identityOf(&it)); err != nil {
 			return err
 		}
 	}

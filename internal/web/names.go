@@ -83,7 +83,7 @@ type nameView struct {
 	Into string `json:"into,omitempty"` // empty: the name is forgotten
 }
 
-// apiNames lists the labels that a person can choose from, the names in force, and the classes.
+// apiNames lists the labels that a person can choose from, the names in force, the classes, and the identities.
 func (p *Page) apiNames(*http.Request) (any, error) {
 	p.naming.Lock()
 	defer p.naming.Unlock()
@@ -92,7 +92,7 @@ func (p *Page) apiNames(*http.Request) (any, error) {
 		n.Called = nil
 		names = append(names, nameView{n, n.Into})
 	}
-	return map[string]any{"labels": p.labels(), "names": names, "classes": p.classes()}, nil
+	return map[string]any{"labels": p.labels(), "names": names, "classes": p.classes(), "identities": p.identities().all}, nil
 }
 
 // named is the body of requests about a name.
@@ -313,6 +313,7 @@ func (p *Page) forget(labels map[string]bool) {
 	p.questions.forget(labels)
 	p.where.forget(labels)
 	p.strangers.drop()
+	p.linked.drop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.shown.forget(labels)

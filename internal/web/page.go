@@ -58,6 +58,7 @@ type stage interface {
 	Enter(ctx context.Context, stream, model string, vectors [][]float32) error
 	Owner(ctx context.Context, stream string) (string, error)
 	Remembered() []string // streams
+	Linked() []labels.Linked
 	Elsewhere(context.Context) ([]string, error)
 }
 
@@ -94,6 +95,7 @@ type Page struct {
 	where     whereabouts
 	strangers cached[[]groupView]
 	others    cached[[]string] // processes
+	linked    cached[*identities]
 	questions *questions
 
 	marking    sync.Mutex

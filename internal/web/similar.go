@@ -28,14 +28,21 @@ type RecentView struct {
 	Model      string    `json:"model,omitempty"`
 	Distance   *float64  `json:"distance,omitempty"` // squared, between unit vectors
 	Vector     string    `json:"vector,omitempty"`   // base64 of little-endian float32
+
+	Identity        string   `json:"identity,omitempty"`        // of its cluster, over all streams
+	IdentityStreams []string `json:"identityStreams,omitempty"` // in which the identity has been
 }
 
 func (p *Page) recentView(it *recent.Item) RecentView {
-	return RecentView{
+	v := RecentView{
 		ID: it.Name, ItemID: it.ItemID, Result: it.ID, Stream: it.Stream, Track: it.Track, Time: it.Time, Label: it.Label,
 		Confidence: zeroIfNot(it.Confidence), Unknown: it.Unknown, Taught: it.Taught, Model: it.Model,
 		Image: p.image(it.ItemID, it.Name, it.Attributes),
 	}
+	if one := p.identities().of(it); one != nil {
+		v.Identity, v.IdentityStreams = one.Name, one.streams()
+	}
+	return v
 }
 
 func vectorText(v []float32) string {

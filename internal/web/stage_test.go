@@ -9,6 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -29,6 +30,7 @@ type fakeStage struct {
 	owner        func(stream string) (string, error)
 	remembered   []string
 	elsewhere    []string
+	linked       []labels.Linked
 }
 
 // pageOf returns the page of a stage.
@@ -93,6 +95,7 @@ func (s *fakeStage) Enter(_ context.Context, stream, _ string, vectors [][]float
 	return s.enter(stream, vectors)
 }
 
+func (s *fakeStage) Linked() []labels.Linked                     { return s.linked }
 func (s *fakeStage) Remembered() []string                        { return slices.Clone(s.remembered) }
 func (s *fakeStage) Elsewhere(context.Context) ([]string, error) { return s.elsewhere, nil }
 

@@ -1,6 +1,7 @@
 package labels
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -63,14 +64,36 @@ func (v *Version) Identity(group string, of record.StreamID, class string) strin
 	if group == "" || len(all) == 0 || !strings.HasPrefix(class, "cluster-") {
 		return ""
 	}
-	id := all[record.InGroup(group, record.ClusterName(of, class))]
-	if name := v.naming.names.Of("", id); name != id {
+	return v.naming.called(all[record.InGroup(group, record.ClusterName(of, class))])
+}
+
+// called returns what an identity is called; "" of none.
+func (n *naming) called(id string) string {
+	if name := n.names.Of("", id); name != id {
 		return name
 	}
-	if name := all[id]; name != "" {
-		return name
+	return cmp.Or(n.identities[id], id)
+}
+
+// Linked is a cluster of an identity.
+type Linked struct {
+	Identity string // as Identity returns it
+	Of       record.StreamID
+	Cluster  string
+}
+
+// Linked lists the clusters that are of an identity of the link of a group, in no order.
+func (v *Version) Linked(group string) (list []Linked) {
+	for name, into := range v.naming.identities {
+		if in, id := record.IdentityOf(into); id == 0 || in != group {
+			continue // another link's, or the name of an identity
+		}
+		name, _ := strings.CutPrefix(name, record.InGroup(group, ""))
+		if of, cluster, ok := record.ClusterOf(name); ok {
+			list = append(list, Linked{v.naming.called(into), of, cluster})
+		}
 	}
-	return id
+	return list
 }
 
 // Identities returns the names that the link of a group gave.
