@@ -2,8 +2,10 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -95,4 +97,40 @@ func TestAlternateIsTheMedianOfRounds(t *testing.T) {
 	if err != nil || got[0] != 9 || got[1] != 18 { // of 1, 4, 9, 16, 25
 		t.Errorf("%v, %v", got, err)
 	}
+}
+
+var (
+	figureHead = regexp.MustCompile(`(?m)^\| figure \| .*\n`)
+	figureRow  = regexp.MustCompile(`(?m)^\| ([a-z0-9.-]+) \| ([^|]*) \|`)
+	quoted     = regexp.MustCompile(`(?s)<!-- figure ([a-z0-9.-]+) -->(.*?)<!-- /figure -->`)
+)
+
+// figuresOf reads the tables of a results file whose first column is called figure: the second one has the values.
+func figuresOf(results string) map[string]string {
+	figures := map[string]string{}
+	for _, part := range figureHead.Split(results, -1)[1:] {
+		table, _, _ := strings.Cut(part, "\n\n")
+		for _, row := range figureRow.FindAllStringSubmatch(table, -1) {
+			figures[row[1]] = row[2]
+		}
+	}
+	return figures
+}
+
+// quote replaces every figure that a document quotes with that of the results, and reports unknown ones.
+func quote(document string, figures map[string]string) (string, error) {
+	var unknown []string
+	out := quoted.ReplaceAllStringFunc(document, func(mark string) string {
+		name := quoted.FindStringSubmatch(mark)[1]
+		value, ok := figures[name]
+		if !ok {
+			unknown = append(unknown, name)
+			return mark
+		}
+		return "<!-- figure " + name + " -->" + value + "<!-- /figure -->"
+	})
+	if unknown != nil {
+		return out, fmt.Errorf("no figure %s in the results", strings.Join(unknown, ", "))
+	}
+	return out, nil
 }

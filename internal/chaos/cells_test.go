@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -57,4 +58,18 @@ func hasTest(t *testing.T, folder, name string) bool {
 		}
 	}
 	return false
+}
+
+// reason returns why a pair is not played; "": it is played, or no reason is listed.
+func reason(p pair) string {
+	for _, like := range []pair{p, {p.resource, ""}, {"", p.way}} {
+		if why := meaningless[like]; why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func played(all []cell, p pair) bool {
+	return slices.ContainsFunc(all, func(c cell) bool { return c.resource == p.resource && c.way == p.way })
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -207,16 +206,6 @@ func startCluster(ctx context.Context, dir string) (*testkafka.Cluster, error) {
 	return cluster, nil
 }
 
-// reason returns why a pair is not played; "": it is played, or no reason is listed.
-func reason(p pair) string {
-	for _, like := range []pair{p, {p.resource, ""}, {"", p.way}} {
-		if why := meaningless[like]; why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
 // tablePage returns the page of the cells for people on call: cells of one resource with the same outcome
 // share a row.
 func tablePage() string {
@@ -262,8 +251,4 @@ than 1 MB a second, the process stays below 512 MiB, and the stage is well again
 		"are tests of their own, or do not concern the stage: " +
 		"[pairs.go](../internal/chaos/pairs.go) lists each.\n")
 	return t.String()
-}
-
-func played(all []cell, p pair) bool {
-	return slices.ContainsFunc(all, func(c cell) bool { return c.resource == p.resource && c.way == p.way })
 }

@@ -99,9 +99,6 @@ const (
 	Broken
 )
 
-// String returns the cause's name for messages and metrics.
-func (c Cause) String() string { return [...]string{"away", "rejected", "denied", "broken"}[c] }
-
 // CauseOf classifies err; nil is Broken.
 func CauseOf(err error) Cause {
 	var code kafka.Error

@@ -376,7 +376,7 @@ func TestCauses(t *testing.T) {
 		kafka.OutOfOrderSequenceNumber: topic.Broken, errors.New("?"): topic.Broken,
 	} {
 		if got := topic.CauseOf(fmt.Errorf("writing: %w", &topic.Refused{Err: err})); got != want {
-			t.Errorf("%v is %s, want %s", err, got, want)
+			t.Errorf("%v is %v, want %v", err, got, want)
 		}
 	}
 }

@@ -157,15 +157,15 @@ func (p *problem) nobody() int32 {
 	return -1
 }
 
-// rejecting returns the rejections that concern the stream and the episode's classes.
-func (p *problem) rejecting(s *Stream) taught.Rejecting {
-	return p.taught.Rejecting(s.model, s.dimension, p.names, p.byClass)
+// rejectionsOf returns the rejections that concern the stream and the episode's classes.
+func (p *problem) rejectionsOf(s *Stream) taught.EpisodeRejections {
+	return p.taught.RejectionsOf(s.model, s.dimension, p.names, p.byClass)
 }
 
 // contradict returns the evidence of rejections for an episode's items, n x K: below zero for a class that an
 // item is not of, 0 for all others. nil: none.
 func (p *problem) contradict(s *Stream, items []Item) []float32 {
-	against := p.rejecting(s)
+	against := p.rejectionsOf(s)
 	if against.None() {
 		return nil
 	}

@@ -157,11 +157,11 @@ func (n *Now) weigh(at int, window, labelled, scores []float32) {
 // reject adds what rejections say of an item.
 func (n *Now) reject(item *Item, scores []float32) {
 	k, x := n.view, &n.scratch
-	if k.rejecting.None() {
+	if k.rejections.None() {
 		return
 	}
 	x.scores = vector.Zeroed(x.scores, len(k.names))
-	if k.rejecting.Speak(x.scores, []taught.Row{rejectable(item)}, &x.rejections) {
+	if k.rejections.Speak(x.scores, []taught.Row{rejectable(item)}, &x.rejections) {
 		kernel.Axpy(float32(k.solve.Lambda), x.scores, scores)
 	}
 }

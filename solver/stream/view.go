@@ -21,11 +21,11 @@ type View struct {
 	dimension int
 	labels    *taught.ForStream
 
-	names     []string
-	numbers   map[string]int32
-	weight    float64 // of a labelled item in its prototype
-	nobody    int32   // the number of class Nobody; -1: there is none
-	rejecting taught.Rejecting
+	names      []string
+	numbers    map[string]int32
+	weight     float64 // of a labelled item in its prototype
+	nobody     int32   // the number of class Nobody; -1: there is none
+	rejections taught.EpisodeRejections
 
 	// The space of u, and the labelled rows in it, in the order of examples.
 	clusters  bool // classes are clusters: too little is labelled
@@ -83,7 +83,7 @@ func (s *Stream) View(like *Item, labels *taught.Labels, before *View) (*View, e
 	k.rank()
 	p.fill(from, nil, 0)
 	k.names, k.numbers, k.nobody = p.names, p.numbers, p.nobody()
-	k.rejecting = p.rejecting(from)
+	k.rejections = p.rejectionsOf(from)
 	k.examples, k.class = p.listed()
 	k.weight = s.settings.Solver.LabelWeight
 	k.expected = uniform(p.K)

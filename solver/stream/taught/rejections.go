@@ -69,8 +69,8 @@ func NewRejections(list []Rejection) (r *Rejections, leftOut int) {
 	return r, leftOut
 }
 
-// Rejecting are the rejections that concern an episode's classes. They are immutable.
-type Rejecting struct {
+// EpisodeRejections are the rejections that concern an episode's classes. They are immutable.
+type EpisodeRejections struct {
 	list    []*rejected
 	classes []rejectedClass // ascending; none: nothing is rejected
 	all     int             // classes of the episode
@@ -83,9 +83,11 @@ type rejectedClass struct {
 	examples []float32 // of the class, at unit length
 }
 
-// Rejecting returns the rejections that concern the stream and an episode's classes, by the names that users see.
+// RejectionsOf returns the rejections that concern the stream and an episode's classes, by the names that users see.
 // A class needs examples, of which known lists those of each, and the rejected vector must not be one of them.
-func (l *ForStream) Rejecting(model string, dimension int, classes []string, known func() [][]*Entry) (out Rejecting) {
+func (l *ForStream) RejectionsOf(
+	model string, dimension int, classes []string, known func() [][]*Entry,
+) (out EpisodeRejections) {
 	out.all = len(classes)
 	by := map[string][]*rejected{} // of each name in use
 	for _, stream := range slices.Compact([]string{"", l.stream}) {
@@ -130,7 +132,7 @@ func (l *ForStream) Rejecting(model string, dimension int, classes []string, kno
 }
 
 // None reports whether nothing is rejected.
-func (r *Rejecting) None() bool { return len(r.classes) == 0 }
+func (r *EpisodeRejections) None() bool { return len(r.classes) == 0 }
 
 // ofStream returns the rejections that name a stream, by class; of "" those for all.
 func (r *Rejections) ofStream(stream string) map[string][]*rejected {
@@ -159,7 +161,7 @@ const rejectedTogether = 64
 // Speak writes what rejections say of rows, a value for each class, to out, which has zeros: below zero for a class
 // that a row is not of, 0 for all others. It reports whether there is any below. Each row is compared once with each
 // rejection and each example of a rejected class, however many classes a rejection names.
-func (r *Rejecting) Speak(out []float32, rows []Row, w *Scratch) (any bool) {
+func (r *EpisodeRejections) Speak(out []float32, rows []Row, w *Scratch) (any bool) {
 	k := r.all
 	for len(rows) > rejectedTogether {
 		any = r.Speak(out, rows[:rejectedTogether], w) || any

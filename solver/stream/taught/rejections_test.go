@@ -11,7 +11,7 @@ import (
 // class, however far the rejected item was.
 func TestRejectionsGiveWayToExamples(t *testing.T) {
 	at := func(angle float64) []float32 { return []float32{float32(math.Cos(angle)), float32(math.Sin(angle))} }
-	r := Rejecting{
+	r := EpisodeRejections{
 		list:    []*rejected{{unit: at(0)}},
 		classes: []rejectedClass{{class: 1, by: []int{0}, examples: slices.Concat(at(1), at(.3))}},
 		all:     2,
