@@ -143,6 +143,9 @@ func (m *mapper) record(ctx context.Context, d *record.Decoder, raw *record.Raw,
 	case errors.As(err, &bad):
 		m.bad++
 		m.say("  DEAD LETTER: %v", bad)
+		if lists := numbersAt(raw.Value); len(items) == 0 && len(lists) > 0 {
+			m.say("  numbers at %s", strings.Join(lists, ", "))
+		}
 	case err != nil:
 		return err
 	}

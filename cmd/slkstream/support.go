@@ -47,6 +47,10 @@ func readSupport(c *config.Config) ([]taught.Example, error) {
 			})
 			return nil
 		}, nil)
+		var bad *table.BadRow
+		if len(c.Stage.SupportFields) == 0 && (errors.As(err, &bad) || errors.Is(err, table.ErrFormat)) {
+			err = fmt.Errorf("%w (if its fields have names of their own: --support-fields vector=NAME,label=NAME)", err)
+		}
 		if err = cmp.Or(err, labels.fits(number)); err != nil {
 			return nil, fmt.Errorf("support: %w", err)
 		}

@@ -40,8 +40,10 @@ func teach(ctx context.Context, c *call) error {
 	err := eachRow(path, supportReading(c.Config), func(row table.Row) error {
 		key := record.StreamKey(row.Stream, row.ID)
 		switch bad := record.CheckKey(key); {
+		case row.ID == "" && isNPY(path):
+			return fmt.Errorf("%s has neither ids nor labels: teach takes a form that has them, such as .jsonl", path)
 		case row.ID == "":
-			const why = "has no id, by which it could be corrected or forgotten: --id-field says where it is"
+			const why = "has no id, by which it could be corrected or forgotten: --id-field says where it is; if it has none, add one"
 			return fmt.Errorf("%s: %s %s", path, row.Where(), why)
 		case bad != nil:
 			return fmt.Errorf("%s: %s: %w", path, row.Where(), bad)

@@ -207,10 +207,13 @@ func startCluster(ctx context.Context, dir string) (*testkafka.Cluster, error) {
 }
 
 // tablePage returns the page of the cells for people on call: cells of one resource with the same outcome
-// share a row.
+// share a row, and so do resources of which a row says the same.
 func tablePage() string {
+	type group struct{ resource, then string }
+	var groups []group
+	hows, ways := map[group]string{}, map[group]string{} // ways: the last of a group
 	var rows []string
-	hows := map[string][]string{}
+	resources := map[string][]string{}
 	for _, c := range cells() {
 		told, others := "-", "wait too"
 		if c.told.text != "" {
@@ -223,11 +226,24 @@ func tablePage() string {
 		if c.othersGoOn {
 			others = "go on"
 		}
-		row := fmt.Sprintf("| %s | %%s | %s | %s | %s |\n", c.resource, c.does, told, others)
-		if hows[row] == nil {
+		of := group{c.resource, fmt.Sprintf("%s | %s | %s", c.does, told, others)}
+		switch {
+		case hows[of] == "":
+			groups = append(groups, of)
+			hows[of] = c.way + ": " + c.how
+		case ways[of] == c.way:
+			hows[of] += ", " + c.how
+		default:
+			hows[of] += "; " + c.way + ": " + c.how
+		}
+		ways[of] = c.way
+	}
+	for _, of := range groups {
+		row := fmt.Sprintf("%s | %s", hows[of], of.then)
+		if resources[row] == nil {
 			rows = append(rows, row)
 		}
-		hows[row] = append(hows[row], c.way+": "+c.how)
+		resources[row] = append(resources[row], of.resource)
 	}
 	var t strings.Builder
 	t.WriteString(`# Failures
@@ -245,7 +261,7 @@ than 1 MB a second, the process stays below 512 MiB, and the stage is well again
 |---|---|---|---|---|
 `)
 	for _, row := range rows {
-		fmt.Fprintf(&t, row, strings.Join(hows[row], "; "))
+		fmt.Fprintf(&t, "| %s | %s |\n", strings.Join(resources[row], ", "), row)
 	}
 	t.WriteString("\nOther failures, such as those of a schema registry, TLS and SASL, and local disks, " +
 		"are tests of their own, or do not concern the stage: " +

@@ -216,7 +216,8 @@ func bytesVector(vector []float32, value []byte) ([]float32, error) {
 		return textVector(vector, text)
 	}
 	if len(value) == 0 || len(value)%4 != 0 {
-		return vector, badRow("%d bytes are no vector of float32 (4 bytes a number, little-endian)", len(value))
+		return vector, badRow(
+			"%d bytes are no vector of float32 (4 bytes a number, little-endian); --vector-field names another column", len(value))
 	}
 	for i := 0; i < len(value); i += 4 {
 		vector = append(vector, math.Float32frombits(binary.LittleEndian.Uint32(value[i:])))
@@ -230,7 +231,7 @@ func textVector(vector []float32, text string) ([]float32, error) {
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", ;\t\n", r) }) {
 		x, err := strconv.ParseFloat(part, 32)
 		if err != nil {
-			return vector, badRow("%.40q is no number", part)
+			return vector, badRow("%.40q is no number; --vector-field names another column", part)
 		}
 		vector = append(vector, float32(x))
 	}

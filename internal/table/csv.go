@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
@@ -42,7 +43,11 @@ func openCSV(file *os.File, how Reading) (*Source, error) {
 		}
 		return &Source{Rows: -1, next: s.next}, nil
 	}
-	s.layout, err = how.lay(head)
+	if s.layout, err = how.lay(head); err != nil && len(head) == 1 {
+		if at := strings.IndexAny(head[0], ";\t|"); at >= 0 {
+			return nil, fmt.Errorf("%w: its columns are separated by %q: save it with commas", ErrFormat, head[0][at])
+		}
+	}
 	source := &Source{Rows: -1, next: s.next}
 	source.Unread = s.layout.unread
 	for _, at := range s.layout.kept {

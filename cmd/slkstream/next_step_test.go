@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/array"
+)
+
+// Files as others write them: each message names the setting, or the change of the file, that leads on.
+func TestMessagesLeadOn(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	for name, text := range map[string]string{
+		"nested.jsonl":   `{"payload":{"dets":[{"uid":"u1","feat":[0.5,1,2],"b.b":{"corners":[1,2,3,4]}}]},"size":[640]}` + "\n",
+		"gallery.jsonl":  `{"name":"anna","feat":[0.5,1,2]}` + "\n",
+		"gallery.csv":    "who,emb_0,emb_1,emb_2\nanna,0.5,1,2\n",
+		"semicolons.csv": "crop;emb_0;emb_1;emb_2\na;0,5;1;2\n",
+		"tabs.csv":       "crop\temb_0\temb_1\temb_2\na\t0.5\t1\t2\n",
+		"other.csv":      "crop,emb\na,\"[0.5,1,2]\"\n",
+		"no-numbers.csv": "crop,emb\na,x/1.jpg\n",
+	} {
+		if err := os.WriteFile(in(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := array.WriteNPYFile(in("rows.npy"), []float32{.5, 1, 2}, 1, 3); err != nil {
+		t.Fatal(err)
+	}
+	label := func(input string, more ...string) []string {
+		return append([]string{"label", "--input", in(input), "--output", in("out.jsonl")}, more...)
+	}
+	nested, lists := "vector=payload.dets[].feat", `numbers at payload.dets[].b\.b.corners, payload.dets[].feat`
+	for _, row := range []struct {
+		line []string
+		says string
+	}{
+		{[]string{"map", in("nested.jsonl")}, lists},
+		{[]string{"map", in("nested.jsonl"), "--vector-field", "dets[].feat"}, lists},
+		{label("nested.jsonl", "--fields", nested, "--support", in("gallery.jsonl")), "--support-fields vector=NAME,label=NAME"},
+		{label("nested.jsonl", "--fields", nested, "--support", in("other.csv")), "--support-fields vector=NAME,label=NAME"},
+		{label("semicolons.csv", "--k", "1"), `columns are separated by ';': save it with commas`},
+		{label("tabs.csv", "--vector-field", "emb_", "--k", "1"), `columns are separated by '\t': save it with commas`},
+		{label("no-numbers.csv", "--vector-field", "emb", "--k", "1"), "--vector-field names another column"},
+		{[]string{"teach", in("rows.npy"), "--labels", "labels"}, "has neither ids nor labels: teach takes a form that has"},
+		{[]string{"teach", in("gallery.csv"), "--labels", "labels", "--label-field", "who"}, "if it has none, add one"},
+	} {
+		code, out, messages := runLine(t, row.line...)
+		if code != exitFailed || !strings.Contains(out+messages, row.says) {
+			t.Errorf("%v: exit %d, no %q in\n%s%s", row.line, code, row.says, out, messages)
+		}
+	}
+}
