@@ -77,13 +77,16 @@ func (i *intake) passOn() passedOn {
 
 func (i *intake) record(r *consumer.Record, now time.Time) {
 	stage := i.of.stage
-	if r.Rejected != nil && r.Offset >= i.rejected && stage.options.Compare == nil {
-		i.out.letters = append(i.out.letters, letter{stage.letter(i.of.Log, r, now), r.Rejected.Fault})
+	if r.Rejected != nil && r.Offset >= i.rejected {
+		says := "records cannot be read, and are not corrected: correct needs the settings by which run reads"
+		if stage.options.Compare == nil {
+			says = "records cannot be used and go to the dead letters"
+			i.out.letters = append(i.out.letters, letter{stage.letter(i.of.Log, r, now), r.Rejected.Fault})
+			stage.watch.Records.Rejected(1, r.Rejected.Reason, false, now)
+		}
 		i.warned.Once("rejected "+string(r.Rejected.Fault), func(records int) {
-			i.of.Log.Warn("records cannot be used and go to the dead letters", "reason", r.Rejected.Fault,
-				"records", records, "offset", r.Offset, "detail", r.Rejected.Reason)
+			i.of.Log.Warn(says, "reason", r.Rejected.Fault, "records", records, "offset", r.Offset, "detail", r.Rejected.Reason)
 		})
-		stage.watch.Records.Rejected(1, r.Rejected.Reason, false, now)
 	}
 	if len(r.Items) > 0 {
 		stage.watch.Records.Used(false)

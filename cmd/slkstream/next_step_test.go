@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/slkstream/slkstream/internal/array"
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // Files as others write them: each message names the setting, or the change of the file, that leads on.
@@ -51,5 +52,30 @@ func TestMessagesLeadOn(t *testing.T) {
 		if code != exitFailed || !strings.Contains(out+messages, row.says) {
 			t.Errorf("%v: exit %d, no %q in\n%s%s", row.line, code, row.says, out, messages)
 		}
+	}
+}
+
+// A correction without the fields of the stage reads nothing, and says so.
+func TestCorrectionSaysWhatItCannotRead(t *testing.T) {
+	dir, client := embedded(t)
+	example := filepath.Join(t.TempDir(), "example.jsonl")
+	if err := os.WriteFile(example, []byte(`{"id":"e","label":"anna","vector":[1,2,3]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	topics := []string{"--in", "in", "--out", "results", "--labels", "labels", "--corrections", "corrections", "--embedded-dir", dir}
+	check := append([]string{"check", "--create"}, topics...)
+	for _, line := range [][]string{check, {"teach", example, "--labels", "labels", "--embedded-dir", dir}} {
+		if code, _, messages := runLine(t, line...); code != exitDone {
+			t.Fatalf("%v: exit %d: %s", line, code, messages)
+		}
+	}
+	value := []byte(`{"payload":{"feat":[1,2,3]}}`)
+	if err := client.Write(t.Context(), []record.Out{{Topic: "in", Partition: 0, Value: value}}); err != nil {
+		t.Fatal(err)
+	}
+	code, _, messages := runLine(t, append([]string{"correct", "--since", "24h", "--dry-run"}, topics...)...)
+	const says = "records cannot be read, and are not corrected"
+	if code != exitDone || !strings.Contains(messages, says) || !strings.Contains(messages, "--vector-field says where it is") {
+		t.Errorf("exit %d, no %q in\n%s", code, says, messages)
 	}
 }
