@@ -13,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/health"
+	"github.com/slkstream/slkstream/pipeline/store"
 )
 
 // While one partition of the labels topic cannot be read, the topic is read again and again from its start.
@@ -57,9 +58,9 @@ func TestResumeWithoutTopicIDs(t *testing.T) {
 	} {
 		p := owned(&Stage{metrics: newMetrics(new(health.Watch))}, nil)
 		p.intake.replay.decided = record.Start(0)
-		start, err := p.resume(t.Context(), &state.Restored{Journal: &state.Journal{
+		start, err := p.resume(t.Context(), &store.Restored{Restored: &state.Restored{Journal: &state.Journal{
 			From: record.Start(c.from), Decided: record.Start(c.decided), Rejected: c.decided,
-		}}, c.from, 0, c.end)
+		}}}, c.from, 0, c.end)
 		if err != nil || start != c.want {
 			t.Errorf("%+v: starts at %d, %v", c, start, err)
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
-	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/producer"
 )
@@ -89,7 +88,7 @@ func (p *partition) saveAll(begin time.Time, limit time.Duration) {
 		snapshot := s.Snapshot()
 		s.Unlock()
 		room -= snapshot.Bytes()
-		p.ledger.Save([]*state.Snapshot{snapshot})
+		p.ledger.Save(snapshot)
 		p.stage.metrics.snapshots.Observe(float64(snapshot.Bytes()))
 	}
 }

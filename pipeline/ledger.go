@@ -36,7 +36,7 @@ func (l *ledger) Add(j *answering.Job, now time.Time) {
 		l.of.Log.Error("a stream cannot be saved", "stream", s.Key.Name, "error", j.Rejected)
 	case j.Snapshot != nil:
 		bytes := j.Snapshot.Bytes()
-		l.Save([]*state.Snapshot{j.Snapshot})
+		l.Save(j.Snapshot)
 		l.commits.next.saved += bytes
 		l.saver.Taken(s, bytes)
 		l.of.stage.metrics.snapshots.Observe(float64(bytes))
@@ -62,7 +62,7 @@ func (l *ledger) saves(key record.StreamID) bool {
 }
 
 // Save adds snapshots to the next commit.
-func (l *ledger) Save(list []*state.Snapshot) {
+func (l *ledger) Save(list ...*state.Snapshot) {
 	l.commits.next.snapshots = append(l.commits.next.snapshots, list...)
 }
 

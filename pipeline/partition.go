@@ -7,7 +7,6 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/health"
@@ -211,9 +210,6 @@ func (p *partition) note(j *answering.Job, now time.Time) {
 	}
 }
 
-// restart returns a journal that says where the next owner would begin if it took the partition now.
-func (p *partition) restart() *state.Journal { return p.ledger.restart(p.intake.restart()) }
-
 // commit starts the next commit, unless there is nothing to commit or one is in flight, and says whether it
 // did. At least once, results are written as soon as they are ready, journal and offset at the commit
 // interval. In a transaction all of it is written together.
@@ -222,11 +218,10 @@ func (p *partition) commit(final bool) bool {
 		return false
 	}
 	now := time.Now()
-	var from *state.Journal
 	if p.ledger.WantsJournal(now, final) {
-		from = p.intake.restart()
+		return p.ledger.Next(now, p.intake.restart())
 	}
-	return p.ledger.Next(now, from)
+	return p.ledger.Next(now, nil)
 }
 
 // acknowledge takes the outcome of a commit.

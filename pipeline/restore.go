@@ -9,7 +9,6 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/extension"
@@ -160,7 +159,7 @@ func (s *Stage) restore(
 		return nil, err
 	}
 	p.input, p.intake.input = now.id, nameOf(now.id)
-	start, err := p.resume(ctx, restored.Restored, committed, now.first, now.end)
+	start, err := p.resume(ctx, restored, committed, now.first, now.end)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +207,7 @@ func (p *partition) inherit(ctx context.Context) error {
 }
 
 // resume decides where to read from, and prepares the replay.
-func (p *partition) resume(ctx context.Context, r *state.Restored, committed, first, end int64) (int64, error) {
+func (p *partition) resume(ctx context.Context, r *store.Restored, committed, first, end int64) (int64, error) {
 	j := r.Journal
 	if j == nil {
 		start := committed

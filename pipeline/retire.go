@@ -84,7 +84,7 @@ func (p *partition) retire(now time.Time) {
 	}
 	p.retired = now
 	p.away(p.answering.PutAway(now, p.ledger.saves))
-	from := p.restart().From
+	from := p.ledger.restart(p.intake.restart()).From
 	forgotten := p.answering.ForgetEvicted(from)
 	if o.StateTTL > 0 {
 		for _, s := range p.answering.ForgetSilent(p.intake.buffer.High().Add(-o.StateTTL), from) {
@@ -111,7 +111,7 @@ func (p *partition) evict(list []*answering.Stream, reason, why string) {
 	if len(list) == 0 {
 		return
 	}
-	p.ledger.Save(p.answering.Evict(list))
+	p.ledger.Save(p.answering.Evict(list)...)
 	for _, s := range list {
 		p.drop(s)
 		p.extensions.forgotten(s.Key)
