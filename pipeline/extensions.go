@@ -54,7 +54,7 @@ func (s *Stage) link(ctx context.Context) {
 		return
 	}
 	group := o.group()
-	group.ID, group.Topics, group.Out, group.Agree = link.GroupOf(o.Group), []string{o.Identities}, o.Labels, nil
+	group.ID, group.Topics, group.Out, group.State, group.Agree = link.GroupOf(o.Group), []string{o.Identities}, o.Labels, "", nil
 	link.Run(ctx, link.Settings{
 		Client: s.client, Delivery: o.Delivery, Stage: o.Group, Group: group, Topic: o.Labels, Labels: s.labels, Most: o.MostIdentities, Log: o.Log,
 	})

@@ -9,11 +9,12 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/health"
+	"github.com/slkstream/slkstream/pipeline/link"
 )
 
 // Stages of two groups that answer one input to one topic give each item two answers: both say so, and name each other,
-// until one of them has gone. One that answers another input, and a job, are nobody's trouble. Who has the same state
-// topic is named too.
+// until one of them has gone. One that answers another input, a job, and a stage's own link are nobody's trouble. Who has
+// the same state topic is named too.
 func TestStagesThatShareATopicAreTold(t *testing.T) {
 	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
@@ -41,8 +42,15 @@ func TestStagesThatShareATopicAreTold(t *testing.T) {
 		}
 		return false
 	}
-	first, _ := start(func(*Options) {})
+	first, _ := start(func(p *Options) { p.Labels, p.Identities = brokertest.Name("labels"), brokertest.Name("identities") })
 	o := &first.options
+	eventually(t, "its link is at work", func() bool {
+		g, err := client.Group(t.Context(), link.GroupOf(o.Group))
+		return err == nil && len(g.Members) > 0 && g.Members[0].UserData != nil
+	})
+	if _, doubts := says(first); len(doubts) > 0 {
+		t.Errorf("a stage with a link of its own doubts %v", doubts)
+	}
 	_, stopJob := start(func(p *Options) { p.Group, p.Out = o.Group+".backfill.job", o.Out })
 	beside, stopBeside := start(func(p *Options) { p.Out, p.State, p.In = o.Out, o.State, []string{elsewhere} })
 	eventually(t, "who has the same state topic is told", func() bool {
