@@ -117,6 +117,12 @@ func TestReviewInABrowser(t *testing.T) {
 	b.Run(chromedp.KeyEvent("y"), asks("zeroth"), chromedp.KeyEvent("y"),
 		browser.Until(`document.querySelector(".ask h1").textContent === "Nothing to review."`))
 	check(map[string]string{"third": "dog", "zeroth": "dog"})
+	// Two keys at once take back two answers, and no button is left that would take them back again.
+	b.Run(chromedp.KeyEvent("zz"), browser.Until(rows+` === 2`), asks("third"),
+		browser.Until(`document.querySelector(".toast").textContent === "Taken back."`),
+		chromedp.KeyEvent("y"), asks("zeroth"), chromedp.KeyEvent("y"),
+		browser.Until(`document.querySelector(".ask h1").textContent === "Nothing to review."`))
+	check(map[string]string{"third": "dog", "zeroth": "dog"})
 
 	// Several at once, on a phone: one key says the same of those that are selected.
 	tell("dog", "a", "b", "c")

@@ -46,3 +46,28 @@ func TestPageSaysHowSure(t *testing.T) {
 	b.Screenshot("sure.png")
 	b.Silent()
 }
+
+// Who looks for a name sees the latest items that are called so, and none without a name that only resembles it.
+func TestPageFindsOnlyWhatIsCalledSo(t *testing.T) {
+	page := pageOf(Options{}, fakeStage{})
+	server := httptest.NewServer(Access{Loopback: true}.Guard(page.Handler()))
+	defer server.Close()
+	showing, stop := context.WithCancel(t.Context())
+	defer stop() // ends the event streams, which would hold the server open
+	go page.Run(showing)
+	of := func(id, label string, unknown bool) item {
+		return item{
+			Result: record.Result{ID: id, Stream: "door", Label: label, Confidence: .6, Unknown: unknown},
+			Vector: []float32{1, 0},
+		}
+	}
+	page.offer(&episode{
+		Stream: "door", Number: 7, items: []item{of("a", "anna", false), of("b", "anna", true), of("c", "kim", false)},
+	})
+	shows := func(ids string) chromedp.Action[chromedp.Void] {
+		return browser.Until(`[...document.querySelectorAll("#latest .tile")].map(t => t.item.id).sort().join() === "` + ids + `"`)
+	}
+	b := browser.Open(t)
+	b.Run(chromedp.Navigate(server.URL+"/?find=anna"), shows("a"), chromedp.Navigate(server.URL+"/?find=door"), shows("a,b,c"))
+	b.Silent()
+}

@@ -22,7 +22,7 @@ export class Demo {
     this.#showPause();
     const keys = [["first", "named at once"], ["", "settled"], ["wrong", "wrong"], ["unknown", "no name yet"]];
     this.box = el("section", { class: "card hero", "aria-label": "The demo" }, el("div", { class: "say" }, el("div", {}, this.#title, this.#text, this.#acts), this.#new), this.#figure,
-      el("div", { class: "scene" }, this.#canvas, this.#curves), el("div", { class: "foot" }, el("span", { class: "legend" }, keys.map(([k, text]) => el("span", {}, el("i", { class: "key " + k }), text))), el("span", {}, "Everything runs on this machine: a broker, three cameras, the stage, this page. ", el("a", { href: "./?usual" }, "The usual page"))));
+      el("div", { class: "scene" }, this.#canvas, this.#curves), el("div", { class: "foot" }, el("span", { class: "legend" }, keys.map(([k, text]) => el("span", {}, el("i", { class: "key " + k }), text))), el("span", {}, "Everything runs on this machine: a broker, three cameras, the stage, this page. ", el("a", { class: "b", href: "./?usual" }, "See its cameras"))));
     this.#say();
     this.refresh();
   }

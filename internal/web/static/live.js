@@ -27,7 +27,7 @@ el("div", { class: "camrow camhead", "aria-hidden": "true" }, ["camera", "last h
 const strangerCard = el("section", { class: "card strangers", "aria-labelledby": "strangers-title" }, el("div", { class: "head" }, el("h2", { id: "strangers-title" }, "No name yet"), el("span", { class: "soft" }, "the largest groups")), strangers);
 const whereCard = el("section", { class: "card where", "aria-labelledby": "where-title" }, el("div", { class: "head" }, el("h2", { id: "where-title" }, "Who was where"), el("span", { class: "soft" }, "last seen first"), chip,
   choose("Span", [[15, "15 min"], [60, "1 h"], [480, "8 h"]], span, (v) => { span = v; load(); })), rowBox, foot);
-const latest = new Latest((item) => open(item, (label) => latest.taught(item.id, label)), (item) => (!filter || item.stream === filter) && (!text() || item.label.toLowerCase().includes(text()) || item.stream.toLowerCase().includes(text())));
+const latest = new Latest((item) => open(item, (label) => latest.taught(item.id, label)), (item) => (!filter || item.stream === filter) && `${item.unknown ? "" : item.label}\n${item.stream}`.toLowerCase().includes(text()));
 const split = el("div", { class: "split" }, el("div", { class: "stack side" }, cameraCard, strangerCard), el("div", { class: "stack" }, whereCard, latest.card));
 
 function choosing(camera) {

@@ -46,13 +46,22 @@ function answer(list, text, requests, undo = (item) => ["api/forget", { id: item
   });
 }
 const keep = () => { sessionStorage.answers = JSON.stringify(session.map((entry) => ({ ...entry, items: entry.items.slice(0, 12).map((item) => ({ ...item, image: item.image?.length > 6000 ? "" : item.image })) }))); };
-const undoing = (entry) => entry.undone || act(async () => {
-  for (const [path, body] of entry.undo) await ask(path, body);
-  entry.undone = true;
-  done = Math.max(0, done - entry.items.length);
-  back = [...entry.items, ...back];
-  keep();
-});
+function undoing(entry) {
+  if (entry.undone) return;
+  entry.undone = true; // at once, so that the next Z takes back the answer before
+  act(async () => {
+    try {
+      for (const [path, body] of entry.undo) await ask(path, body);
+    } catch (error) {
+      entry.undone = false;
+      throw error;
+    }
+    done = Math.max(0, done - entry.items.length);
+    back = [...entry.items, ...back];
+    keep();
+    toast("Taken back.");
+  });
+}
 
 const split = (list, label) => ["api/split", { ids: list.map((item) => item.id), label }];
 const teach = (label) => answer(chosen(), () => `It is ${label}`, (list) => [split(list, label)]);
@@ -93,7 +102,7 @@ function progress() {
 
 function show() {
   if (!loaded || shell.readOnly) return;
-  const item = current();
+  const item = current(), none = { disabled: !selected.size, title: selected.size ? "" : "Select some first" };
   const state = JSON.stringify([several, items.map((i) => i.id), [...selected], waiting, done, keys, labels, shell.teach, Boolean(item), Object.keys(shell.marks).length]);
   if (!item) showNothing();
   else if (several) fill(box, state, progress, () => el("h1", {}, selected.size > 1 ? `${selected.size} selected: one answer for all.` : "Which of these are the same?"),
@@ -101,8 +110,8 @@ function show() {
     () => el("div", { class: "bulk", id: "queue", role: "group", "aria-label": "Items that wait; select those that one answer fits" }, items.map((i) => tile({ ...i, settled: true }, () => { selected.delete(i.id) || selected.add(i.id); show(); restore(i.id); }, { "aria-pressed": String(selected.has(i.id)), "data-id": i.id }))),
     () => shell.teach && el("div", { class: "answers" },
       big("yes", selected.size ? `Yes, all ${selected.size}` : "Yes, all shown", "y", agree, { class: "primary", disabled: !guessed(selected.size ? chosen() : items).length }),
-      big("not", "Not this", "x", reject, { disabled: !guessed(chosen()).length, title: selected.size ? "" : "Select some first" }), big("nobody", "Nobody", "n", () => teach(nobody), { disabled: !selected.size, title: selected.size ? "" : "Select some first" }),
-      big("skip", "Skip", "s", skip, { disabled: !selected.size, title: selected.size ? "" : "Select some first" })), () => shell.teach && others());
+      big("not", "Not this", "x", reject, { ...none, disabled: !guessed(chosen()).length }), big("nobody", "Nobody", "n", () => teach(nobody), none),
+      big("skip", "Skip", "s", skip, none)), () => shell.teach && others());
   else showOne(item, state);
   showSession();
 }
