@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -31,7 +32,7 @@ type Neighbour struct {
 const mostGroups = 100
 
 // Find looks at other groups and returns, by group, the stages that share a topic with this one; of very many groups it
-// looks at some in each call. After an error it returns what is known. Groups that this client may not describe are
+// looks at some in each call. After an error, the first of them, it returns what is known. Groups that this client may not describe are
 // not found, and those of jobs are left out: a person has asked for their answers.
 func (n *Neighbours) Find(ctx context.Context) ([]Neighbour, error) {
 	if ofJob(n.Group) {
@@ -47,17 +48,19 @@ func (n *Neighbours) Find(ctx context.Context) ([]Neighbour, error) {
 	return list, err
 }
 
-func (n *Neighbours) describe(ctx context.Context, groups []string) error {
+func (n *Neighbours) describe(ctx context.Context, groups []string) (first error) {
 	groups = slices.DeleteFunc(groups, func(name string) bool { return name == n.Group || ofJob(name) })
-	if len(groups) > mostGroups {
-		next, _ := slices.BinarySearch(groups, n.last+"\x00")
-		groups = slices.Concat(groups[next:], groups[:next])[:mostGroups]
-		n.last = groups[mostGroups-1]
-	}
-	for _, name := range groups {
+	next, _ := slices.BinarySearch(groups, n.last+"\x00")
+	groups = slices.Concat(groups[next:], groups[:next])
+	for _, name := range groups[:min(len(groups), mostGroups)] {
+		n.last = name
 		described, err := n.Client.Group(ctx, name)
-		if err != nil {
-			return err
+		switch {
+		case ctx.Err() != nil: // the next round goes on
+			return cmp.Or(first, err)
+		case err != nil: // others may be described
+			first = cmp.Or(first, err)
+			continue
 		}
 		if described.Protocol == "" && len(described.Members) > 0 {
 			continue // it is rebalancing, and its members say nothing
@@ -78,7 +81,7 @@ func (n *Neighbours) describe(ctx context.Context, groups []string) error {
 			}
 		}
 	}
-	return nil
+	return first
 }
 
 // ofJob says whether a group is that of a job; no stage has such a name.
