@@ -30,6 +30,7 @@ type Evaluate struct {
 	TeachBy           string
 	UnlabelledClasses float64
 	VectorRows        int
+	Names             bool
 	Newcomers         float64
 	Absent            float64
 	Garbage           int
@@ -55,7 +56,7 @@ func (e *Evaluate) settings() []definition {
 		define("export", &e.Export, []string{"eval fewshot", "eval stream", "eval file", "eval cluster"}, "",
 			"folder for the tasks or the stream as .npy, for other tools").example("DIR"),
 		define("shots", &e.Shots, tasks, []string{"1", "5"}, "labelled rows a class").example("N,...").
-			when("eval stream", []string{"5"}, "labelled rows a class before the start; 0: none, clusters are scored").
+			when("eval stream", []string{"5"}, "labelled rows a class before the start; 0: none, clusters are scored without --names").
 			when("eval file", []string{"1", "3", "5"}, "labelled rows a class"),
 		define("ways", &e.Ways, tasks, 5, "classes of a task", atLeast(2), atMost(1<<16)),
 		define("mix", &e.Mixes, tasks, []string{"balanced", "dirichlet:2", "dirichlet:0.5", "absent"},
@@ -116,6 +117,8 @@ func (e *Evaluate) stream() []definition {
 		define("class-vectors-from", &e.VectorRows, []string{"eval file"}, 0,
 			"rows of each class, left out of the file, whose mean is its class vector, in the place of a text "+
 				"encoder's; 0: no class vectors", atLeast(0), atMost(1<<10)),
+		define("names", &e.Names, stream, false, "the vector of each class's name, of names.npy beside the data, is an "+
+			"example of the class too; with --shots 0 the only one"),
 		define("newcomers", &e.Newcomers, stream, 0,
 			"share of the classes that have no labelled rows and come in the second half only", fraction...),
 		define("nobody", &e.Nobody, stream, "out",

@@ -135,7 +135,7 @@ func newTrials(c *call) (*evaluate.Trials, error) {
 	trials := &evaluate.Trials{
 		Sets: sets, Shots: e.ShotCounts, Count: e.Trials, Seed: c.Config.Solver.Seed,
 		Protocol: evaluate.StreamProtocol{
-			Episode: cmp.Or(c.Config.Stage.EpisodeSize, 100), VectorRows: e.VectorRows, MinRows: e.MinRows,
+			Episode: cmp.Or(c.Config.Stage.EpisodeSize, 100), VectorRows: e.VectorRows, NameTaught: e.Names, MinRows: e.MinRows,
 			Drift: e.Drift, Teach: e.Teach, TeachBy: cmp.Or(e.TeachBy, "random"),
 			UnlabelledClasses: e.UnlabelledClasses, Newcomers: e.Newcomers, Absent: e.Absent, Garbage: e.Garbage,
 			WrongSupports: e.WrongSupports, Nobody: e.Nobody,

@@ -23,6 +23,7 @@ type StreamProtocol struct {
 	Shots      int     // labelled items per class before the start; 0: none, clusters are scored
 	VectorRows int     // rows of each class that make its class vector before the start
 	ByName     bool    // each class has the vector of its name that comes with the set
+	NameTaught bool    // that vector is an example of its class, labelled before the start as a shot is
 	SupportBy  string  // class, first, group
 	Groups     []int32 // the group of each row, for support-by group
 	Frames     []int32 // the frame of each row; below 0: none; nil: no frames
@@ -141,7 +142,7 @@ type Trial struct {
 	Items         []StreamItem
 	Episodes      [][]int // items of each episode
 	Supports      [][]float32
-	SupportRows   []int32
+	SupportRows   []int32 // -1 for a name
 	SupportLabels []int32
 	ClassVectors  map[int32][]float32
 	NobodyTaught  bool // items without a class are taught as one class
@@ -154,7 +155,7 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	if p.ByName && set.Names == nil {
+	if (p.ByName || p.NameTaught) && set.Names == nil {
 		return nil, fmt.Errorf("data %s: no vectors of class names", set.Name)
 	}
 	for name, numbers := range map[string][]int32{"frame": p.Frames, "track": p.Tracks} {
@@ -190,7 +191,7 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 	held := choose(source(2), ids, min(len(ids), late+int(math.Round(p.UnlabelledClasses*float64(len(ids))))))
 	late = min(late, len(held))
 	for _, id := range ids {
-		labelled[id] = (p.ByName || p.Shots+p.VectorRows > 0) && !slices.Contains(held, id)
+		labelled[id] = (p.ByName || p.NameTaught || p.Shots+p.VectorRows > 0) && !slices.Contains(held, id)
 	}
 	out := p.supports(set, t, order, labelled, source(3))
 	p.wrong(t, source(4))
@@ -370,6 +371,11 @@ func (p *StreamProtocol) supports(set *Set, t *Trial, order []int32, labelled ma
 	for _, id := range t.Classes {
 		if p.ByName && labelled[id] {
 			t.ClassVectors[id] = set.Names[id]
+		}
+		if p.NameTaught && labelled[id] {
+			t.Supports = append(t.Supports, set.Names[id])
+			t.SupportRows = append(t.SupportRows, -1)
+			t.SupportLabels = append(t.SupportLabels, id)
 		}
 	}
 	if p.Shots+p.VectorRows == 0 {
