@@ -32,8 +32,8 @@ type Neighbour struct {
 const mostGroups = 100
 
 // Find looks at other groups and returns, by group, the stages that share a topic with this one; of very many groups it
-// looks at some in each call. After an error, the first of them, it returns what is known. Groups that this client may not describe are
-// not found, and those of jobs are left out: a person has asked for their answers.
+// looks at some in each call. After an error, the first of them, it returns what is known. Groups that this client may not
+// describe are not found, and those of jobs are left out: a person has asked for their answers.
 func (n *Neighbours) Find(ctx context.Context) ([]Neighbour, error) {
 	if ofJob(n.Group) {
 		return nil, nil

@@ -11,14 +11,16 @@ import (
 	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/table"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // readSupport reads the labelled examples that the settings name. An example without an id is identified
-// by its position.
+// by its position. Attributes are kept within the bounds of those of the labels topic.
 func readSupport(c *config.Config) ([]taught.Example, error) {
 	var examples []taught.Example
-	labels, err := readColumn("support-labels", c.Stage.SupportLabels, array.ReadLabels)
+	pictured := 0 // bytes of attributes
+	column, err := readColumn("support-labels", c.Stage.SupportLabels, array.ReadLabels)
 	if err != nil {
 		return nil, err
 	}
@@ -27,11 +29,11 @@ func readSupport(c *config.Config) ([]taught.Example, error) {
 		err := eachRow(path, supportReading(c), func(row table.Row) error {
 			at := number
 			number++
-			label, err := labels.at(at)
+			label, err := column.at(at)
 			switch label = cmp.Or(label, row.Label); {
 			case err != nil:
 				return err
-			case labels.setting != "" && labels.values[at] == "":
+			case column.setting != "" && column.values[at] == "":
 				return nil // the class is unknown
 			case label == "" && isNPY(path):
 				return fmt.Errorf(
@@ -41,9 +43,14 @@ func readSupport(c *config.Config) ([]taught.Example, error) {
 			case label == "":
 				return fmt.Errorf("%s: %s has no label: --support-fields label=NAME says where it is", path, row.Where())
 			}
+			attributes := row.Attributes
+			if n := len(attributes); n > labels.LongestAttributes || pictured+n > labels.MostAttributes {
+				attributes = nil
+			}
+			pictured += len(attributes)
 			examples = append(examples, taught.Example{
 				ID: cmp.Or(row.ID, fmt.Sprintf("%s:%d", path, at)), Label: label,
-				Vector: slices.Clone(row.Vector), Model: cmp.Or(row.Model, c.Stage.Model), Attributes: row.Attributes,
+				Vector: slices.Clone(row.Vector), Model: cmp.Or(row.Model, c.Stage.Model), Attributes: attributes,
 			})
 			return nil
 		}, nil)
@@ -51,7 +58,7 @@ func readSupport(c *config.Config) ([]taught.Example, error) {
 		if len(c.Stage.SupportFields) == 0 && (errors.As(err, &bad) || errors.Is(err, table.ErrFormat)) {
 			err = fmt.Errorf("%w (if its fields have names of their own: --support-fields vector=NAME,label=NAME)", err)
 		}
-		if err = cmp.Or(err, labels.fits(number)); err != nil {
+		if err = cmp.Or(err, column.fits(number)); err != nil {
 			return nil, fmt.Errorf("support: %w", err)
 		}
 	}

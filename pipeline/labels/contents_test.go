@@ -42,7 +42,7 @@ func TestExamplesInForce(t *testing.T) {
 		}})
 	}
 	teach("a", "dog", "", "")
-	teach("s1", "dog", "jo", strings.Repeat(" ", longestAttributes+1))
+	teach("s1", "dog", "jo", strings.Repeat(" ", LongestAttributes+1))
 	teach("b", "dog", "jo", `{"n":0}`)
 	teach("b", "hen", "jo", `{"n":1}`)
 	add(record.Label{Not: &record.NotThis{ID: "r", Not: []string{"cat"}, Vector: []float32{1}}})

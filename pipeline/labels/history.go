@@ -128,8 +128,8 @@ const mostReplaced = 64 << 20
 
 // Bounds of the attributes kept with examples, in bytes: of one example and of all.
 const (
-	longestAttributes = 4 << 10
-	mostAttributes    = 16 << 20
+	LongestAttributes = 4 << 10
+	MostAttributes    = 16 << 20
 )
 
 func newHistory(partitions int, support []taught.Example, most int) *history {
@@ -161,7 +161,7 @@ func (l *history) add(partition int, offset int64, at time.Time, what record.Lab
 		i := what.Teach
 		r.Key, r.example = i.ItemID, &taught.Example{ID: i.ItemID, Label: i.Label, Vector: i.Vector, Model: i.Model}
 		r.Teach = &record.Item{ItemID: i.ItemID, Stream: i.Stream, Label: i.Label, Vector: i.Vector, Model: i.Model}
-		if n := len(i.Attributes); n <= longestAttributes && l.attributes+n <= mostAttributes {
+		if n := len(i.Attributes); n <= LongestAttributes && l.attributes+n <= MostAttributes {
 			r.Teach.Attributes = slices.Clone(i.Attributes)
 			l.attributes += n
 		}
