@@ -156,15 +156,18 @@ func (l *linking) take(c *record.Cluster) identity.Cluster {
 }
 
 // update takes in clusters, in the order of their records; of one that is gone only the key is set. Each is taken in
-// alone: how many come together depends on the brokers. Those beyond the bound are forgotten until they change again.
+// alone: how many come together depends on the brokers. Those beyond the bound are forgotten until they change again. What
+// is gone mostly is not known: a stream that begins ends all that it had, and tombstones that were written here come back.
 func (l *linking) update(list []*record.Cluster) {
 	for _, c := range list {
 		switch {
 		case c.Cluster == record.AllClusters:
 			l.end(record.StreamID{Name: c.Stream, Model: c.Model})
 		case c.Mean == nil:
-			delete(l.clusters, keyOf(c))
-			l.follow(nil, []identity.Key{keyOf(c)})
+			if key := keyOf(c); l.clusters[key] != nil {
+				delete(l.clusters, key)
+				l.follow(nil, []identity.Key{key})
+			}
 		default:
 			delete(l.beyond, keyOf(c))
 			l.follow([]identity.Cluster{l.take(c)}, nil)
@@ -185,7 +188,9 @@ func (l *linking) end(of record.StreamID) {
 		delete(l.clusters, key)
 		l.beyond[key] = true
 	}
-	l.follow(nil, ended)
+	if len(ended) > 0 {
+		l.follow(nil, ended)
+	}
 }
 
 // say takes in all names and rejections in force.
