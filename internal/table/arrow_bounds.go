@@ -25,10 +25,14 @@ func checkArrowFile(file io.ReaderAt, size int64) {
 	footer := f.ref(0)
 	f.table(footer, footerSchema, f.schema)
 	f.tables(footer, footerCustom, f.keyValue)
+	left := size // each message has bytes of its own
 	for _, slot := range []int{footerDictionaries, footerBatches} {
 		const block = 24 // offset, length of the metadata, and after four empty bytes that of the body
 		for at := range f.list(footer, slot, block) {
 			offset, meta := int64(binary.LittleEndian.Uint64(f.bytes[at:])), int64(int32(binary.LittleEndian.Uint32(f.bytes[at+8:])))
+			if left -= meta; left < 0 {
+				panic("messages lie in each other")
+			}
 			checkMessage(withoutLength(part(file, offset, meta, size)))
 		}
 	}

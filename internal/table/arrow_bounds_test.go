@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"slices"
 	"testing"
 
@@ -77,5 +78,40 @@ func TestRowsThatABatchClaims(t *testing.T) {
 	}
 	if _, err := readAll(save(t, "x.arrows", stream.Bytes())); !errors.Is(err, ErrFormat) {
 		t.Error(err)
+	}
+}
+
+// counting counts the bytes that are read.
+type counting struct {
+	io.ReaderAt
+	bytes int64
+}
+
+func (c *counting) ReadAt(b []byte, at int64) (int, error) {
+	c.bytes += int64(len(b))
+	return c.ReaderAt.ReadAt(b, at)
+}
+
+// A footer that names one message again and again is no footer, and the message is not read each time.
+func TestMessagesThatAFooterRepeats(t *testing.T) {
+	const times = 1000
+	message := binary.LittleEndian.AppendUint32([]byte("\xff\xff\xff\xff"), 0)
+	message = append(append(message, nested(1, 1)...), make([]byte, 24*times)...)
+	file := append([]byte("ARROW1\x00\x00"), message...)
+	var footer []byte
+	for _, n := range []uint32{16, 8<<16 | 12, 0, 4 << 16, 12, 4, times} { // a table whose field 3 is a list
+		footer = binary.LittleEndian.AppendUint32(footer, n)
+	}
+	for range times {
+		footer = binary.LittleEndian.AppendUint64(footer, 8)
+		footer = binary.LittleEndian.AppendUint64(footer, uint64(len(message)))
+		footer = binary.LittleEndian.AppendUint64(footer, 0)
+	}
+	file = binary.LittleEndian.AppendUint32(append(file, footer...), uint32(len(footer)))
+	file = append(file, "ARROW1"...)
+	in := &counting{ReaderAt: bytes.NewReader(file)}
+	err := guard(func() error { checkArrowFile(in, int64(len(file))); return nil })
+	if most := 2 * int64(len(file)); !errors.Is(err, ErrFormat) || in.bytes > most {
+		t.Errorf("%d bytes of a file of %d are read: %v", in.bytes, len(file), err)
 	}
 }
