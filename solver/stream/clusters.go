@@ -126,7 +126,19 @@ func (s *clusters) reset(label string) bool {
 		return false
 	}
 	s.before = nil // they may be of that label
+	for _, c := range s.gone[gone:] {
+		s.part(c.id)
+	}
 	return true
+}
+
+// part forgets that clusters were in one frame with one that is gone.
+func (s *clusters) part(gone int64) {
+	for _, c := range s.list {
+		if at, met := slices.BinarySearch(c.apart, gone); met {
+			c.apart = slices.Delete(c.apart, at, at+1)
+		}
+	}
 }
 
 func (s *clusters) bytes(d int) int {
@@ -221,6 +233,7 @@ func (s *clusters) retire(most int, report *Report) {
 		report.Events = append(report.Events, Event{Kind: "retired", Class: s.list[oldest].label()})
 		s.gone = append(s.gone, s.list[oldest])
 		s.list = slices.Delete(s.list, oldest, oldest+1)
+		s.part(s.gone[len(s.gone)-1].id)
 	}
 }
 
