@@ -28,11 +28,11 @@ func serveTools(ctx context.Context, c *call, transport mcp.Transport) error {
 	})
 	for i := range all {
 		t := &all[i]
-		never := false
+		never, replaces := false, !t.reads // the same id taught again replaces what was taught
 		server.AddTool(&mcp.Tool{
 			Name: t.name, Title: t.title, Description: t.description, InputSchema: t.input,
 			Annotations: &mcp.ToolAnnotations{
-				ReadOnlyHint: t.reads, DestructiveHint: &never, IdempotentHint: true, OpenWorldHint: &never,
+				ReadOnlyHint: t.reads, DestructiveHint: &replaces, IdempotentHint: true, OpenWorldHint: &never,
 			},
 		}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			text, err := c.answerAssistant(ctx, t, r.Params.Arguments)
@@ -42,7 +42,7 @@ func serveTools(ctx context.Context, c *call, transport mcp.Transport) error {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
 		})
 	}
-	if err := server.Run(ctx, transport); !errors.Is(err, io.EOF) {
+	if err := server.Run(ctx, transport); !errors.Is(err, io.EOF) && ctx.Err() == nil {
 		return err
 	}
 	return nil

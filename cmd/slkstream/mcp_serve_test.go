@@ -58,7 +58,7 @@ func TestAssistantAsksAStage(t *testing.T) {
 		t.Fatalf("%v, %v", listed, err)
 	}
 	for _, tool := range listed.Tools {
-		if tool.Annotations.ReadOnlyHint != (tool.Name != "teach") {
+		if reads := tool.Name != "teach"; tool.Annotations.ReadOnlyHint != reads || *tool.Annotations.DestructiveHint == reads {
 			t.Errorf("%s: %+v", tool.Name, tool.Annotations)
 		}
 	}

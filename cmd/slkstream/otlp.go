@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/sdk/metric"
@@ -45,11 +46,13 @@ func aboutProcess(ctx context.Context) (*resource.Resource, error) {
 	return about, nil
 }
 
-// atMost5s makes a shutdown that ends in time. If the collector is away, what was not sent is lost; results are not.
+// atMost5s makes a shutdown that ends in time. If the collector is away, what was not sent is lost, and said; results are not.
 func atMost5s(shutdown func(context.Context) error) func() {
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		_ = shutdown(ctx)
+		if err := shutdown(ctx); err != nil {
+			otel.Handle(err)
+		}
 	}
 }

@@ -3,10 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
@@ -55,11 +58,33 @@ func TestTracesComeWithMetrics(t *testing.T) {
 	}
 }
 
+// A collector that takes traces only is told in the log, with what to do.
+func TestTracesOfACollectorThatRefuses(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
+	t.Setenv("OTEL_TRACES_EXPORTER", "none")
+	var said bytes.Buffer
+	if _, _, err := tracing(t.Context(), slog.New(slog.NewTextHandler(&said, nil))); err != nil {
+		t.Fatal(err)
+	}
+	set := telemetry.NewSet()
+	set.Counter("slkstream_records_total", "answers", "outcome").Of("known").Add(1)
+	flush, err := exportMetrics(t.Context(), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flush()
+	if !strings.Contains(said.String(), "OTEL_METRICS_EXPORTER=none") {
+		t.Errorf("said %q", said.String())
+	}
+}
+
 func TestNoTracesAndNoMetricsIfTurnedOff(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 	t.Setenv("OTEL_METRICS_EXPORTER", "none")
 	t.Setenv("OTEL_TRACES_EXPORTER", "none")
-	if traced, _, err := tracing(t.Context(), nil); traced != nil || err != nil {
+	if traced, _, err := tracing(t.Context(), slog.Default()); traced != nil || err != nil {
 		t.Errorf("traces: %v", err)
 	}
 	flush, err := exportMetrics(t.Context(), telemetry.NewSet())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
@@ -22,8 +23,12 @@ const mostLinks = 128
 
 // tracing exports a span per episode over OTLP/HTTP if OTEL_EXPORTER_OTLP_ENDPOINT, or its form for traces,
 // is set. The SDK reads it and its other variables itself. Without it traced is nil. The caller calls flush
-// at the end.
-func tracing(ctx context.Context, _ *slog.Logger) (traced func(*answering.Trace), flush func(), err error) {
+// at the end. What a collector refuses, of metrics too, is logged.
+func tracing(ctx context.Context, log *slog.Logger) (traced func(*answering.Trace), flush func(), err error) {
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		log.Warn("the collector did not take traces or metrics", "error", err, "do",
+			"if it never takes one of them: OTEL_TRACES_EXPORTER=none, OTEL_METRICS_EXPORTER=none")
+	}))
 	if !exportWanted("TRACES") {
 		return nil, func() {}, nil
 	}

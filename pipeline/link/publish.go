@@ -49,7 +49,7 @@ func Publish(topic, group string) *Publisher {
 	return &Publisher{topic: topic, group: group, streams: map[record.StreamID]*published{}}
 }
 
-// Forgotten implements extension.Wing.
+// Forgotten implements extension.Extension.
 func (p *Publisher) Forgotten(of record.StreamID) {
 	delete(p.streams, of)
 	if record.FitsCluster(p.group, of, record.AllClusters) {
@@ -149,7 +149,7 @@ func compare(a, b record.StreamID) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Model, b.Model))
 }
 
-// Records implements extension.Wing.
+// Records implements extension.Extension.
 func (p *Publisher) Records() []record.Out {
 	list := p.records
 	p.records = nil
