@@ -18,6 +18,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/test/browser"
 )
 
@@ -168,6 +169,10 @@ func TestNamesPage(t *testing.T) {
 		{ID: "in/0/2", Name: "b", Label: "cluster-7"},
 	}
 	kept.Open("in/0").Add(recent.NewBlock(items, func(int) []float32 { return []float32{1, 1} }))
+	l.linked = []labels.Linked{
+		{Identity: "shop/identity-5", Of: record.StreamID{Name: "door"}, Cluster: "cluster-7"},
+		{Identity: "shop/identity-5", Of: record.StreamID{Name: "yard"}, Cluster: "cluster-9"},
+	}
 	address := l.serve(t, kept)
 	b := browser.Open(t)
 	button := func(in, text string) string {
@@ -245,6 +250,8 @@ func TestNamesPage(t *testing.T) {
 
 	// Name a cluster.
 	open("cluster-7")
+	b.Run(browser.Until(`document.querySelector("#linked").textContent ===
+		"shop/identity-5: cluster-7 on door, cluster-9 on yard"`))
 	click("#class .title", "Rename")
 	b.Run(browser.Until(`!!document.querySelector("dialog input")`), into("bo"))
 	confirm("0 examples and 1 recent item are called bo then.", "Rename")

@@ -65,7 +65,7 @@ func TestReviewAsksWhatAClusterIs(t *testing.T) {
 }
 
 // Cameras that another process has by now are last in every order.
-func TestMovedCamerasAreLast(t *testing.T) {
+func TestPageMovedCamerasAreLast(t *testing.T) {
 	address := yard{cameras: 4, names: 3, restarted: true}.serve(t)
 	b := browser.Open(t)
 	b.Run(chromedp.Navigate(address), browser.Until(`document.querySelectorAll("#cameras button").length === 4`))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/test/browser"
 )
 
@@ -37,6 +38,9 @@ func TestUnknownPage(t *testing.T) {
 	l.wouldCorrect = func([]record.Example) []recent.Corrected {
 		return []recent.Corrected{{Item: items[8], Was: "kim"}}
 	}
+	for _, camera := range []string{"door", "yard"} {
+		l.linked = append(l.linked, labels.Linked{Identity: "shop/identity-5", Of: record.StreamID{Name: camera}, Cluster: "kim"})
+	}
 	address := l.serve(t, kept)
 	b := browser.Open(t)
 	b.Run(
@@ -45,6 +49,7 @@ func TestUnknownPage(t *testing.T) {
 		browser.Until(`document.querySelectorAll("#groups .group").length === 1`),
 		browser.Until(`document.querySelector("h1").textContent === "One group has no name."`),
 		browser.Until(`document.querySelector("#groups .group").textContent.startsWith("8 itemsdoor")`),
+		browser.Until(`document.querySelector("#groups .also").textContent === "also onyard"`),
 		browser.Press(`document.querySelector("#more button")`), // the one that is like no other
 		browser.Until(
 			`document.querySelectorAll("#groups .group").length === 2 && document.querySelector("#more").textContent === "Show fewer"`,

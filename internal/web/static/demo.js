@@ -1,7 +1,7 @@
 // The demo: three cameras above three belts. One sentence and one action first, one figure against one comparison.
 import { ask, link, said, shell } from "./shell.js";
 import { changed } from "./changes.js";
-import { badge, button, counted, draw, el, fill, icon, meter, pic } from "./parts.js";
+import { badge, button, counted, draw, el, fill, icon, meter, pageOf, panel, pic } from "./parts.js";
 import { naming, open } from "./item.js";
 import { Scene } from "./scene.js";
 
@@ -12,7 +12,7 @@ const share = (pair, i) => (pair[i].lateOf < least ? 0 : pair[i].late / pair[i].
 export class Demo {
   #title = el("h1"); #text = el("p"); #acts = el("div", { class: "acts" }); #new = el("span", { class: "new" }); #figure = el("div", { class: "figure" }); #curves = el("div", { class: "curves" });
   #list = el("ol", { id: "taught" }); #newest = null; #called = ""; #any = null; #cameras; #scene; #pause; #canvas;
-  taught = el("section", { class: "card shown", "aria-labelledby": "shown-title" }, el("div", { class: "head" }, el("h2", { id: "shown-title" }, "All it was taught"), el("span", { class: "soft" }, "one picture of each thing")), this.#list);
+  taught = panel("shown", "All it was taught", el("span", { class: "soft" }, "one picture of each thing"), this.#list);
 
   constructor(cameras) {
     this.#cameras = cameras;
@@ -117,7 +117,7 @@ export class Demo {
   async refresh() {
     try {
       const { examples } = await ask("page/taught");
-      fill(this.#list, JSON.stringify(examples) + Object.keys(shell.marks).length, () => examples.map((e) => el("li", {}, el("a", { class: "tile", href: "names?name=" + encodeURIComponent(e.label) }, pic(e, "square"), el("span", { class: "t" }, badge(e.label), el("span", { class: "cut" }, e.label))))));
+      fill(this.#list, JSON.stringify(examples) + Object.keys(shell.marks).length, () => examples.map((e) => el("li", {}, el("a", { class: "tile", href: pageOf(e.label) }, pic(e, "square"), el("span", { class: "t" }, badge(e.label), el("span", { class: "cut" }, e.label))))));
       this.taught.querySelector(".soft").textContent = `${counted(examples.length, "picture").toLowerCase()}`;
     } catch { /* it asks again */ }
   }

@@ -1,6 +1,6 @@
 // The latest items as cards, at a pace an eye can follow. They stand still while somebody points at them or moves about in them, so
 // that nothing slips away under the hand.
-import { ago, button, el, icon, secondsSince, tile } from "./parts.js";
+import { ago, button, el, icon, panel, secondsSince, tile } from "./parts.js";
 
 const kept = 80, most = 14, pace = 700; // items known, items shown, milliseconds
 
@@ -8,8 +8,7 @@ export class Latest {
   #open; #fits; #items = []; #queue = []; #tiles = new Map(); #paused = false; #held = false; #ahead = false;
   #grid = el("div", { class: "grid", id: "latest", role: "group", "aria-label": "The latest items" });
   #button = button([icon("pause"), "Pause"], () => this.pause(), { id: "pause", class: "b ghost push", "aria-pressed": "false", "aria-keyshortcuts": "p" });
-  card = el("section", { class: "card", "aria-labelledby": "latest-title" }, el("div", { class: "head" }, el("h2", { id: "latest-title" }, "Latest"),
-    el("span", { class: "legend" }, el("span", {}, el("i", { class: "key first" }), "first answer"), el("span", {}, el("i", { class: "key unknown" }), "no name")), this.#button), this.#grid);
+  card = panel("latest", "Latest", [el("span", { class: "legend" }, el("span", {}, el("i", { class: "key first" }), "first answer"), el("span", {}, el("i", { class: "key unknown" }), "no name")), this.#button], this.#grid);
 
   constructor(open, fits) {
     this.#open = open;

@@ -1,6 +1,6 @@
 // Live: the cameras, who was where, the latest items; or the demo, where the stage says that it is one.
 import { ask, find, later, lead, link, main, onShell, shell } from "./shell.js";
-import { ago, begun, button, byName, cam, choose, clock, count, counted, el, fill, icon, percent, pic, since, slotOfCamera, spark, typing, whole, who } from "./parts.js";
+import { ago, axis, begun, button, byName, cam, choose, clock, count, counted, el, fill, icon, pageOf, panel, percent, pic, quarters, since, slotOfCamera, spark, stay, typing, whole, who } from "./parts.js";
 import { follow } from "./feed.js";
 import { open } from "./item.js";
 import { Demo } from "./demo.js";
@@ -21,12 +21,12 @@ const filterInput = el("input", { type: "search", placeholder: "Filter cameras",
 filterInput.addEventListener("input", showCameras);
 const number = el("span", { class: "soft num" }), elsewhere = el("p", { class: "foot", id: "elsewhere" });
 const filterField = el("label", { class: "field" }, icon("search"), filterInput);
-const cameraCard = el("section", { class: "card cams", "aria-labelledby": "cams-title" }, el("div", { class: "head" }, el("h2", { id: "cams-title" }, "Cameras"), number,
-  choose("Order", [["rate", "busy"], ["unknown", "unknown"], ["seen", "silent"]], order, (v) => { order = v; showCameras(); }, "push")), filterField,
+const cameraCard = panel("cams", "Cameras", [number,
+  choose("Order", [["rate", "busy"], ["unknown", "unknown"], ["seen", "silent"]], order, (v) => { order = v; showCameras(); }, "push")], filterField,
 el("div", { class: "camrow camhead", "aria-hidden": "true" }, ["camera", "last hour", "unknown", "seen"].map((t) => el("span", {}, t))), list, elsewhere);
-const strangerCard = el("section", { class: "card strangers", "aria-labelledby": "strangers-title" }, el("div", { class: "head" }, el("h2", { id: "strangers-title" }, "No name yet"), el("span", { class: "soft" }, "the largest groups")), strangers);
-const whereCard = el("section", { class: "card where", "aria-labelledby": "where-title" }, el("div", { class: "head" }, el("h2", { id: "where-title" }, "Who was where"), el("span", { class: "soft" }, "last seen first"), chip,
-  choose("Span", [[15, "15 min"], [60, "1 h"], [480, "8 h"]], span, (v) => { span = v; load(); })), rowBox, foot);
+const strangerCard = panel("strangers", "No name yet", el("span", { class: "soft" }, "the largest groups"), strangers);
+const whereCard = panel("where", "Who was where", [el("span", { class: "soft" }, "last seen first"), chip,
+  choose("Span", [[15, "15 min"], [60, "1 h"], [480, "8 h"]], span, (v) => { span = v; load(); })], rowBox, foot);
 const latest = new Latest((item) => open(item, (label) => latest.taught(item.id, label)), (item) => (!filter || item.stream === filter) && `${item.unknown ? "" : item.label}\n${item.stream}`.toLowerCase().includes(text()));
 const split = el("div", { class: "split" }, el("div", { class: "stack side" }, cameraCard, strangerCard), el("div", { class: "stack" }, whereCard, latest.card));
 
@@ -72,20 +72,19 @@ function showCameras() {
 const share = (s) => (s.answered ? s.unknown / s.answered : 0);
 
 function showRows() {
-  const end = seen.until, oldest = Math.min(end, ...seen.where.flatMap((r) => r.visits.map((v) => v.from))), seconds = begun(end - oldest, 60 * span, 300), x = (t) => 100 - (100 * Math.min(seconds, end - t)) / seconds, one = seen.streams.length === 1;
+  const end = seen.until, oldest = Math.min(end, ...seen.where.flatMap((r) => r.visits.map((v) => v.from))), seconds = begun(end - oldest, 60 * span, quarters), x = (t) => 100 - (100 * Math.min(seconds, end - t)) / seconds, one = seen.streams.length === 1;
   rowBox.classList.toggle("filtered", Boolean(filter));
   fill(chip, filter, filter && (() => el("button", { type: "button", class: "chip", title: "Show all cameras again", onclick: () => choosing(filter) }, cam(filter), icon("close"))));
-  const row = (r) => el("div", { class: "row" }, who(r.name, "a", { href: "names?name=" + encodeURIComponent(r.name) }), el("div", { class: "track", role: "img", "aria-label": `${r.name}: ` + r.visits.slice(-3).map((v) => `${v.camera} ${clock(v.from * 1000)} to ${clock(v.to * 1000)}`).join(", ") },
-    r.visits.map((v) => el("i", { class: `c${slotOfCamera(v.camera)}${v.camera === filter ? " on" : ""}`, title: `${v.camera}, ${clock(v.from * 1000)} to ${end - v.to < 60 ? "now" : clock(v.to * 1000)}`, onclick: () => choosing(v.camera), css: { left: `${Math.max(0, x(v.from))}%`, width: `calc(${Math.max(0, Math.min(100, x(v.to)) - Math.max(0, x(v.from)))}% - 1px)` } }))),
+  const row = (r) => el("div", { class: "row" }, who(r.name, "a", { href: pageOf(r.name) }), el("div", { class: "track", role: "img", "aria-label": `${r.name}: ` + r.visits.slice(-3).map((v) => `${v.camera} ${stay(v)}`).join(", ") },
+    r.visits.map((v) => el("i", { class: `c${slotOfCamera(v.camera)}${v.camera === filter ? " on" : ""}`, title: `${v.camera}, ${stay(v, end - v.to < 60 ? "now" : undefined)}`, onclick: () => choosing(v.camera), css: { left: `${Math.max(0, x(v.from))}%`, width: `calc(${Math.max(0, Math.min(100, x(v.to)) - Math.max(0, x(v.from)))}% - 1px)` } }))),
   el("span", { class: "last" }, cam(r.camera), el("span", {}, ago(seen.now - r.seen))));
-  const axis = () => el("div", { class: "row axis", "aria-hidden": "true" }, el("span"), el("div", {}, [4, 3, 2, 1, 0].map((q) => el("span", {}, q || seen.now - end > 60 ? clock(1000 * (end - (q * seconds) / 4)) : "now"))), el("span"));
-  fill(rowBox, JSON.stringify([seen.where, filter, span, Math.floor(end / (span > 60 ? 30 : 4)), Object.keys(shell.marks).length]), () => (seen.where.length ? [seen.where.map(row), axis()] : el("p", { class: "foot" }, text() ? `Nothing called "${find.value.trim()}" was seen lately.` : "Nobody with a name was seen lately.")));
+  fill(rowBox, JSON.stringify([seen.where, filter, span, Math.floor(end / (span > 60 ? 30 : 4)), Object.keys(shell.marks).length]), () => (seen.where.length ? [seen.where.map(row), axis(end - seconds, end, seen.now)] : el("p", { class: "foot" }, text() ? `Nothing called "${find.value.trim()}" was seen lately.` : "Nobody with a name was seen lately.")));
   fill(foot, `${seen.names} ${all} ${filter} ${one}`, seen.names > 14 && (() => button(all ? "Show the latest 14" : `Show all ${seen.names} names`, () => { all = !all; load(); }, { class: "b ghost" })), () => el("span", { class: "soft" }, filter ? `Coloured: ${filter}. Everything else is pale.` : one ? "" : "Colour is the camera. Click a camera to see it alone."));
 }
 
 function showStrangers() {
   strangerCard.hidden = !seen.groups.length;
-  fill(strangers, JSON.stringify([seen.groups.map((g) => [g.count, g.last]), shell.teach]), () => seen.groups.map((g) => el("li", {}, pic({ ...g.middle, unknown: true }, "square"), el("div", {}, el("p", {}, count(g.count, "item")), el("small", {}, cam(g.streams[0]), el("span", {}, `last ${clock(g.last)}`))), shell.teach && link("Name it", "unknown"))));
+  fill(strangers, JSON.stringify([seen.groups.map((g) => [g.count, g.last]), shell.teach]), () => seen.groups.map((g) => el("li", {}, pic({ ...g.middle, unknown: true }, "square"), el("div", {}, el("p", {}, count(g.count, "item")), el("small", {}, cam(g.streams[0]), el("span", {}, `last ${clock(g.last)}`))), shell.teach && link("Name it", "unknown#" + encodeURIComponent(g.teach[0])))));
 }
 
 function blank() {

@@ -2,7 +2,7 @@
 // change the page says what it moves.
 import { ask, later, lead, main, onShell, said, shell } from "./shell.js";
 import { changed, changes, undo } from "./changes.js";
-import { ago, at, badge, begun, button, byName, cam, choose, clock, count, el, fill, icon, meter, moment, pic, sheet, since, slotOfCamera, sure, tile, typing, whole, who } from "./parts.js";
+import { ago, at, axis, badge, begun, button, byName, cam, choose, count, el, fill, icon, meter, moment, pageOf, panel, pic, quarters, sheet, since, slotOfCamera, stay, sure, tile, typing, whole, who } from "./parts.js";
 
 let all = null, seen = new Map(), now = new URLSearchParams(location.search).get("name") || "", order = "seen", text = "", taught = null, visits = null, chosen_ = false;
 const picked = new Set(); // ids of examples
@@ -10,8 +10,8 @@ const list = el("ul", { id: "classes" }), detail = el("section", { class: "card 
 const input = el("input", { type: "search", placeholder: "Find a name", "aria-label": "Find a name", autocomplete: "off" });
 input.addEventListener("input", () => { text = input.value.trim().toLowerCase(); showList(); });
 const total = el("span", { class: "soft num" });
-const book = el("div", { class: "book" }, el("section", { class: "card list", "aria-label": "Names" }, el("div", { class: "head" }, el("h2", {}, "Names"), total,
-  choose("Order", [["seen", "last seen"], ["name", "A–Z"], ["confused", "confused"]], order, (v) => { order = v; showList(); }, "push")), el("label", { class: "field" }, icon("search"), input), list), detail);
+const book = el("div", { class: "book" }, panel("list", "Names", [total,
+  choose("Order", [["seen", "last seen"], ["name", "A–Z"], ["confused", "confused"]], order, (v) => { order = v; showList(); }, "push")], el("label", { class: "field" }, icon("search"), input), list), detail);
 
 const of = (name) => all.classes.find((c) => c.class === name) || { class: name, examples: 0, recent: 0, rejections: 0 };
 const moves = (c) => `${count(c.examples, "example")} and ${count(c.recent, "recent item")}`;
@@ -75,7 +75,7 @@ function open(name) {
   now = name;
   taught = visits = null;
   picked.clear();
-  history.replaceState(null, "", "names?name=" + encodeURIComponent(name));
+  history.replaceState(null, "", pageOf(name));
   book.classList.add("open");
   detail.shows = "";
   act(async () => { if (innerWidth <= 760) scrollTo(0, 0); });
@@ -149,16 +149,22 @@ function selectAll() {
   showOne();
 }
 
+// linked are the identities that are called so, or have a cluster of this name on one of their cameras.
+const linked = () => all.identities.filter((i) => i.name === now || i.clusters.some((c) => c.cluster === now)).slice(0, 20);
+
+// sect is a part of a name's page: its title, what stands beside that and at the right, and what is below.
+const sect = (title, beside, right, ...kids) => el("section", { class: "sect" }, el("header", {}, el("h2", {}, title), el("span", {}, beside), right), kids);
+
 // where is when a name was before each camera, in the last eight hours.
 function where() {
   if (!visits?.visits.length) return el("p", { class: "soft" }, "Not seen since this process started, or not in the last 8 hours.");
-  const end = Math.max(Date.now() / 1000 - 3600 > visits.seen ? visits.seen : Date.now() / 1000, visits.seen), start = end - begun(end - Math.min(...visits.visits.map((v) => v.from)), 8 * 3600, 300);
+  const end = Math.max(Date.now() / 1000 - 3600 > visits.seen ? visits.seen : Date.now() / 1000, visits.seen), start = end - begun(end - Math.min(...visits.visits.map((v) => v.from)), 8 * 3600, quarters);
   const x = (t) => (100 * (Math.max(t, start) - start)) / (end - start), cameras = [...new Set(visits.visits.map((v) => v.camera).reverse())].slice(0, 8);
   return [cameras.map((camera) => {
     const own = visits.visits.filter((v) => v.camera === camera && v.to >= start), all = own.reduce((sum, v) => sum + v.to - v.from, 0);
-    return el("div", { class: "row" }, cam(camera), el("div", { class: "track", role: "img", "aria-label": `${camera}: ` + own.slice(-3).map((v) => `${clock(v.from * 1000)} to ${clock(v.to * 1000)}`).join(", ") },
-      own.map((v) => el("i", { class: "c" + slotOfCamera(camera), title: `${clock(v.from * 1000)} to ${clock(v.to * 1000)}`, css: { left: x(v.from) + "%", width: Math.min(100 - x(v.from), x(v.to) - x(v.from)) + "%" } }))), el("span", {}, ago(Math.max(2, all))));
-  }), el("div", { class: "row axis", "aria-hidden": "true" }, el("span"), el("div", {}, [0, 1, 2, 3].map((q) => el("span", {}, clock(1000 * (start + (q * (end - start)) / 4)))), el("span", {}, Date.now() / 1000 - end < 60 ? "now" : clock(end * 1000))), el("span"))];
+    return el("div", { class: "row" }, cam(camera), el("div", { class: "track", role: "img", "aria-label": `${camera}: ` + own.slice(-3).map((v) => stay(v)).join(", ") },
+      own.map((v) => el("i", { class: "c" + slotOfCamera(camera), title: stay(v), css: { left: x(v.from) + "%", width: Math.min(100 - x(v.from), x(v.to) - x(v.from)) + "%" } }))), el("span", {}, ago(Math.max(2, all))));
+  }), axis(start, end, Date.now() / 1000)];
 }
 
 function example(e) {
@@ -180,18 +186,19 @@ function history_() {
 function showOne() {
   if (!now || !taught) return fill(detail, "none", () => el("div", { class: "blank" }, el("span", { class: "mark" }, icon("names")), el("h2", {}, "Choose a name."), el("p", {}, "You see its examples, where it was, and what it is confused with.")));
   const c = of(now), name = given(now), mixed = [c.confused && [c.confused.label, times(c)], ...all.classes.filter((o) => o.confused?.label === now && o.class !== c.confused?.label).map((o) => [o.class, times(o)])].filter(Boolean).sort((a, b) => b[1] - a[1]).slice(0, 4);
-  const log = history_(), other = mixed[0]?.[0];
-  fill(detail, JSON.stringify([now, c, name, taught, visits, [...picked], log, mixed, shell.teach, Object.keys(shell.marks).length, Math.floor(Date.now() / 10000)]),
+  const log = history_(), other = mixed[0]?.[0], ones = linked();
+  fill(detail, JSON.stringify([now, c, name, taught, visits, [...picked], log, mixed, ones, shell.teach, Object.keys(shell.marks).length, Math.floor(Date.now() / 10000)]),
     () => el("div", { class: "title" }, button(icon("back"), () => { book.classList.remove("open"); }, { class: "b ghost icon only-phone", "aria-label": "Back to all names" }), badge(now, "xl"), el("div", {}, el("h1", {}, now),
       el("p", { class: "soft", id: "class-about" }, name?.into ? `Now called ${name.into}. ` : "", visits ? `${ago(Date.now() / 1000 - visits.seen) === "now" ? "In view now" : `Last seen ${since(Date.now() / 1000 - visits.seen)}`} at ${visits.camera}. ` : "Not seen lately. ", `${moves(c)}.`)),
       shell.teach && el("div", { class: "acts" }, button([icon("pen"), "Rename"], () => rename(), { "aria-keyshortcuts": "r" }), button([icon("merge"), "Merge"], () => rename(`Merge ${now}`, other || "")), button("Forget", forgetName, { class: "b danger" }))),
-    () => el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Where it was"), el("span", {}, "the last 8 h at most"), el("span", { class: "push" }, "time in view")), where()),
-    () => el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Examples"), el("span", {}, taught.examples.length ? `all that its name rests on${taught.all > taught.examples.length ? `; the latest ${whole.format(taught.examples.length)} of ${whole.format(taught.all)}` : ""}` : "none"),
-      shell.teach && taught.examples.length > 0 && button(picked.size === taught.examples.length ? "Select none" : "Select all", selectAll, { class: "b ghost push", "aria-keyshortcuts": "a" })), el("div", { class: "ex", id: "examples", role: "group", "aria-label": "Examples; select those to act on" }, taught.examples.map(example))),
+    () => sect("Where it was", "the last 8 h at most", el("span", { class: "push" }, "time in view"), where()),
+    () => ones.length > 0 && sect("One thing on several cameras", "as the cameras' clusters look alike", null, el("ul", { class: "log", id: "linked" }, ones.map((i) => el("li", {}, el("span", {}, `${i.name}: `, i.clusters.slice(0, 20).map((c) => `${c.cluster} on ${c.stream}`).join(", "), i.clusters.length > 20 && ` and ${i.clusters.length - 20} more`))))),
+    () => sect("Examples", taught.examples.length ? `all that its name rests on${taught.all > taught.examples.length ? `; the latest ${whole.format(taught.examples.length)} of ${whole.format(taught.all)}` : ""}` : "none",
+      shell.teach && taught.examples.length > 0 && button(picked.size === taught.examples.length ? "Select none" : "Select all", selectAll, { class: "b ghost push", "aria-keyshortcuts": "a" }), el("div", { class: "ex", id: "examples", role: "group", "aria-label": "Examples; select those to act on" }, taught.examples.map(example))),
     () => picked.size > 0 && el("div", { class: "selbar", role: "toolbar", "aria-label": "Selected examples" }, el("b", {}, `${picked.size} selected`), other && button([icon("merge"), `Move to ${other}`], () => move(other), { class: "b primary" }), button("Another name", () => move(), { class: other ? "b" : "b primary", "aria-keyshortcuts": "m" }), button(["Not this"], reject, { "aria-keyshortcuts": "x" }), button("Take back", forget, { "aria-keyshortcuts": "Delete" })),
-    () => taught.rejections.length > 0 && el("section", { class: "sect" }, el("header", {}, el("h2", {}, `Not ${now}`), el("span", {}, "what people said is not so called")), el("div", { class: "ex", id: "rejections" }, taught.rejections.map((r) => el("div", {}, pic({ ...r, label: "" }), shell.teach && button([icon("undo"), "Undo"], () => takeBack([r], `${r.itemId || r.id} may be ${r.not.join(", ")} again`), { class: "b ghost" }))))),
-    () => el("div", { class: "two" }, el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Confused with"), el("span", {}, "wrong answers to expect")), mixed.length ? el("ul", { class: "mix" }, mixed.map(([n, t]) => el("li", {}, who(n, "button", { type: "button", onclick: () => open(n) }), meter(t / (1.07 * Math.max(mixed[0][1], 9))), el("span", { class: "num" }, count(t, "time"))))) : el("p", { class: "soft" }, "Nothing so far.")),
-      el("section", { class: "sect" }, el("header", {}, el("h2", {}, "Changes"), el("span", {}, "newest first")), log.length ? el("ul", { class: "log", id: "changes" }, log.map((l) => el("li", {}, el("span", {}, l.text, l.by && el("span", { class: "soft" }, ` · ${l.by}`)), l.at && el("time", {}, moment(l.at)), shell.teach && l.undo.length > 0 && button([icon("undo"), "Undo"], () => act(() => undo(l)), { class: "b ghost" })))) : el("p", { class: "soft", id: "changes" }, "None."))));
+    () => taught.rejections.length > 0 && sect(`Not ${now}`, "what people said is not so called", null, el("div", { class: "ex", id: "rejections" }, taught.rejections.map((r) => el("div", {}, pic({ ...r, label: "" }), shell.teach && button([icon("undo"), "Undo"], () => takeBack([r], `${r.itemId || r.id} may be ${r.not.join(", ")} again`), { class: "b ghost" }))))),
+    () => el("div", { class: "two" }, sect("Confused with", "wrong answers to expect", null, mixed.length ? el("ul", { class: "mix" }, mixed.map(([n, t]) => el("li", {}, who(n, "button", { type: "button", onclick: () => open(n) }), meter(t / (1.07 * Math.max(mixed[0][1], 9))), el("span", { class: "num" }, count(t, "time"))))) : el("p", { class: "soft" }, "Nothing so far.")),
+      sect("Changes", "newest first", null, log.length ? el("ul", { class: "log", id: "changes" }, log.map((l) => el("li", {}, el("span", {}, l.text, l.by && el("span", { class: "soft" }, ` · ${l.by}`)), l.at && el("time", {}, moment(l.at)), shell.teach && l.undo.length > 0 && button([icon("undo"), "Undo"], () => act(() => undo(l)), { class: "b ghost" })))) : el("p", { class: "soft", id: "changes" }, "None."))));
 }
 
 document.addEventListener("keydown", (e) => {

@@ -78,6 +78,8 @@ export function badge(name, more = "") {
 }
 export const who = (name, tag = "span", attributes = {}) =>
   el(tag, { class: "who", ...attributes }, badge(name), el("span", {}, name || "no name"));
+// panel is a card with a title, what stands beside that, and what is below.
+export const panel = (id, title, beside, ...kids) => el("section", { class: "card " + id, "aria-labelledby": id + "-title" }, el("div", { class: "head" }, el("h2", { id: id + "-title" }, title), beside), kids);
 export const cam = (name) => el("span", { class: `cam c${slotOfCamera(name)}` }, el("span", { class: "cut" }, name || "a camera"));
 
 // pic is the picture of an item, or where it has none its name's shape.
@@ -105,8 +107,18 @@ export function tile(item, act, attributes = {}, small = null) {
   return t;
 }
 
-// begun leaves out the time before anything was there, so that a stage that has just begun fills the picture.
-export const begun = (at, all, least) => Math.min(all, Math.max(least, at));
+// begun leaves out the time before anything was there, in whole steps, so that a stage that has just begun fills the picture.
+export const begun = (time, all, step) => Math.min(all, step * Math.max(1, Math.ceil(time / step)));
+
+// axis has the times below the tracks that begin and end so, in seconds.
+export const quarters = 240; // its step: a minute between two of its times
+export const axis = (start, end, now) => el("div", { class: "row axis", "aria-hidden": "true" }, el("span"), el("div", {}, [0, 1, 2, 3, 4].map((q) =>
+  el("span", {}, q > 3 && now - end < 60 ? "now" : clock(1000 * (start + (q * (end - start)) / 4))))), el("span"));
+
+// stay is one stay of a name before a camera; until says when it ended.
+export const stay = (v, until = clock(v.to * 1000)) => `${clock(v.from * 1000)} to ${until}`;
+// pageOf is the address of a name's page.
+export const pageOf = (name) => "names?name=" + encodeURIComponent(name);
 export function spark(values) {
   const most = Math.max(...values, 1), x = (i) => (100 * i) / (values.length - 1), y = (v) => 20 - (18 * v) / most;
   const line = values.map((v, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(v).toFixed(1)}`).join("");

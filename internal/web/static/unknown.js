@@ -5,6 +5,7 @@ import { numbered } from "./item.js";
 import { button, cam, choose, clock, count, counted, el, fill, icon, percent, pic, who, whole } from "./parts.js";
 
 const enough = 12; // groups that a person looks through at once
+let asked = decodeURIComponent(location.hash.slice(1)); // an item of the group that is to be named first
 let order = "largest", found = null, busy = false, all = false;
 const orders = {
   largest: (a, b) => b.count - a.count, newest: (a, b) => b.last.localeCompare(a.last),
@@ -13,6 +14,7 @@ const orders = {
 const box = el("div", { class: "groups", id: "groups" }), top = el("div"), more = el("div", { class: "acts", id: "more" });
 const segment = choose("Order", [["largest", "largest"], ["newest", "newest"], ["familiar", "most familiar"]], order, (v) => { order = v; show(); });
 
+const places = (group) => JSON.stringify(group.middle.identityStreams || []);
 const plural = (n) => (n === 1 ? "One group has" : `${counted(n, "group")} have`);
 function show() {
   const several = found.groups.filter((g) => g.count > 1), n = several.length, alone = found.groups.length - n;
@@ -23,7 +25,7 @@ function show() {
   const cards = new Map([...box.children].map((card) => [card.dataset.key, card]));
   const next = shown.map((group) => {
     const known = cards.get(group.middle.id);
-    if (known && (known.matches(":focus-within") || known.count === group.count && known.like === group.middle.label)) return known;
+    if (known && (known.matches(":focus-within") || known.count === group.count && known.like === group.middle.label && known.places === places(group))) return known;
     return card(group);
   });
   if (next.length !== box.children.length || next.some((card, i) => card !== box.children[i])) box.replaceChildren(...next);
@@ -32,6 +34,7 @@ function show() {
 }
 
 const span = ({ first, last }) => (clock(first) === clock(last) ? `at ${clock(last)}` : `${clock(first)} to ${clock(last)}`);
+const cameras = (names) => [...names.slice(0, 3).map(cam), names.length > 3 && el("span", {}, `and ${names.length - 3} more`)];
 function card(group) {
   const input = el("input", { placeholder: "Who or what is it?", "aria-label": `Name for the group of ${group.count}`, maxlength: 200, autocomplete: "off", list: "labels" });
   const preview = el("div", { class: "preview", role: "status", hidden: true });
@@ -51,15 +54,18 @@ function card(group) {
       yes.focus();
     } catch (error) { said(error); }
   };
-  const where = group.streams.length > 4 ? [...group.streams.slice(0, 3).map(cam), el("span", {}, `and ${group.streams.length - 3} more`)] : group.streams.map(cam);
+  const elsewhere = (group.middle.identityStreams || []).filter((s) => !group.streams.includes(s));
+  const also = elsewhere.length > 0 && el("div", { class: "facts also" }, el("span", {}, "also on"), cameras(elsewhere));
   const card = el("article", { class: "card group", "data-key": group.middle.id, "aria-label": `Group of ${count(group.count, "item")}` },
     el("div", { class: `collage n${members.length}` }, members.slice(0, 5).map((item) => pic({ ...item, unknown: true })), el("span", { class: "n" }, count(group.count, "item"))),
-    el("div", { class: "body" }, el("div", { class: "facts" }, where), el("div", { class: "facts num" }, el("span", {}, span(group))),
+    el("div", { class: "body" }, el("div", { class: "facts" }, cameras(group.streams)), also, el("div", { class: "facts num" }, el("span", {}, span(group))),
       !numbered(group.middle.label) && el("div", { class: "like" }, el("span", {}, "most like"), who(group.middle.label), el("span", {}, percent(group.middle.confidence)),
         shell.teach && button("Yes, it is", () => { input.value = group.middle.label; look(); })),
       shell.teach && el("form", { class: "name-it", onsubmit: look }, el("label", { class: "field" }, input), el("button", { class: "b" }, "Name it")), preview));
   card.count = group.count;
   card.like = group.middle.label;
+  card.teach = group.teach;
+  card.places = places(group);
   return card;
 }
 
@@ -81,6 +87,8 @@ async function load() {
     if (!found) main.replaceChildren(top, box, more);
     found = now;
     show();
+    if (asked) [...box.children].find((card) => card.teach.includes(asked))?.querySelector("input")?.focus();
+    asked = "";
   } catch (error) {
     if (found || error instanceof Lost) return later(error);
     main.replaceChildren(el("section", { class: "card blank" }, el("span", { class: "mark" }, icon("unknown")), el("h1", {}, "Unknown items are not kept."), el("p", {}, error.message)));
