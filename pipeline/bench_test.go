@@ -11,6 +11,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
+	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/solver/stream"
 	"github.com/slkstream/slkstream/solver/stream/taught"
@@ -34,6 +35,36 @@ func BenchmarkStage(b *testing.B) {
 	start(b, client, o)
 	collect(b, client, o.Out, count(n))
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
+}
+
+// What identities cost 16 streams without labelled classes, in the CPU time of the whole process, its broker included.
+func BenchmarkIdentities(b *testing.B) {
+	for _, name := range []string{"off", "on"} {
+		b.Run(name, func(b *testing.B) {
+			client := brokertest.Connect(b, brokertest.Brokers(b))
+			f := newFeed(1)
+			in := brokertest.Topic(b, client, "in", 4, nil)
+			o := basics(client, in, f)
+			o.Support, o.Labels = nil, brokertest.Name("labels")
+			o.Limits = consumer.Limits{Size: 100, Age: time.Hour, Memory: 64 << 20}
+			if name == "on" {
+				o.Identities = brokertest.Name("identities")
+			}
+			const streams = 16
+			n := max(b.N, 1000)
+			for from := 0; from < n; from += 5000 {
+				write(b, client, f.records(in, streams, min(5000, n-from)))
+			}
+			write(b, client, markers(in, streams))
+			before := telemetry.Spent()
+			b.ResetTimer()
+			stop := start(b, client, o)
+			collect(b, client, o.Out, count(n))
+			b.ReportMetric(float64((telemetry.Spent()-before).Microseconds())/float64(n), "cpu-us/record")
+			b.StopTimer()
+			stop()
+		})
+	}
 }
 
 // Restores a thousand streams of ten classes and 512 dimensions with their metric. The topic holds ten

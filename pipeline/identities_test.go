@@ -150,8 +150,10 @@ func TestIdentities(t *testing.T) {
 			first := w.identities("the streams' things get no identities")
 
 			kill(t, other)
+			killed := time.Now()
 			w.see(0, 5)
 			after := w.identities("a new thing gets no identity once the process that linked is killed")
+			t.Logf("%s from the kill to the identity of a new thing, with sessions of %s", time.Since(killed), session)
 			for thing, id := range first {
 				if after[thing] != id {
 					t.Errorf("thing-%d was %s before the kill, and is %s", thing, id, after[thing])
