@@ -12,6 +12,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/link"
 )
 
 // linked is a stage whose streams see the same things, each under clusters of its own.
@@ -125,6 +126,20 @@ func (w *linked) lists(id string) bool {
 	return len(streams) == linkedStreams
 }
 
+// links returns the member of the link's group whose process links; "": none, or the group is rebalancing.
+func (w *linked) links() string {
+	g, err := w.client.Group(w.t.Context(), link.GroupOf(w.child.Group))
+	if err != nil {
+		return ""
+	}
+	for _, m := range g.Members {
+		if len(m.Assigned) > 0 {
+			return m.ID
+		}
+	}
+	return ""
+}
+
 func (w *linked) say(records ...record.Out) {
 	w.t.Helper()
 	if err := labels.Write(w.t.Context(), w.client, records); err != nil {
@@ -141,14 +156,13 @@ func TestIdentities(t *testing.T) {
 			t.Parallel()
 			w := newLinked(t, exactlyOnce)
 			other := w.child.launch(t)
-			waitUntil(t, "the other process makes no topic", func() bool {
-				n, err := w.client.Partitions(t.Context(), w.child.Identities)
-				return err == nil && n == 1
-			})
+			waitUntil(t, "the other process does not link", func() bool { return w.links() != "" })
+			linking := w.links()
 			w.see(0, 4)
 			run(t, w.stage)
 			first := w.identities("the streams' things get no identities")
 
+			waitUntil(t, "the process that began first does not link", func() bool { return w.links() == linking })
 			kill(t, other)
 			killed := time.Now()
 			w.see(0, 5)

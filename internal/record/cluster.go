@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +22,14 @@ type Cluster struct {
 	Seen    time.Time `json:"seen" doc:"event time of its last item"`
 	Item    string    `json:"item,omitempty" doc:"the id of the result of its last item, whose picture shows it"`
 	Apart   []string  `json:"apart,omitempty" doc:"clusters of the stream that were in one frame with it"`
+
+	// AsOf is the offset up to which its record takes those before it into account: its own, or if the link wrote it
+	// (ByLink) that of the last record that the link had read. The stream may have written others in between.
+	AsOf   int64 `json:"-"`
+	ByLink bool  `json:"-"`
 }
+
+const asOf = "as-of" // header of AsOf
 
 // MostApart bounds the clusters in Apart.
 const MostApart = 256
@@ -81,20 +89,32 @@ func NoCluster(topic string, of StreamID, cluster string) Out {
 	return Out{Topic: topic, Key: []byte(ClusterName(of, cluster))}
 }
 
-// DecodeCluster decodes a record of the topic of clusters. Of one that is gone only Stream, Model and Cluster are set. A
-// record that it cannot use is a *Rejection.
+// FromLink marks a record of the topic of clusters as the link's, which had read the topic up to this offset.
+func FromLink(out Out, offset int64) Out {
+	out.Headers = append(out.Headers, Header{asOf, strconv.AppendInt(nil, offset, 10)})
+	return out
+}
+
+// DecodeCluster decodes a record of the topic of clusters. Of one that is gone only its name and place are set. A record
+// that it cannot use is a *Rejection.
 func DecodeCluster(raw *Raw) (*Cluster, error) {
 	if raw.Rejected != nil {
 		return nil, raw.Rejected
+	}
+	at, byLink := raw.Offset, false
+	if text, is := raw.Header(asOf); is {
+		if earlier, err := strconv.ParseInt(string(text), 10, 64); err == nil && earlier < at { // else it was copied here
+			at, byLink = earlier, true
+		}
 	}
 	if len(raw.Value) == 0 {
 		of, cluster, ok := ClusterOf(string(raw.Key))
 		if !ok {
 			return nil, reject(Unreadable, "the key %q is not STREAM/CLUSTER", short(raw.Key))
 		}
-		return &Cluster{Stream: of.Name, Model: of.Model, Cluster: cluster}, nil
+		return &Cluster{Stream: of.Name, Model: of.Model, Cluster: cluster, AsOf: at, ByLink: byLink}, nil
 	}
-	c := new(Cluster)
+	c := &Cluster{AsOf: at, ByLink: byLink}
 	if err := json.Unmarshal(raw.Value, c); err != nil {
 		return nil, reject(Unreadable, "no cluster: %v", err)
 	}

@@ -25,6 +25,14 @@ func TestClusterComesBack(t *testing.T) {
 	if err != nil || got.Of() != c.Of() || got.Cluster != c.Cluster || got.Mean != nil {
 		t.Errorf("gone: %+v (%v)", got, err)
 	}
+	for _, out := range []Out{FromLink(out, 7), FromLink(gone, 7)} {
+		for offset, byLink := range map[int64]bool{9: true, 8: true, 7: false, 2: false} {
+			got, err := DecodeCluster(&Raw{Offset: offset, Key: out.Key, Value: out.Value, Headers: out.Headers})
+			if err != nil || got.ByLink != byLink || got.AsOf != min(offset, 7) {
+				t.Errorf("the link's at %d: as of %d, by the link %v (%v)", offset, got.AsOf, got.ByLink, err)
+			}
+		}
+	}
 }
 
 func FuzzCluster(f *testing.F) {

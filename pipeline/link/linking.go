@@ -7,7 +7,6 @@ import (
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/solver/identity"
-	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // linking says which clusters are one thing. What it says are names of the labels topic: of clusters into identities,
@@ -15,22 +14,16 @@ import (
 // clusters, and from then on until none is left. One goroutine uses it; it knows no clock, and what it says is a
 // function of the calls in their order.
 type linking struct {
-	group    string // of the stage
-	linker   *identity.Linker
-	clusters map[identity.Key]*record.Cluster // without their means
-	told     map[int64]bool                   // identities
-	people   people
-	said     map[string]string     // what the labels topic has of the link, by name
-	wanted   map[string]string     // what it should have, as far as that may have changed; "": nothing
-	beyond   map[identity.Key]bool // clusters beyond the bound or of streams that are gone, whose records are to be deleted
-}
-
-// people are what people have said.
-type people struct {
-	names     *taught.Names
-	called    map[string]string // what they call names in all streams: classes, identities, and clusters by ClusterName
-	rejected  map[[2]identity.Key]bool
-	forgotten map[record.CalledSo]bool // names, and the classes that had them
+	group     string // of the stage
+	linker    *identity.Linker
+	clusters  map[identity.Key]*record.Cluster // without their means
+	told      map[int64]bool                   // identities
+	people    people
+	said      map[string]string                // what the labels topic has of the link, by name
+	wanted    map[string]string                // what it should have, as far as that may have changed; "": nothing
+	read      int64                            // AsOf of the last record of a cluster
+	corrected map[identity.Key]*record.Cluster // whose records are to be written; nil: deleted. See update
+	written   map[identity.Key]int64           // AsOf of the last record that was written of each and is not read back yet
 }
 
 // reserved is the name by which ids that may have been given are told, this many at once: none is given twice.
@@ -44,7 +37,8 @@ func newLinking(group string, most int) *linking {
 	settings.Most = most
 	return &linking{
 		group: group, linker: identity.New(settings), clusters: map[identity.Key]*record.Cluster{}, told: map[int64]bool{},
-		said: map[string]string{}, wanted: map[string]string{}, beyond: map[identity.Key]bool{},
+		said: map[string]string{}, wanted: map[string]string{}, corrected: map[identity.Key]*record.Cluster{},
+		written: map[identity.Key]int64{},
 	}
 }
 
@@ -81,6 +75,9 @@ func (l *linking) restore(known, since []*record.Cluster, said, names []record.N
 	next := l.linker.Next()
 	for i, c := range slices.Concat(known, since) {
 		key := keyOf(c)
+		if l.read = max(l.read, c.AsOf); c.ByLink && i >= len(known) {
+			l.written[key] = max(l.written[key], c.AsOf)
+		}
 		id := l.identity(l.said[l.name(key)])
 		switch {
 		case restored[key] || c.Mean == nil, id == 0 && i >= len(known):
@@ -158,19 +155,37 @@ func (l *linking) take(c *record.Cluster) identity.Cluster {
 // update takes in clusters, in the order of their records; of one that is gone only the key is set. Each is taken in
 // alone: how many come together depends on the brokers. Those beyond the bound are forgotten until they change again. What
 // is gone mostly is not known: a stream that begins ends all that it had, and tombstones that were written here come back.
+//
+// The last record of a cluster is what the topic keeps. One that is written here comes after what its stream wrote
+// meanwhile: if it did, what the stream wrote is written again.
 func (l *linking) update(list []*record.Cluster) {
 	for _, c := range list {
-		switch {
-		case c.Cluster == record.AllClusters:
+		l.read = max(l.read, c.AsOf)
+		if c.Cluster == record.AllClusters {
 			l.end(record.StreamID{Name: c.Stream, Model: c.Model})
-		case c.Mean == nil:
-			if key := keyOf(c); l.clusters[key] != nil {
-				delete(l.clusters, key)
-				l.follow(nil, []identity.Key{key})
+			continue
+		}
+		key := keyOf(c)
+		last, waits := l.written[key]
+		known := l.clusters[key]
+		if c.AsOf == last {
+			delete(l.written, key)
+		}
+		_, corrected := l.corrected[key]
+		if c.AsOf < last || known != nil && c.AsOf < known.AsOf || c.ByLink && corrected {
+			continue // what came later is known
+		}
+		if delete(l.corrected, key); waits && c.AsOf > last {
+			l.corrected[key] = c
+			if c.Mean == nil {
+				l.corrected[key] = nil
 			}
-		default:
-			delete(l.beyond, keyOf(c))
+		}
+		if c.Mean != nil {
 			l.follow([]identity.Cluster{l.take(c)}, nil)
+		} else if known != nil {
+			delete(l.clusters, key)
+			l.follow(nil, []identity.Key{key})
 		}
 	}
 }
@@ -186,7 +201,7 @@ func (l *linking) end(of record.StreamID) {
 	slices.SortFunc(ended, identity.Key.Compare)
 	for _, key := range ended {
 		delete(l.clusters, key)
-		l.beyond[key] = true
+		l.corrected[key] = nil
 	}
 	if len(ended) > 0 {
 		l.follow(nil, ended)
@@ -248,7 +263,7 @@ func (l *linking) follow(changed []identity.Cluster, ended []identity.Key) {
 		l.want(l.name(c.Key), "")
 		if l.clusters[c.Key] != nil {
 			delete(l.clusters, c.Key)
-			l.beyond[c.Key] = true
+			l.corrected[c.Key] = nil
 			beyond = append(beyond, c.Key)
 		}
 	}
@@ -313,8 +328,13 @@ func (l *linking) unsaid(labels, clusters string) (records []record.Out, said fu
 	for _, name := range order {
 		say(name, next[name])
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(l.beyond), identity.Key.Compare) {
-		records = append(records, record.NoCluster(clusters, record.StreamID{Name: key.Stream, Model: key.Model}, key.Cluster))
+	asOf := l.read
+	for _, key := range slices.SortedFunc(maps.Keys(l.corrected), identity.Key.Compare) {
+		out := record.NoCluster(clusters, record.StreamID{Name: key.Stream, Model: key.Model}, key.Cluster)
+		if c := l.corrected[key]; c != nil {
+			out = c.Record(clusters)
+		}
+		records = append(records, record.FromLink(out, asOf))
 	}
 	return records, func() {
 		for name, into := range next {
@@ -322,67 +342,10 @@ func (l *linking) unsaid(labels, clusters string) (records []record.Out, said fu
 				delete(l.said, name)
 			}
 		}
+		for key := range l.corrected {
+			l.written[key] = asOf
+		}
 		clear(l.wanted)
-		clear(l.beyond)
+		clear(l.corrected)
 	}
-}
-
-// newPeople sorts what people have said.
-func newPeople(names []record.Name, rejections []record.NotThis) people {
-	p := people{
-		called: map[string]string{}, rejected: map[[2]identity.Key]bool{}, forgotten: map[record.CalledSo]bool{},
-	}
-	var list []taught.Name
-	for i := range names {
-		n := &names[i]
-		if _, is := n.OfLink(); is {
-			continue
-		}
-		if n.Into == "" {
-			p.forgotten[record.CalledSo{Class: n.Name}] = true
-			for _, class := range n.Called {
-				p.forgotten[class] = true
-			}
-			continue
-		}
-		list = append(list, taught.Name{Stream: n.Stream, Name: n.Name, Into: n.Into})
-	}
-	p.names, _ = taught.NewNames(list)
-	for _, n := range list {
-		if n.Stream == "" {
-			p.called[n.Name] = p.names.Of("", n.Name)
-		}
-	}
-	for i := range rejections {
-		for _, other := range rejections[i].Not {
-			a, b := keyIn(rejections[i].ItemID), keyIn(other)
-			if a.Compare(b) > 0 {
-				a, b = b, a
-			}
-			if a != (identity.Key{}) && a != b {
-				p.rejected[[2]identity.Key{a, b}] = true
-			}
-		}
-	}
-	return p
-}
-
-// nameOf is the name that people gave to a cluster, by teaching one of its items or by naming it; "": none.
-func (p *people) nameOf(c *record.Cluster) string {
-	class := c.Cluster
-	if c.Label != "" {
-		class = c.Label
-	}
-	if name := p.names.Of(c.Stream, class); name != c.Cluster {
-		return name
-	}
-	return ""
-}
-
-// tells says whether a cluster gives its identity a name. A label that was forgotten does not: a cluster has it until its
-// stream's next episode, however silent that is. Names given since do.
-func (p *people) tells(c *record.Cluster) bool {
-	name := p.nameOf(c)
-	return name != "" && (name != c.Label || !p.forgotten[record.CalledSo{Class: name}] &&
-		!p.forgotten[record.CalledSo{Class: name, Stream: c.Stream}])
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/producer"
+	"github.com/slkstream/slkstream/solver/identity"
 )
 
 // Settings say what the link works with.
@@ -127,34 +128,52 @@ func (h *holding) begin(ctx context.Context, committed int64) (next int64, err e
 	if err != nil {
 		return 0, err
 	}
-	last := map[string]*record.Cluster{}
-	var order []string
-	var fresh []*record.Cluster
+	var found topicOfClusters
 	for r, err := range h.Client.Records(ctx, topic.Span{TopicPartition: h.at, From: first, To: end}) {
 		if err != nil {
 			return 0, err
 		}
-		c := h.decode(r)
-		if c == nil {
-			continue
-		}
-		if r.Offset >= committed {
-			fresh = append(fresh, c)
-		} else {
-			last[string(r.Key)] = c
-			order = append(order, string(r.Key))
+		if c := h.decode(r); c != nil {
+			found.add(c, r.Offset < committed)
 		}
 	}
-	var known []*record.Cluster
-	for _, key := range order {
-		if c := last[key]; c != nil && c.Mean != nil {
-			known = append(known, c)
-		}
-		delete(last, key)
-	}
-	h.restore(known, fresh, h.version.Identities(h.Stage), h.Labels.Names(), h.Labels.Rejections())
+	h.restore(found.known(), found.since, h.version.Identities(h.Stage), h.Labels.Names(), h.Labels.Rejections())
 	h.Log.Info("this process links clusters", "clusters", len(h.clusters), "identities", len(h.told))
 	return end, h.commit(ctx, end, true)
+}
+
+// topicOfClusters is what a link that begins finds in the topic.
+type topicOfClusters struct {
+	last  map[identity.Key]*record.Cluster // that an earlier link took in
+	order []identity.Key                   // of their records
+	since []*record.Cluster
+}
+
+func (t *topicOfClusters) add(c *record.Cluster, known bool) {
+	if !known {
+		t.since = append(t.since, c)
+		return
+	}
+	if t.last == nil {
+		t.last = map[identity.Key]*record.Cluster{}
+	}
+	key := keyOf(c)
+	if last := t.last[key]; last != nil && c.AsOf < last.AsOf {
+		return
+	}
+	t.last[key] = c
+	t.order = append(t.order, key)
+}
+
+// known returns the clusters that an earlier link took in.
+func (t *topicOfClusters) known() (list []*record.Cluster) {
+	for _, key := range t.order {
+		if c := t.last[key]; c != nil && c.Mean != nil {
+			list = append(list, c)
+		}
+		delete(t.last, key)
+	}
+	return list
 }
 
 func (h *holding) decode(r *record.Raw) *record.Cluster {
