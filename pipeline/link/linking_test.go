@@ -24,6 +24,7 @@ type world struct {
 	things   [][]float32
 	clusters map[string]*record.Cluster // the topic of clusters
 	since    []*record.Cluster          // that the link has not taken in
+	end      int64                      // of the topic of clusters
 	said     map[string]string          // the link's names
 	names    map[string]record.Name
 	rejected map[string]record.NotThis
@@ -86,17 +87,24 @@ func (w *world) publish() {
 }
 
 func (w *world) put(c *record.Cluster) {
+	if !c.ByLink {
+		c.AsOf = w.end
+	}
+	w.end++
+	w.since = append(w.since, c)
+	if c.Cluster == record.AllClusters {
+		return
+	}
 	key := c.Name()
 	if w.clusters[key] = c; c.Mean == nil {
 		delete(w.clusters, key)
 	}
-	w.since = append(w.since, c)
 }
 
 // step changes something at random.
 func (w *world) step() {
 	what := "published"
-	switch n := w.random.IntN(21); n {
+	switch n := w.random.IntN(23); n {
 	case 0:
 		what = "gone"
 		key := keyIn(w.key())
@@ -144,10 +152,15 @@ func (w *world) step() {
 	case 11:
 		what = "a stream is forgotten"
 		c := keyIn(w.key())
-		w.since = append(w.since, &record.Cluster{Stream: c.Stream, Cluster: record.AllClusters})
+		w.put(&record.Cluster{Stream: c.Stream, Cluster: record.AllClusters})
 		w.publish()
 		w.follow()
 		w.follow()
+	case 12, 13:
+		what = "rebalanced"
+		for range 1 + w.random.IntN(3) { // to other processes and back
+			what += w.rebalance()
+		}
 	default:
 		for range 1 + w.random.IntN(4) {
 			w.publish()
@@ -156,6 +169,28 @@ func (w *world) step() {
 	w.log = append(w.log, what)
 	w.follow()
 	w.check()
+}
+
+// rebalance has the link take in a part of what there is, and then another process link, whose claim may come before the
+// commit: it is refused.
+func (w *world) rebalance() (what string) {
+	for range w.random.IntN(4) {
+		w.publish()
+	}
+	if len(w.clusters) > 0 && w.random.IntN(3) == 0 {
+		again := *w.clusters[w.key()]
+		again.ByLink = false
+		w.put(&again) // the new owner of the stream's partition publishes what was published
+	}
+	some := w.random.IntN(len(w.since) + 1)
+	w.takeIn(w.since[:some])
+	if what = ", refused"; w.random.IntN(2) == 0 {
+		what = ", in time"
+		w.since = w.since[some:]
+		w.write(w.link)
+	}
+	w.start(newLinking("shop", most))
+	return what
 }
 
 func (w *world) inForce() (said, names []record.Name, rejections []record.NotThis) {
@@ -195,12 +230,16 @@ func (w *world) start(l *linking) {
 }
 
 func (w *world) follow() {
-	w.link.update(w.since)
+	w.takeIn(w.since)
 	w.since = nil
+	w.write(w.link)
+}
+
+func (w *world) takeIn(clusters []*record.Cluster) {
+	w.link.update(clusters)
 	said, names, rejections := w.inForce()
 	w.link.topicHas(said)
 	w.link.say(names, rejections)
-	w.write(w.link)
 }
 
 // write writes what a link has to say.
@@ -212,12 +251,11 @@ func (w *world) write(l *linking) {
 		name, isName := strings.CutPrefix(key, "name:")
 		switch {
 		case !isName:
-			c, err := record.DecodeCluster(&record.Raw{Key: r.Key, Value: r.Value})
-			if err != nil || r.Topic != "clusters" {
+			c, err := record.DecodeCluster(&record.Raw{Offset: w.end, Key: r.Key, Value: r.Value, Headers: r.Headers})
+			if err != nil || r.Topic != "clusters" || !c.ByLink {
 				w.fail("%s: %v", key, err)
 			}
-			delete(w.clusters, key)
-			w.since = append(w.since, c)
+			w.put(c)
 		case len(r.Value) == 0:
 			delete(w.said, name)
 			delete(w.names, key)
@@ -311,7 +349,7 @@ func (w *world) check() {
 	}
 }
 
-// In any order of clusters, names of people, rejections, undoing, kills and late writes of an earlier link no two
+// In any order of clusters, names of people, rejections, undoing, kills, rebalances and late writes of an earlier link no two
 // names of people are one identity, nothing that was said to differ is, a kill changes no identity, and no id is given
 // twice.
 func TestHistories(t *testing.T) {
