@@ -86,7 +86,7 @@ func TestPageFitsEveryWindow(t *testing.T) {
 		enough = `[...document.querySelectorAll(".curve .v")].some(v => Number(v.textContent.replace(/\D/g, "")) < 80) &&
 			document.querySelector(".hero .new img") && document.querySelector("canvas").dataset.things > innerWidth / 75`
 	}
-	for _, theme := range []string{"light", "dark"} {
+	for _, theme := range []string{"dark", "light"} { // light last, as are the pictures of docs
 		for name, size := range map[string][2]int64{"desktop": {1440, 960}, "phone": {390, 844}} {
 			dark := chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 				_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia,
