@@ -29,7 +29,8 @@ type yard struct {
 	cameras, names, groups, questions int
 	plain, forgetful                  bool // no pictures; recent items are not kept
 	silent, trouble, readOnly, locked bool
-	restarted                         bool // more cameras are known from before, one has moved, and another process has the rest
+	refused                           int64 // records that could not be used
+	restarted                         bool  // more cameras are known from before, one has moved, and another process has the rest
 }
 
 // serve serves the page of a yard and returns its address.
@@ -73,7 +74,7 @@ func (y yard) open(t *testing.T) (*Page, string) {
 	}
 	l.strangers = func() ([]recent.Stranger, error) { return strangers, nil }
 	l.status = func() pipeline.Summary {
-		s := pipeline.Summary{Answered: 4000, Unknown: 240, LagSeconds: .8}
+		s := pipeline.Summary{Answered: 4000, Unknown: 240, LagSeconds: .8, Refused: y.refused}
 		if y.trouble {
 			s.LagSeconds = 39434
 			for i := range 3 {
@@ -212,6 +213,14 @@ func TestPageStates(t *testing.T) {
 			"",
 		},
 		{"live-empty", "/", yard{}, `!!document.querySelector(".blank pre")`, ""},
+		{
+			"live-refused",
+			"/",
+			yard{refused: 41},
+			`document.querySelector("h1")?.textContent === "Not one of 41 records could be used." &&
+				document.querySelector(".blank pre").textContent.startsWith("slkstream dead list")`,
+			"",
+		},
 		{
 			"live-forgetful",
 			"/",

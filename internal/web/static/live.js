@@ -88,9 +88,10 @@ function showStrangers() {
 }
 
 function blank() {
-  fill(main, "blank", () => el("section", { class: "card blank" }, el("span", { class: "mark" }, icon("camera")), el("h1", {}, "No camera has sent anything yet."),
-    el("p", {}, "The stage waits for items. Send it a file of vectors to see names appear, or point your cameras at it."),
-    el("pre", { tabindex: "0" }, "slkstream sample sample\nslkstream feed --input sample/items.jsonl --key cam-7 --out TOPIC --rate 50 --loop"), el("p", {}, "With ", el("code", {}, "slkstream demo"), " everything is there at once.")));
+  const { dead } = shell.status;
+  fill(main, "blank" + dead, () => el("section", { class: "card blank" }, el("span", { class: "mark" }, icon("camera")), el("h1", {}, dead ? `Not one of ${count(dead, "record")} could be used.` : "No camera has sent anything yet."),
+    el("p", {}, dead ? "Either the feed or the settings are wrong. These say which, and why:" : "The stage waits for items. Send it a file of vectors to see names appear, or point your cameras at it."),
+    el("pre", { tabindex: "0" }, dead ? "slkstream dead list\nslkstream check" : "slkstream sample sample\nslkstream feed --input sample/items.jsonl --key cam-7 --out TOPIC --rate 50 --loop"), !dead && el("p", {}, "With ", el("code", {}, "slkstream demo"), " everything is there at once.")));
 }
 
 async function load() {
