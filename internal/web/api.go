@@ -316,6 +316,8 @@ func (p *Page) apiForget(r *http.Request, body *struct {
 		return nil, err
 	}
 	p.questions.forgotten(key)
+	p.named.takeBack(key)
+	p.strangers.drop()
 	return nil, nil
 }
 

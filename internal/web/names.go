@@ -337,6 +337,7 @@ func (p *Page) apiSplit(r *http.Request, body *lessons) (any, error) {
 	for i := range examples {
 		p.questions.labelled(examples[i].ID, examples[i].Label, "")
 	}
+	p.nameGroups(r.Context(), body.IDs)
 	p.strangers.drop()
 	return nil, nil
 }

@@ -94,6 +94,7 @@ type Page struct {
 	streams   streams
 	where     whereabouts
 	strangers cached[[]groupView]
+	named     namedGroups
 	others    cached[[]string] // processes
 	linked    cached[*identities]
 	questions *questions

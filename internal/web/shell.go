@@ -80,7 +80,7 @@ func (p *Page) grouped(ctx context.Context) ([]groupView, error) {
 		return nil, nil
 	}
 	return p.strangers.of(func() ([]groupView, error) {
-		all, err := p.stage.Strangers(ctx)
+		all, err := p.nameable(ctx)
 		return p.groups(all), err
 	})
 }

@@ -38,7 +38,7 @@ func (p *Page) apiUnknown(r *http.Request) (any, error) {
 	if p.options.Recent == nil {
 		return nil, errNoRecent
 	}
-	all, err := p.stage.Strangers(r.Context())
+	all, err := p.nameable(r.Context())
 	if err != nil {
 		return nil, p.failed(http.StatusInternalServerError, "the unknown items could not be grouped", err)
 	}
