@@ -28,10 +28,16 @@ func TestStagesThatShareATopicAreTold(t *testing.T) {
 		}
 		return s, run(t, s)
 	}
-	says := func(s *Stage) (troubles, doubts []health.Trouble) { // at its next look at the topics
-		w := health.NewWatch(s.watched(s.answers.Budget))
-		w.Partitions.Assign(topic.TopicPartition{Topic: in}, time.Now())
-		w.Ask(context.Background(), time.Now(), func(context.Context) {})
+	watches, now := map[*Stage]*health.Watch{}, time.Now()
+	says := func(s *Stage) (troubles, doubts []health.Trouble) { // at its next look at the topics, and at a hundred groups
+		w := watches[s]
+		if w == nil {
+			w = health.NewWatch(s.watched(s.answers.Budget))
+			w.Partitions.Assign(topic.TopicPartition{Topic: in}, now)
+			watches[s] = w
+		}
+		now = now.Add(time.Minute)
+		w.Ask(context.Background(), now, func(context.Context) {})
 		return w.Troubles(), w.Doubts()
 	}
 	tells := func(list []health.Trouble, what, group string) bool {
