@@ -40,7 +40,7 @@ type GroupConflict struct {
 
 func (e *GroupConflict) Error() string { return e.Why }
 
-// Groups lists the groups of consumers that this client may describe.
+// Groups lists the groups of consumers that this client may list; it may describe fewer.
 func (c *Client) Groups(ctx context.Context) (names []string, err error) {
 	answer, err := send(ctx, c.kafka.ListGroups, kafka.ListGroupsRequest{})
 	if err == nil {
