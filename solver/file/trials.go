@@ -111,10 +111,10 @@ func (t *trials) judge(ctx context.Context) (*verdict, error) {
 	case p.K < 2 || !slices.Contains(t.class, -1):
 		return t.without(whole), nil
 	case p.ClassVectors.N > 0: // of the name of a class, whose vector has all directions
-		v, _, err := t.weigh(ctx, whole)
+		v, _, err := t.weigh(ctx, t.folds(), whole)
 		return v, err
 	case !t.large():
-		v, _, err := t.weigh(ctx, whole, directions)
+		v, _, err := t.weigh(ctx, t.folds(), whole, directions)
 		return v, err
 	}
 	folds := t.folds()
@@ -124,21 +124,21 @@ func (t *trials) judge(ctx context.Context) (*verdict, error) {
 		}
 		return t.without(whole), nil
 	}
-	v, losses, err := t.weigh(ctx, directions)
+	v, losses, err := t.weigh(ctx, folds, directions)
 	if err != nil || !beyond(make([]float64, len(losses)), losses) {
 		return v, err
 	}
-	other, less, err := t.weigh(ctx, whole)
+	other, less, err := t.weigh(ctx, folds, whole)
 	if err != nil || beyond(less, losses) {
 		return other, err
 	}
 	return v, nil
 }
 
-// weigh fits the weights of the answers in the spaces to held rows, and returns minus the logarithm of how likely the
-// class of each held row is then.
-func (t *trials) weigh(ctx context.Context, spaces ...space) (*verdict, []float64, error) {
-	v, folds := t.without(spaces...), t.folds()
+// weigh fits the weights of the answers in the spaces to the held rows of folds, and returns minus the logarithm of how
+// likely the class of each held row is then.
+func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (*verdict, []float64, error) {
+	v := t.without(spaces...)
 	if len(folds[0].held) == 0 {
 		return v, nil, nil
 	}
