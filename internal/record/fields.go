@@ -173,7 +173,12 @@ func (f *fields) readVector(s *scanner, nested bool) bool {
 	case s.null():
 		return true
 	}
-	return s.unexpected("an array of numbers or a base64 string")
+	found, ok := s.found()
+	if ok {
+		s.bad = reject(Unreadable, "the vector is %s: a list of numbers or a base64 text is read; --vector-field names it, "+
+			"and slkstream map shows where lists of numbers are", found)
+	}
+	return false
 }
 
 // over overrides the envelope's fields with those that f has.

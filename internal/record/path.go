@@ -210,7 +210,8 @@ func (w *mappedWalk) scope(s *scanner, scopes []*node, f fields) bool {
 		case list == nil:
 			return true
 		case list[0] != '[':
-			s.bad = reject(Unreadable, "vector-field %s: no list where one should be", w.d.options.Paths.Vector)
+			found, _ := (&scanner{b: list}).found()
+			s.bad = reject(Unreadable, "vector-field %s: %s where [] reads a list", w.d.options.Paths.Vector, found)
 			return false
 		}
 		ok := inside.array(func(int) bool { return w.scope(&inside, scopes[1:], f) })

@@ -90,7 +90,7 @@ func TestPathsRefuse(t *testing.T) {
 	}{
 		{list, `{"vector":[1,2]}`, "nothing at vector-field items[].v", 0},
 		{Paths{Vector: "embedding"}, `{"emb":[1,2]}`, "nothing at vector-field embedding", 0},
-		{list, `{"items":{"v":[1]}}`, "no list where one should be", 0},
+		{list, `{"items":{"v":[1]}}`, "an object where [] reads a list", 0},
 		{
 			list, `{"items":[{"v":[1,2]},{"id":"b"},{"v":[0,0]},{"v":[1,2],"id":[]},{"v":5}]}`,
 			"object 1: nothing at vector-field items[].v; object 2: the vector is zero; object 3: id-field is neither",

@@ -97,3 +97,17 @@ func DeadLetter(topic string, raw *Raw, reason string, limit int) Out {
 	}
 	return out
 }
+
+// found skips the value at the cursor and describes it for a message.
+func (s *scanner) found() (string, bool) {
+	value, ok := s.skip()
+	switch {
+	case !ok:
+		return "", false
+	case value[0] == '{':
+		return "an object", true
+	case value[0] == '[':
+		return "a list", true
+	}
+	return string(short(value)), true
+}

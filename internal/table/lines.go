@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
@@ -27,11 +26,11 @@ type lines struct {
 	items   []record.Item
 	pending int // items of the line that are still to be returned, the last of items
 	number  int64
-	kept    []any // of the line
 
 	source  *Source // nil: nothing is kept
 	columns map[string]int
-	vector  string // the member that holds the vector
+	rests   []*record.Rest // of the line's items
+	rest    []byte         // of the last item
 }
 
 // lineError is the fault of a line. It gives the line's number instead of the row's, and is an ErrFormat.
@@ -55,30 +54,29 @@ func openLines(file *os.File, how Reading) (*Source, error) {
 	l := &lines{in: in, decoder: decoder}
 	source := &Source{Rows: -1, next: l.next}
 	if how.Keep {
-		first, _, _ := strings.Cut(how.Fields.Vector, ".")
-		l.source, l.columns, l.vector = source, map[string]int{}, strings.TrimRight(first, "[]")
+		l.source, l.columns = source, map[string]int{}
 	}
 	return source, nil
 }
 
-// keep takes the members of a line but those that hold the vector, or the list of vectors.
-func (l *lines) keep(line []byte, items []record.Item) {
-	l.kept = make([]any, len(l.source.Kept))
-	put := func(name string, value []byte) {
+// keep takes the members of the line that are around an item: its vector and the line's other items are left out.
+func (l *lines) keep(item *record.Item) []any {
+	kept := make([]any, len(l.source.Kept))
+	object := max(0, int(item.Source.Object)) // below 0: the line is the item
+	l.rest = l.rests[min(object, len(l.rests)-1)].Append(l.rest[:0])
+	record.Members(l.rest, func(name string, value []byte) {
+		if name == "id" && item.Source.Object < 0 {
+			return // given back as the answer's
+		}
 		at, known := l.columns[name]
 		if !known {
 			at = len(l.source.Kept)
 			l.columns[name] = at
-			l.source.Kept, l.kept = append(l.source.Kept, Column{name, record.JSON}), append(l.kept, nil)
+			l.source.Kept, kept = append(l.source.Kept, Column{name, record.JSON}), append(kept, nil)
 		}
-		l.kept[at] = json.RawMessage(bytes.Clone(value))
-	}
-	record.Members(line, func(name string, value []byte) {
-		id := name == "id" && items[0].Source.Object < 0
-		if holds := name == "vector" || name == "embedding" || name == "objects" || name == l.vector; !holds && !id {
-			put(name, value)
-		}
+		kept[at] = json.RawMessage(bytes.Clone(value))
 	})
+	return kept
 }
 
 func (l *lines) next() (Row, error) {
@@ -100,7 +98,7 @@ func (l *lines) next() (Row, error) {
 			return Row{ID: named.ID, Stream: named.Stream}, &BadRow{Err: &lineError{l.number, err}}
 		}
 		if l.pending = len(items); l.source != nil {
-			l.keep(line, items)
+			l.rests = l.decoder.Rests(line, items)
 		}
 	}
 	if l.pending == 0 {
@@ -117,7 +115,10 @@ func (l *lines) next() (Row, error) {
 	row := Row{
 		ID: item.ItemID, Label: item.Label, Stream: item.Stream, Model: item.Model, Vector: item.Vector,
 		Frame: item.Frame, Track: item.Track, Time: item.Time, Attributes: item.Attributes,
-		Kept: l.kept, line: l.number,
+		line: l.number,
+	}
+	if l.source != nil {
+		row.Kept = l.keep(item)
 	}
 	if row.Stream == unnamed {
 		row.Stream = ""
