@@ -18,8 +18,8 @@ var similarCommand = command{
 	long: "similar asks the stages that listen at the given addresses, or the one at --listen, for the\n" +
 		"recent items most like the item of --id, the nearest first, after the item itself. Each stage knows the\n" +
 		"items that it answered itself, as far back as --recent reaches. DISTANCE is squared, between vectors\n" +
-		"of length one: 0 is the same direction. IDENTITY, with --identities, is what streams share, and those that have seen it. If a stage does not answer, similar prints what the others have, names it,\n" +
-		"and fails.",
+		"of length one: 0 is the same direction. IDENTITY, with --identities, is what streams share, and those that\n" +
+		"have seen it. If a stage does not answer, similar prints what the others have, names it, and fails.",
 	example: "  slkstream similar --id picture-001200 --count 10\n" +
 		"  slkstream similar --id door/0/41 stage-1:8070 stage-2:8070",
 	run: similar,

@@ -11,6 +11,7 @@ import (
 type identityView struct {
 	Name     string        `json:"name"`
 	Clusters []clusterView `json:"clusters"` // by stream
+	streams  []string      // in which it has been
 }
 
 // clusterView is a cluster of a stream.
@@ -22,14 +23,6 @@ type clusterView struct {
 
 func (a clusterView) compare(b clusterView) int {
 	return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Model, b.Model))
-}
-
-// streams returns the streams in which the identity has been.
-func (v *identityView) streams() (list []string) {
-	for _, c := range v.Clusters {
-		list = append(list, c.Stream)
-	}
-	return slices.Compact(list)
 }
 
 // identities are what the link of the stage has found.
@@ -59,6 +52,10 @@ func (p *Page) identities() *identities {
 		}
 		for _, one := range found.all {
 			slices.SortFunc(one.Clusters, clusterView.compare)
+			for _, c := range one.Clusters {
+				one.streams = append(one.streams, c.Stream)
+			}
+			one.streams = slices.Compact(one.streams)
 		}
 		slices.SortFunc(found.all, func(a, b *identityView) int {
 			return cmp.Or(cmp.Compare(len(b.Clusters), len(a.Clusters)), cmp.Compare(a.Name, b.Name))

@@ -40,7 +40,7 @@ func (p *Page) recentView(it *recent.Item) RecentView {
 		Image: p.image(it.ItemID, it.Name, it.Attributes),
 	}
 	if one := p.identities().of(it); one != nil {
-		v.Identity, v.IdentityStreams = one.Name, one.streams()
+		v.Identity, v.IdentityStreams = one.Name, one.streams
 	}
 	return v
 }
