@@ -153,7 +153,13 @@ func (t *Topics) settings() []definition {
 		define("dead", &t.Dead, holding, "", "topic of records that cannot be read; none: OUT-dead").
 			example("TOPIC").
 			when("dead list, dead show, dead replay", "", "topic of dead letters; none: OUT-dead"),
-		define("episodes", &t.Episodes, holding, "", "topic of one record an episode; none: not written").example("TOPIC"),
+		define(
+			"episodes",
+			&t.Episodes,
+			holding,
+			"",
+			"topic of one record an episode, and with --identities of where things are seen; none: not written",
+		).example("TOPIC"),
 		define("now", &t.Now, []string{"run", "check", "forget"}, "",
 			"topic of first answers: each item of the last 2 s is answered when it is read, its result follows; none: not written").
 			example("TOPIC"),

@@ -56,7 +56,8 @@ func (s *Stage) link(ctx context.Context) {
 	group := o.group()
 	group.ID, group.Topics, group.Out, group.State, group.Agree = link.GroupOf(o.Group), []string{o.Identities}, o.Labels, "", nil
 	link.Run(ctx, link.Settings{
-		Client: s.client, Delivery: o.Delivery, Stage: o.Group, Group: group, Topic: o.Labels, Labels: s.labels, Most: o.MostIdentities, Log: o.Log,
+		Client: s.client, Delivery: o.Delivery, Stage: o.Group, Group: group, Topic: o.Labels, Episodes: o.Episodes,
+		Labels: s.labels, Most: o.MostIdentities, Log: o.Log,
 	})
 }
 

@@ -2,7 +2,9 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +36,9 @@ func newLinked(t *testing.T, exactlyOnce bool) *linked {
 	w := &linked{t: t, client: brokertest.Connect(t, brokers), feed: newFeed(5)}
 	w.child = child{
 		Brokers: brokers, Group: brokertest.Name("group"), Out: brokertest.Name("out"), Labels: brokertest.Name("labels"),
-		Identities: brokertest.Name("identities"), Seed: 5, Limits: consumer.Limits{Size: 20, Age: time.Hour, Memory: 64 << 20},
+		Identities: brokertest.Name(
+			"identities",
+		), Episodes: brokertest.Name("episodes"), Seed: 5, Limits: consumer.Limits{Size: 20, Age: time.Hour, Memory: 64 << 20},
 		Session: session, StateInterval: 300 * time.Millisecond, ExactlyOnce: exactlyOnce,
 	}
 	w.child.In = brokertest.Topic(t, w.client, "in", 2, nil)
@@ -140,6 +144,61 @@ func (w *linked) links() string {
 	return ""
 }
 
+// seen waits until it is told of each identity that it is new and in which streams it is seen.
+func (w *linked) seen(ids []string) {
+	w.t.Helper()
+	var told map[string]map[string][]record.Sighting
+	waitUntil(w.t, "nobody is told where things are seen", func() bool {
+		told = w.sightings()
+		return !slices.ContainsFunc(ids, func(id string) bool { return len(told[id]) < linkedStreams })
+	})
+	for _, id := range ids {
+		isNew := 0
+		for _, list := range told[id] {
+			for _, x := range list {
+				if x.Events[0] == record.IdentityNew+" "+id {
+					isNew++
+				} else if x.Events[0] != record.IdentitySeen+" "+id {
+					w.t.Errorf("%+v", x)
+				}
+			}
+		}
+		if isNew != 1 && w.child.ExactlyOnce || isNew == 0 {
+			w.t.Errorf("%s is new %d times", id, isNew)
+		}
+	}
+}
+
+// sightings returns what was told of identities, by identity and stream.
+func (w *linked) sightings() map[string]map[string][]record.Sighting {
+	w.t.Helper()
+	spans, err := w.client.SpansOf(w.t.Context(), true, w.child.Episodes)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	told := map[string]map[string][]record.Sighting{}
+	for r, err := range w.client.Records(w.t.Context(), spans...) {
+		var x record.Sighting
+		if err == nil {
+			err = json.Unmarshal(r.Value, &x)
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if x.Identity == "" {
+			continue // an episode
+		}
+		if string(r.Key) != x.Identity {
+			w.t.Errorf("%s has the key %s", r.Value, r.Key)
+		}
+		if told[x.Identity] == nil {
+			told[x.Identity] = map[string][]record.Sighting{}
+		}
+		told[x.Identity][x.Stream] = append(told[x.Identity][x.Stream], x)
+	}
+	return told
+}
+
 func (w *linked) say(records ...record.Out) {
 	w.t.Helper()
 	if err := labels.Write(w.t.Context(), w.client, records); err != nil {
@@ -161,6 +220,7 @@ func TestIdentities(t *testing.T) {
 			w.see(0, 4)
 			run(t, w.stage)
 			first := w.identities("the streams' things get no identities")
+			w.seen(first)
 
 			waitUntil(t, "the process that began first does not link", func() bool { return w.links() == linking })
 			kill(t, other)
@@ -173,6 +233,7 @@ func TestIdentities(t *testing.T) {
 					t.Errorf("thing-%d was %s before the kill, and is %s", thing, id, after[thing])
 				}
 			}
+			w.seen(after)
 			before := w.got.answers
 			w.see(0, 5)
 			for id, all := range w.got.answers {

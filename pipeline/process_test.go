@@ -31,6 +31,7 @@ type child struct {
 	In, Out, Group string
 	Labels         string
 	Identities     string // with it there are no labelled classes
+	Episodes       string
 	Seed           uint64
 	Limits         consumer.Limits
 	Session        time.Duration
@@ -80,7 +81,7 @@ func runChild(text string) int {
 func (c child) options(client *topic.Client) Options {
 	o := basics(client, c.In, newFeed(c.Seed))
 	o.Group, o.Out, o.Dead, o.State = c.Group, c.Out, c.Out+"-dead", ""
-	if o.Labels, o.Identities = c.Labels, c.Identities; o.Identities != "" {
+	if o.Labels, o.Identities, o.Episodes = c.Labels, c.Identities, c.Episodes; o.Identities != "" {
 		o.Support = nil
 	}
 	o.Limits, o.Session, o.Rebalance, o.StateInterval = c.Limits, c.Session, c.Session, c.StateInterval

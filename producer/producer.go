@@ -25,7 +25,7 @@ type Claim struct {
 // Commit is the content of one commit of an input partition.
 type Commit struct {
 	Records []record.Out // results, dead letters, episode and review records, in order
-	State   []record.Out // journal and snapshots, in order; durable before the offset, after the records
+	State   []record.Out // journal and snapshots, or what follows from the records, in order; durable after these, before the offset
 	Offset  int64        // next offset to be read; -1: unchanged
 	// Stated is called once State is durable, with what StateEnd would return. That may be on another goroutine; calls
 	// are in the order of the commits. nil: not called.

@@ -13,18 +13,32 @@ import (
 
 var update = flag.Bool("update", false, "write docs/asyncapi.json anew")
 
-// described are the records of our topics: the channel's setting, what it holds, and the struct of its value.
+// described are the records of our topics: the channel's setting, the message, what it holds, an example of
+// docs/formats.md, and the struct of its value.
 var described = []struct {
-	channel, what, example string
-	of                     reflect.Type
+	channel, message, what, example string
+	of                              reflect.Type
 }{
-	{"in", "embeddings, in JSON; of other forms docs/formats.md", "record", reflect.TypeFor[Example]()},
-	{"labels", "labelled examples; rejections, names and resets are in docs/formats.md", "label", reflect.TypeFor[Example]()},
-	{"out", "one result for each embedding", "result", reflect.TypeFor[Result]()},
-	{"now", "first answers, before the episode closes", "", reflect.TypeFor[Result]()},
-	{"corrections", "new labels of items that have a result", "correction", reflect.TypeFor[Correction]()},
-	{"episodes", "one record an episode", "episode", reflect.TypeFor[Episode]()},
-	{"review", "items whose label would teach most", "review", reflect.TypeFor[Review]()},
+	{"in", "in", "embeddings, in JSON; of other forms docs/formats.md", "record", reflect.TypeFor[Example]()},
+	{
+		"labels",
+		"labels",
+		"labelled examples; rejections, names and resets are in docs/formats.md",
+		"label",
+		reflect.TypeFor[Example](),
+	},
+	{"out", "out", "one result for each embedding", "result", reflect.TypeFor[Result]()},
+	{"now", "now", "first answers, before the episode closes", "", reflect.TypeFor[Result]()},
+	{"corrections", "corrections", "new labels of items that have a result", "correction", reflect.TypeFor[Correction]()},
+	{
+		"episodes",
+		"episodes",
+		"one record an episode; with --identities also one where an identity is seen",
+		"episode",
+		reflect.TypeFor[Episode](),
+	},
+	{"episodes", "sightings", "", "sighting", reflect.TypeFor[Sighting]()},
+	{"review", "review", "items whose label would teach most", "review", reflect.TypeFor[Review]()},
 }
 
 type jsonObject = map[string]any
@@ -83,9 +97,14 @@ func describe() jsonObject {
 			}
 			schema["required"] = []string{"vector"}
 		}
+		message := jsonObject{"contentType": "application/json", "payload": schema}
+		if channel, known := channels[d.channel].(jsonObject); known {
+			channel["messages"].(jsonObject)[d.message] = message
+			continue
+		}
 		channels[d.channel] = jsonObject{
 			"address": nil, "description": d.what + "; --" + d.channel + " names the topic",
-			"messages": jsonObject{d.channel: jsonObject{"contentType": "application/json", "payload": schema}},
+			"messages": jsonObject{d.message: message},
 		}
 		action := "send"
 		if d.channel == "in" || d.channel == "labels" {
@@ -137,7 +156,7 @@ func TestAsyncAPI(t *testing.T) {
 			if err := json.Unmarshal([]byte(text), &value); err != nil {
 				t.Fatal(err)
 			}
-			for _, fault := range misfits(d.channel, document.Channels[d.channel].Messages[d.channel].Payload, value) {
+			for _, fault := range misfits(d.channel, document.Channels[d.channel].Messages[d.message].Payload, value) {
 				t.Errorf("%s: %s", fault, text)
 			}
 		}

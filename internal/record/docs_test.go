@@ -87,7 +87,7 @@ func TestDocs(t *testing.T) {
 		}
 		checkVector(t, got.Vector, .12, -.5, .031)
 	}
-	for _, kind := range []string{"result", "episode", "review", "correction", "label", "rejection", "name", "reset"} {
+	for _, kind := range []string{"result", "episode", "sighting", "review", "correction", "label", "rejection", "name", "reset"} {
 		if len(found[kind]) != 1 {
 			t.Fatalf("%d examples of a %s", len(found[kind]), kind)
 		}
@@ -106,6 +106,7 @@ func TestDocs(t *testing.T) {
 		return form.Append(nil, &r)
 	})
 	same(t, found["episode"][0], AppendEpisode)
+	same(t, found["sighting"][0], func(_ []byte, s *Sighting) []byte { return s.Record("").Value })
 	same(t, found["review"][0], AppendReview)
 	same(t, found["correction"][0], func(_ []byte, c *Correction) []byte { return c.Out("", nil).Value })
 	d := decoder(t, Options{})

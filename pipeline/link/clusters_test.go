@@ -64,7 +64,7 @@ func (k *clustersTopic) read(most int) {
 }
 
 func (k *clustersTopic) commit() {
-	records, said := k.link.unsaid("labels", "clusters")
+	records, _, said := k.link.unsaid("labels", "clusters")
 	said()
 	for _, r := range records {
 		if r.Topic == "clusters" {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/solver/identity"
@@ -24,6 +25,8 @@ type linking struct {
 	read      int64                            // AsOf of the last record of a cluster
 	corrected map[identity.Key]*record.Cluster // whose records are to be written; nil: deleted. See update
 	written   map[identity.Key]int64           // AsOf of the last record that was written of each and is not read back yet
+	takenBack bool                             // what is reserved
+	seen      sightings
 }
 
 // reserved is the name by which ids that may have been given are told, this many at once: none is given twice.
@@ -38,7 +41,7 @@ func newLinking(group string, most int) *linking {
 	return &linking{
 		group: group, linker: identity.New(settings), clusters: map[identity.Key]*record.Cluster{}, told: map[int64]bool{},
 		said: map[string]string{}, wanted: map[string]string{}, corrected: map[identity.Key]*record.Cluster{},
-		written: map[identity.Key]int64{},
+		written: map[identity.Key]int64{}, seen: sightings{last: map[int64]map[string]time.Time{}},
 	}
 }
 
@@ -59,7 +62,8 @@ func (l *linking) identity(name string) int64 {
 func (l *linking) reserved() string { return record.InGroup(l.group, reserved) }
 
 // restore begins with what an earlier link left: the clusters that it took in, those published since, and the names in
-// force, its own and those of people. Clusters that it named keep their identities.
+// force, its own and those of people. Clusters that it named keep their identities. Whether it told where those published
+// since were seen is not known: that is told again.
 func (l *linking) restore(known, since []*record.Cluster, said, names []record.Name, rejections []record.NotThis) {
 	for i := range said {
 		n := &said[i]
@@ -86,7 +90,9 @@ func (l *linking) restore(known, since []*record.Cluster, said, names []record.N
 			id = next
 			next++
 		default:
-			l.told[id] = true
+			if l.told[id] = true; i < len(known) {
+				l.seen.saw(id, c)
+			}
 		}
 		clusters, ids = append(clusters, l.take(c)), append(ids, id)
 		restored[key] = true
@@ -109,7 +115,11 @@ func (l *linking) topicHas(said []record.Name) {
 	}
 	for _, all := range []map[string]string{before, l.said} {
 		for name := range all {
-			if before[name] == l.said[name] || name == l.reserved() {
+			if before[name] == l.said[name] {
+				continue
+			}
+			if name == l.reserved() {
+				l.takenBack = l.said[name] == ""
 				continue
 			}
 			l.want(name, "") // unless it is told
@@ -268,7 +278,7 @@ func (l *linking) follow(changed []identity.Cluster, ended []identity.Key) {
 		}
 	}
 	l.linker.Update(nil, beyond) // they are of no identity: nothing else changes
-	for id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
 		l.tell(id)
 	}
 }
@@ -280,32 +290,41 @@ func (l *linking) tell(id int64) {
 		l.told[id] = true
 	} else if len(members) == 0 {
 		delete(l.told, id)
+		delete(l.seen.last, id)
 	}
 	if id == 0 {
 		return
 	}
 	name, into := "", ""
+	var clusters []*record.Cluster
 	if l.told[id] {
 		into = record.IdentityName(l.group, id)
 	}
 	for _, key := range members {
-		if c := l.clusters[key]; l.people.tells(c) {
+		c := l.clusters[key]
+		if l.people.tells(c) {
 			name = l.people.nameOf(c) // all that have one have the same
 		}
+		clusters = append(clusters, c)
 		l.want(l.name(key), into)
 	}
 	if !l.told[id] {
-		name = ""
+		l.want(record.IdentityName(l.group, id), "")
+		return
 	}
-	l.want(record.IdentityName(l.group, id), name)
+	l.want(into, name)
+	if call := l.people.called[into]; call != "" && call != into {
+		name = call
+	}
+	l.seen.tell(id, into, name, clusters)
 }
 
 // want notes what a name should be called; "": nothing.
 func (l *linking) want(name, into string) { l.wanted[name] = into }
 
-// unsaid returns the records that say what has changed, for the topics of labels and clusters. Once they are written
-// said is called.
-func (l *linking) unsaid(labels, clusters string) (records []record.Out, said func()) {
+// unsaid returns the records that say what has changed, for the topics of labels and clusters, and the sightings that
+// follow. Once they are written said is called.
+func (l *linking) unsaid(labels, clusters string) (records []record.Out, sightings []record.Sighting, said func()) {
 	next := map[string]string{}
 	for name, into := range l.wanted {
 		if l.people.called[name] == "" && into != l.said[name] {
@@ -321,7 +340,7 @@ func (l *linking) unsaid(labels, clusters string) (records []record.Out, said fu
 	}
 	order := slices.Sorted(maps.Keys(next))
 	told, reserved := l.identity(l.said[l.reserved()]), l.reserved()
-	if id := l.linker.Next(); len(next) > 0 && id > told || len(l.told) > 0 && told == 0 {
+	if id := l.linker.Next(); len(next) > 0 && id > told || told == 0 && (l.takenBack || len(l.told) > 0) {
 		next[reserved] = record.IdentityName(l.group, id+atOnce)
 		order = slices.Insert(order, 0, reserved) // before those that it tells of
 	}
@@ -336,7 +355,7 @@ func (l *linking) unsaid(labels, clusters string) (records []record.Out, said fu
 		}
 		records = append(records, record.FromLink(out, asOf))
 	}
-	return records, func() {
+	return records, l.seen.untold, func() {
 		for name, into := range next {
 			if l.said[name] = into; into == "" {
 				delete(l.said, name)
@@ -345,7 +364,9 @@ func (l *linking) unsaid(labels, clusters string) (records []record.Out, said fu
 		for key := range l.corrected {
 			l.written[key] = asOf
 		}
+		l.takenBack = false
 		clear(l.wanted)
 		clear(l.corrected)
+		l.seen.untold = nil
 	}
 }

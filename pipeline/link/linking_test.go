@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +31,17 @@ type world struct {
 	rejected map[string]record.NotThis
 	told     map[string]bool // identities that once were said
 	gone     map[string]bool // of these, those that are no more
+	seconds  int64
+	seen     map[string]map[string]told // of each identity in each stream
+	begins   bool                       // the link has just begun, and may tell again what was told
+	links    int                        // that there have been
 	log      []string
+}
+
+// told is what was told last of an identity in a stream.
+type told struct {
+	at   time.Time
+	link int
 }
 
 const (
@@ -42,7 +53,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, 7)), link: newLinking("shop", most), clusters: map[string]*record.Cluster{},
 		said: map[string]string{}, names: map[string]record.Name{}, rejected: map[string]record.NotThis{},
-		told: map[string]bool{}, gone: map[string]bool{},
+		told: map[string]bool{}, gone: map[string]bool{}, seen: map[string]map[string]told{},
 	}
 	for range 6 {
 		v := make([]float32, 8)
@@ -64,10 +75,11 @@ func (w *world) key() string {
 
 func (w *world) publish() {
 	thing := w.random.IntN(len(w.things))
+	w.seconds += w.random.Int64N(40)
 	c := &record.Cluster{
 		Stream:  fmt.Sprintf("cam-%d", w.random.IntN(streams)),
 		Cluster: fmt.Sprintf("cluster-%d", thing+len(w.things)*w.random.IntN(2)),
-		Items:   1 + w.random.Int64N(40), Seen: time.Unix(1, 0),
+		Items:   1 + w.random.Int64N(40), Seen: time.Unix(w.seconds, 0),
 	}
 	v := slices.Clone(w.things[thing])
 	for i := range v {
@@ -221,7 +233,10 @@ func (w *world) start(l *linking) {
 	l.restore(known, w.since, said, names, rejections)
 	quiet := len(w.since) == 0
 	w.since = nil
+	w.begins = true
+	w.links++
 	w.write(l)
+	w.begins = false
 	for name, into := range before {
 		if quiet && name != w.link.reserved() && w.said[name] != into {
 			w.fail("%s was %s before the process was killed, and is %q", name, into, w.said[name])
@@ -244,7 +259,12 @@ func (w *world) takeIn(clusters []*record.Cluster) {
 
 // write writes what a link has to say.
 func (w *world) write(l *linking) {
-	records, said := l.unsaid("labels", "clusters")
+	records, sightings, said := l.unsaid("labels", "clusters")
+	for i := range sightings {
+		if l == w.link {
+			w.sees(&sightings[i])
+		}
+	}
 	for i := range records {
 		r := &records[i]
 		key := string(r.Key)
@@ -273,6 +293,23 @@ func (w *world) write(l *linking) {
 		}
 	}
 	said()
+}
+
+// sees compares what is told of an identity with what was told of it.
+func (w *world) sees(x *record.Sighting) {
+	w.t.Helper()
+	last, known := w.seen[x.Identity][x.Stream]
+	isNew := x.Events[0] == record.IdentityNew+" "+x.Identity
+	if isNew == (w.seen[x.Identity] != nil) && !w.begins || isNew && x.Gap != nil || (x.Gap != nil) != (x.Before != "") {
+		w.fail("%+v, which was seen before in %v", x, w.seen[x.Identity])
+	}
+	if known && x.Time.Sub(last.at) < time.Minute && last.link == w.links {
+		w.fail("%+v was seen in the stream at %s", x, last.at)
+	}
+	if w.seen[x.Identity] == nil {
+		w.seen[x.Identity] = map[string]told{}
+	}
+	w.seen[x.Identity][x.Stream] = told{x.Time, w.links}
 }
 
 func (w *world) fail(format string, args ...any) {
@@ -329,6 +366,11 @@ func (w *world) check() {
 				}
 			}
 		}
+		for _, key := range list {
+			if _, told := w.seen[id][key.Stream]; !told {
+				w.fail("nobody is told that %s is seen in %s", id, key.Stream)
+			}
+		}
 		if n := w.link.identity(id); n == 0 || n > w.link.identity(w.said[w.link.reserved()]) {
 			w.fail("%s is beyond the reserved %s", id, w.said[w.link.reserved()])
 		}
@@ -350,8 +392,9 @@ func (w *world) check() {
 }
 
 // In any order of clusters, names of people, rejections, undoing, kills, rebalances and late writes of an earlier link no two
-// names of people are one identity, nothing that was said to differ is, a kill changes no identity, and no id is given
-// twice.
+// names of people are one identity, nothing that was said to differ is, a kill changes no identity, and
+// no id is given twice. In which streams an identity is seen one link tells once, and a new identity is told once
+// but for what a link that begins tells again.
 func TestHistories(t *testing.T) {
 	told := 0
 	for seed := range *histories {
@@ -375,7 +418,7 @@ func inTwo(t *testing.T, stream string, label string) (l *linking, say func() ma
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, said := l.unsaid("labels", "clusters")
+		list, _, said := l.unsaid("labels", "clusters")
 		said()
 		found := map[string]string{}
 		for _, r := range list {
@@ -457,7 +500,9 @@ func TestBatches(t *testing.T) {
 	together.update(w.since)
 	for _, c := range w.since {
 		apart.update([]*record.Cluster{c})
-		apart.unsaid("labels", "clusters")
+	}
+	if !reflect.DeepEqual(together.seen, apart.seen) || len(apart.seen.untold) == 0 {
+		t.Errorf("seen together %+v, one by one %+v", together.seen, apart.seen)
 	}
 	if !maps.Equal(together.wanted, apart.wanted) {
 		t.Errorf("together %v, one by one %v", together.wanted, apart.wanted)
@@ -476,7 +521,7 @@ func TestForgottenStream(t *testing.T) {
 		t.Fatalf("%d clusters, %d identities", len(l.clusters), len(l.told))
 	}
 	l.update([]*record.Cluster{{Stream: "cam-1", Cluster: record.AllClusters, Model: "clip"}})
-	list, _ := l.unsaid("labels", "clusters")
+	list, _, _ := l.unsaid("labels", "clusters")
 	var deleted []string
 	for _, r := range list {
 		if r.Topic == "clusters" {

@@ -27,6 +27,7 @@ type Settings struct {
 	Stage    string                 // its group
 	Group    consumer.GroupSettings // of the link; its topic is that of clusters
 	Topic    string                 // of labels
+	Episodes string                 // topic of episodes, where sightings are told; "": none
 	Labels   *labels.Topic
 	Most     int // identities
 	Log      *slog.Logger
@@ -80,15 +81,11 @@ func (s *Settings) hold(ctx context.Context, a consumer.Assignment, works func()
 		defer cancel()
 		err = errors.Join(err, committer.Close(closing))
 	}()
-	labelled, err := s.Client.Partitions(ctx, s.Topic)
+	written, err := s.Client.PartitionsOf(ctx, s.Topic, s.Episodes)
 	if err != nil {
 		return err
 	}
-	parts := []topic.TopicPartition{a.TopicPartition}
-	for p := range int32(labelled) {
-		parts = append(parts, topic.TopicPartition{Topic: s.Topic, Partition: p})
-	}
-	if err := committer.GiveUpHanging(ctx, parts); err != nil {
+	if err := committer.GiveUpHanging(ctx, append(written, a.TopicPartition)); err != nil {
 		return err
 	}
 	h := &holding{Settings: s, linking: newLinking(s.Stage, s.Most), committer: committer, at: a.TopicPartition}
@@ -237,13 +234,20 @@ func (h *holding) hear(ctx context.Context) error {
 }
 
 // commit writes what is unsaid, and the offset of the next cluster, which may have moved since the commit before.
+// Sightings are written after the names: no identity is seen that another link would give another id.
 func (h *holding) commit(ctx context.Context, offset int64, moved bool) error {
-	records, said := h.unsaid(h.Topic, h.at.Topic)
-	if len(records) == 0 && !moved {
+	records, sightings, said := h.unsaid(h.Topic, h.at.Topic)
+	c := &producer.Commit{Records: records, Offset: offset}
+	for i := range sightings {
+		if h.Episodes != "" {
+			c.State = append(c.State, sightings[i].Record(h.Episodes))
+		}
+	}
+	if len(c.Records)+len(c.State) == 0 && !moved {
 		said()
 		return nil
 	}
-	if err := h.committer.Commit(ctx, &producer.Commit{Records: records, Offset: offset}); err != nil {
+	if err := h.committer.Commit(ctx, c); err != nil {
 		return err
 	}
 	said()
