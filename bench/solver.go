@@ -98,10 +98,12 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 		scatter := metric.NewScatter(size.d)
 		embedding := &solver.Embedding{Mean: make([]float32, size.d)}
 		var p *solver.Problem
+		var rows []float32
 		for seed := range uint64(9) {
-			rows, truth := gaussians(seed, size.n, size.d, size.k, 3)
+			var truth []int32
+			rows, truth = gaussians(seed, size.n, size.d, size.k, 3)
 			p = &solver.Problem{
-				Rows: rows, N: size.n, D: size.d, K: size.k, Labels: make([]int32, size.n),
+				Rows: solver.Matrix(rows, size.d), K: size.k, Labels: make([]int32, size.n),
 				Embedding: embedding,
 			}
 			for i := range p.Labels {
@@ -109,11 +111,15 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 					p.Labels[i] = truth[i]
 				}
 			}
-			r, err := solve.Solve(ctx, p)
+			x, err := solve.Embed(p)
 			if err != nil {
 				return err
 			}
-			scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
+			r, err := x.Solve(ctx)
+			if err != nil {
+				return err
+			}
+			scatter.Update(metric.Episode{Z: x.Z(), S: r.S, Labels: p.Labels, K: p.K})
 		}
 		if embedding.Metric, err = scatter.Refresh(settings.MetricRank, settings.MetricShrink); err != nil {
 			return err
@@ -121,7 +127,7 @@ func solverEpisodes(ctx context.Context, b *bench, folder string) error {
 		if embedding.Metric == nil {
 			return fmt.Errorf("no metric from 9 episodes of %d rows", size.n)
 		}
-		if err := array.WriteNPYFile(filepath.Join(folder, "episode.npy"), p.Rows, size.n, size.d); err != nil {
+		if err := array.WriteNPYFile(filepath.Join(folder, "episode.npy"), rows, size.n, size.d); err != nil {
 			return err
 		}
 		if err := array.WriteNPYFile(filepath.Join(folder, "labels.npy"), p.Labels, size.n); err != nil {
@@ -235,7 +241,7 @@ func manyClasses(ctx context.Context, b *bench, folder string, n, d, k int,
 	ours := func() (float64, error) {
 		from, used := time.Now(), processSeconds()
 		r, err := solve.Solve(ctx, &solver.Problem{
-			Rows: rows, N: n, D: d, K: k, Labels: labels, Affinity: graph,
+			Rows: solver.Matrix(rows, d), K: k, Labels: labels, Graph: solver.GraphOf(graph),
 		})
 		if err != nil {
 			return 0, err
@@ -311,7 +317,7 @@ func solverImages(ctx context.Context, b *bench, folder string) error {
 	}
 	from := time.Now()
 	r, err := solve.Solve(ctx, &solver.Problem{
-		Rows: set.Rows, N: set.N, D: set.D, K: k,
+		Rows: solver.Matrix(set.Rows, set.D), K: k,
 		Embedding: &solver.Embedding{Mean: make([]float32, set.D)},
 	})
 	if err != nil {
@@ -372,7 +378,7 @@ func solverScaling(ctx context.Context, b *bench, _ string) error {
 		}
 		var last time.Time
 		var sweeps []time.Duration
-		p := &solver.Problem{Rows: rows, N: n, D: d, K: k, Affinity: graph, Progress: func(int, int) {
+		p := &solver.Problem{Rows: solver.Matrix(rows, d), K: k, Graph: solver.GraphOf(graph), Progress: func(int, int) {
 			if now := time.Now(); !last.IsZero() {
 				sweeps = append(sweeps, now.Sub(last))
 				last = now

@@ -13,15 +13,13 @@ import (
 func digits(t *testing.T, n, shots int) (*Problem, []int32) {
 	t.Helper()
 	set := sample.Digits()
-	p := &Problem{K: 10, Judge: true}
+	p := &Problem{Rows: Rows{d: set.Side * set.Side}, K: 10, Judge: true}
 	var truth []int32
 	seen := make([]int, 10)
 	for i := range min(n, set.N()) {
-		row := set.Image(i)
-		for _, v := range row {
-			p.Rows = append(p.Rows, float32(v))
+		for _, v := range set.Image(i) {
+			p.Rows.values = append(p.Rows.values, float32(v))
 		}
-		p.D = len(row)
 		y := set.Labels[i]
 		truth = append(truth, y)
 		if seen[y]++; seen[y] <= shots {
@@ -29,7 +27,6 @@ func digits(t *testing.T, n, shots int) (*Problem, []int32) {
 		} else {
 			p.Labels = append(p.Labels, -1)
 		}
-		p.N++
 	}
 	return p, truth
 }
@@ -47,12 +44,12 @@ func TestEnginesAgainstTheJudge(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				j := newJudge(settings, p, r.Affinity)
+				j := newJudge(settings, p, r.episode.graph.Affinity)
 				j.solve()
 				if want := j.objective(); math.Abs(r.ObjectiveAfter-want) > 1e-5*max(1, math.Abs(want)) {
 					t.Errorf("R is %g, the judge has %g", r.ObjectiveAfter, want)
 				}
-				for i := range p.N {
+				for i := range p.Rows.N() {
 					for c := range p.K {
 						if got, want := float64(r.S[i*p.K+c]), j.s[i][c]; math.Abs(got-want) > 1e-4 {
 							t.Fatalf("s of row %d, class %d: %g, the judge has %g", i, c, got, want)
@@ -61,18 +58,18 @@ func TestEnginesAgainstTheJudge(t *testing.T) {
 				}
 				for c := range p.K {
 					for i, want := range j.c[c] {
-						if got := float64(r.Prototypes()[c*p.D+i]); math.Abs(got-want) > 1e-4 {
+						if got := float64(r.episode.centres()[c*p.Rows.d+i]); math.Abs(got-want) > 1e-4 {
 							t.Fatalf("prototype %d at %d: %g, the judge has %g", c, i, got, want)
 						}
 					}
 				}
 				// R is computed at the result's own S and C, so that a wrong objective and a wrong descent cannot
 				// hide each other.
-				for i := range p.N {
+				for i := range p.Rows.N() {
 					j.s[i] = wide(r.S[i*p.K : i*p.K+p.K])
 				}
 				for c := range p.K {
-					j.c[c] = wide(r.Prototypes()[c*p.D : c*p.D+p.D])
+					j.c[c] = wide(r.episode.centres()[c*p.Rows.d : c*p.Rows.d+p.Rows.d])
 				}
 				if want := j.objective(); math.Abs(r.ObjectiveAfter-want) > 1e-5*max(1, math.Abs(want)) {
 					t.Errorf("R is %g, at its S and C the judge has %g", r.ObjectiveAfter, want)

@@ -22,9 +22,7 @@ func episodeOf(tb testing.TB, n, d, k, shots int) (solver.Settings, *solver.Prob
 	task := func(seed uint64) *solver.Problem {
 		rows, truth := blobs(seed, n, d, k, 3)
 		p := &solver.Problem{
-			Rows:      rows,
-			N:         n,
-			D:         d,
+			Rows:      solver.Matrix(rows, d),
 			K:         k,
 			Labels:    make([]int32, n),
 			Embedding: &solver.Embedding{Mean: make([]float32, d)},
@@ -43,11 +41,15 @@ func episodeOf(tb testing.TB, n, d, k, shots int) (solver.Settings, *solver.Prob
 	scatter := metric.NewScatter(d)
 	for seed := range uint64(8) {
 		p := task(seed)
-		r, err := solve.Solve(context.Background(), p)
+		x, err := solve.Embed(p)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
+		r, err := x.Solve(context.Background())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		scatter.Update(metric.Episode{Z: x.Z(), S: r.S, Labels: p.Labels, K: p.K})
 	}
 	p := task(99)
 	if p.Embedding.Metric, err = scatter.Refresh(settings.MetricRank, settings.MetricShrink); err != nil {
@@ -114,7 +116,9 @@ func BenchmarkLarge(b *testing.B) {
 			}
 			sweeps := 0
 			for b.Loop() {
-				r, err := solve.Solve(context.Background(), &solver.Problem{Rows: rows, N: size.n, D: size.d, K: size.k, Affinity: graph})
+				r, err := solve.Solve(context.Background(), &solver.Problem{
+					Rows: solver.Matrix(rows, size.d), K: size.k, Graph: solver.GraphOf(graph),
+				})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -139,8 +143,8 @@ func BenchmarkClasses(b *testing.B) {
 			}
 			settings.Outer, settings.Inner, settings.Tolerance, settings.Tau = 12, 1, 0, 5
 			p := &solver.Problem{
-				Rows: rows, N: n, D: d, K: k, Labels: make([]int32, n),
-				Affinity: graph,
+				Rows: solver.Matrix(rows, d), K: k, Labels: make([]int32, n),
+				Graph: solver.GraphOf(graph),
 			}
 			for i, y := range truth {
 				if p.Labels[i] = -1; i < k {
@@ -160,36 +164,40 @@ func BenchmarkClasses(b *testing.B) {
 	}
 }
 
-// solved returns an episode and its result to learn from.
-func solved(b *testing.B) (solver.Settings, *solver.Problem, *solver.Result) {
+// solved returns an episode of dimension 512 to learn from.
+func solved(b *testing.B) (solver.Settings, metric.Episode) {
 	settings, p := episodeOf(b, 100, 512, 5, 1)
 	solve, err := solver.New(settings)
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := solve.Solve(context.Background(), p)
+	x, err := solve.Embed(p)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return settings, p, r
+	r, err := x.Solve(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return settings, metric.Episode{Z: x.Z(), S: r.S, Labels: p.Labels, K: p.K}
 }
 
 // BenchmarkUpdate measures learning from an episode.
 func BenchmarkUpdate(b *testing.B) {
-	_, p, r := solved(b)
-	scatter := metric.NewScatter(p.D)
+	_, of := solved(b)
+	scatter := metric.NewScatter(512)
 	b.ReportAllocs()
 	for b.Loop() {
-		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
+		scatter.Update(of)
 	}
 }
 
 // BenchmarkRefresh measures making a metric.
 func BenchmarkRefresh(b *testing.B) {
-	settings, p, r := solved(b)
-	scatter := metric.NewScatter(p.D)
+	settings, of := solved(b)
+	scatter := metric.NewScatter(512)
 	for range 4 {
-		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
+		scatter.Update(of)
 	}
 	for b.Loop() {
 		if _, err := scatter.Refresh(settings.MetricRank, settings.MetricShrink); err != nil {

@@ -95,10 +95,7 @@ func TestBlocks(t *testing.T) {
 			if right < c.n*9/10 {
 				t.Errorf("%d of %d right", right, c.n)
 			}
-			soft := make([]float32, c.n*c.k)
-			for i := range c.n {
-				r.Row(i, soft[i*c.k:(i+1)*c.k])
-			}
+			soft := slices.Clone(r.episode.soft())
 			if want := judgeBlocks(p, s, r, soft); math.Abs(want-r.ObjectiveAfter) > 1e-5*math.Abs(want) {
 				t.Errorf("R is %g, the judge has %g", r.ObjectiveAfter, want)
 			}
@@ -114,7 +111,7 @@ func TestBlocks(t *testing.T) {
 }
 
 // judgeBlocks computes R with blocks from the formula at Placed.Block.
-func judgeBlocks(p *Placed, s Settings, r *Result, soft []float32) (sum float64) {
+func judgeBlocks(p *Placed, s Settings, r *PlacedResult, soft []float32) (sum float64) {
 	n, d, k := p.Points.N, p.Points.D, p.K
 	row := func(i int) []float32 { return p.Points.Rows(i, i+1, make([]float32, d)) }
 	cost := func(x []float32, c []float64) float64 {
@@ -129,7 +126,7 @@ func judgeBlocks(p *Placed, s Settings, r *Result, soft []float32) (sum float64)
 	}
 	all := make([][]float64, k)
 	for c := range all {
-		for _, v := range r.Prototypes()[c*d : (c+1)*d] {
+		for _, v := range r.episode.centres()[c*d : (c+1)*d] {
 			all[c] = append(all[c], float64(v))
 		}
 	}

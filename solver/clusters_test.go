@@ -16,8 +16,8 @@ func TestGroupsThatNothingTies(t *testing.T) {
 			row[i] += float32(scale * random.NormFloat64())
 		}
 	}
-	p := &Problem{N: classes * groups * size, D: d, K: classes}
-	truth := make([]int, 0, p.N)
+	p := &Problem{Rows: Rows{d: d}, K: classes}
+	truth := make([]int, 0, p.Rows.N())
 	for c := range classes {
 		class := make([]float32, d)
 		normal(1, class)
@@ -27,7 +27,7 @@ func TestGroupsThatNothingTies(t *testing.T) {
 			for range size {
 				row := append([]float32(nil), group...)
 				normal(.02, row)
-				p.Rows = append(p.Rows, row...)
+				p.Rows.values = append(p.Rows.values, row...)
 				truth = append(truth, c)
 			}
 		}

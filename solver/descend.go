@@ -13,7 +13,7 @@ const roundingOfS = 1. / (1 << 24)
 
 // descend runs the block minimisations: C from labelled rows and prior, S = softmax(-a + beta log pi0), then
 // sweeps of S and steps of C and pi until S converges or Settings.Outer steps are made. progress may be nil.
-func (e *episode) descend(ctx context.Context, r *Result, progress func(sweeps, most int)) error {
+func (e *episode) descend(ctx context.Context, r *Descent, progress func(sweeps, most int)) error {
 	outer, inner := e.settings.Outer, e.settings.Inner
 	if e.model.fixed {
 		outer, inner = 1, 20
@@ -95,7 +95,7 @@ func (e *episode) anneal(step, annealed int) {
 }
 
 // begin sets the final weights and records R. From here on R must not rise.
-func (e *episode) begin(r *Result) {
+func (e *episode) begin(r *Descent) {
 	e.anneal(0, 0)
 	if !e.model.judged {
 		return
@@ -107,7 +107,7 @@ func (e *episode) begin(r *Result) {
 }
 
 // note appends R to the trace and counts it if it rose.
-func (e *episode) note(r *Result) {
+func (e *episode) note(r *Descent) {
 	if !e.settings.Check || len(r.Trace) == 0 { // R is traced from the end of an annealed start
 		return
 	}

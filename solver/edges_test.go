@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
 )
 
@@ -16,13 +15,13 @@ import (
 func withTerms(seed uint64) *Problem {
 	p := drawn(seed)
 	random := rand.New(rand.NewPCG(seed, 9))
-	all := p.N + len(p.ExampleLabels)
-	for range 3 * p.N {
-		if a, b := random.IntN(p.N), random.IntN(all); a != b {
+	all := p.Rows.N() + len(p.Examples.labels)
+	for range 3 * p.Rows.N() {
+		if a, b := random.IntN(p.Rows.N()), random.IntN(all); a != b {
 			p.Edges = append(p.Edges, Edge{int32(a), int32(b), float32(random.NormFloat64())})
 		}
 	}
-	p.Evidence = make([]float32, p.N*p.K)
+	p.Evidence = make([]float32, p.Rows.N()*p.K)
 	for i := range p.Evidence {
 		p.Evidence[i] = float32(random.Float64())
 	}
@@ -37,8 +36,8 @@ func TestEdgesAndEvidenceCount(t *testing.T) {
 		solve, _ := defaultSolver(t, nil)
 		solve.engine = which
 		p := &Problem{
-			N: 6, D: 2, K: 2, Labels: []int32{0, 1, -1, -1, -1, -1},
-			Rows: []float32{1, 0, 0, 1, .9, .1, .1, .9, .8, .1, .1, .8}, Embedding: &Embedding{Mean: make([]float32, 2)},
+			Rows: Matrix([]float32{1, 0, 0, 1, .9, .1, .1, .9, .8, .1, .1, .8}, 2), K: 2,
+			Labels: []int32{0, 1, -1, -1, -1, -1}, Embedding: &Embedding{Mean: make([]float32, 2)},
 		}
 		for _, c := range []struct {
 			name     string
@@ -63,51 +62,40 @@ func TestEdgesAndEvidenceCount(t *testing.T) {
 	}
 }
 
-// Neighbours are chosen by distance and lag together, in both engines. Terms that are set before Graph count.
+// Neighbours are chosen by distance and lag together, in both engines. Terms that are set before Solve count.
 func TestLagChoosesNeighbours(t *testing.T) {
 	const n = 40
 	p := &Problem{
-		N:             n,
-		D:             8,
-		K:             1,
-		ExampleLabels: []int32{0},
-		Examples:      make([]float32, 8),
-		Embedding:     &Embedding{Mean: make([]float32, 8)},
+		Rows: Rows{d: 8}, K: 1, Examples: Labelled(Matrix([]float32{1, 0, 0, 0, 0, 0, 0, 0}, 8), []int32{0}),
+		Embedding: &Embedding{Mean: make([]float32, 8)},
 	}
 	random := rand.New(rand.NewPCG(3, 4))
-	for range n * p.D {
-		p.Rows = append(p.Rows, float32(random.NormFloat64()))
+	for range n * p.Rows.d {
+		p.Rows.values = append(p.Rows.values, float32(random.NormFloat64()))
 	}
-	p.Examples[0] = 1
 	for _, which := range []engine{rowEngine, gramEngine} {
 		solve, settings := defaultSolver(t, func(s *Settings) { s.Rho = 2 })
 		solve.engine = which
-		p.Lag = nil
+		p.Graph = Graph{}
 		space, err := solve.Embed(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := space.Descend(t.Context()); err == nil {
-			t.Error("a descent without a graph")
-		}
 		between := make([]float32, n*n)
 		space.Distances(between, n)
-		p.Lag = []float32{0, 100, 200, 300} // all far ones get the same
-		if _, err = space.Graph(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		r, err := space.Descend(t.Context())
+		p.Graph = Lagged([]float32{0, 100, 200, 300}) // all far ones get the same
+		r, err := space.Solve(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, d := range between {
-			a, b := r.Z[i/n*8:i/n*8+8], r.Z[i%n*8:i%n*8+8]
+			a, b := zOf(r)[i/n*8:i/n*8+8], zOf(r)[i%n*8:i%n*8+8]
 			if math.Abs(float64(d-kernel.SquaredDistance(a, b))) > 1e-5 {
 				t.Errorf("engine %d: squared distance %g of rows %d and %d", which, d, i/n, i%n)
 			}
 		}
 		for i := 1; i < n-1; i++ {
-			columns, _ := r.Affinity.Row(i)
+			columns, _ := r.episode.graph.Affinity.Row(i)
 			for _, q := range columns {
 				if q != n && max(i-int(q), int(q)-i) > settings.Rho {
 					t.Errorf("engine %d: row %d has neighbour %d", which, i, q)
@@ -129,11 +117,10 @@ func TestEarlierRowsAreRelatedInTime(t *testing.T) {
 		var graphs [2][n]map[int]bool // in time
 		for i, shift := range []int{0, earlier} {
 			p := &Problem{
-				N: n, D: d, K: 1, ExampleLabels: []int32{0}, Examples: make([]float32, d),
-				Embedding: &Embedding{Mean: make([]float32, d)}, Rows: slices.Concat(rows[shift*d:], rows[:shift*d]),
-				Lag: []float32{-.4, -.2, .1, .5}, Earlier: shift,
+				Rows: Matrix(slices.Concat(rows[shift*d:], rows[:shift*d]), d), K: 1,
+				Examples:  Labelled(Matrix([]float32{1, 0, 0, 0, 0, 0, 0, 0}, d), []int32{0}),
+				Embedding: &Embedding{Mean: make([]float32, d)}, Graph: Lagged([]float32{-.4, -.2, .1, .5}), Earlier: shift,
 			}
-			p.Examples[0] = 1
 			solve, _ := defaultSolver(t, func(s *Settings) { s.Rho = 3 })
 			solve.engine = which
 			r, err := solve.Solve(t.Context(), p)
@@ -141,7 +128,7 @@ func TestEarlierRowsAreRelatedInTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			for q := range n {
-				columns, _ := r.Affinity.Row(q)
+				columns, _ := r.episode.graph.Affinity.Row(q)
 				near := map[int]bool{}
 				for _, c := range columns {
 					if c < n {
@@ -167,15 +154,14 @@ func TestFaultsOfGraphTerms(t *testing.T) {
 		"an edge out of range":   func(p *Problem) { p.Edges = []Edge{{1, 1000, 1}} },
 		"an edge without weight": func(p *Problem) { p.Edges = []Edge{{1, 2, nan}} },
 		"evidence beyond all others": func(p *Problem) {
-			p.Evidence = make([]float32, p.N*p.K)
+			p.Evidence = make([]float32, p.Rows.N()*p.K)
 			p.Evidence[1] = 3e38
 		},
-		"evidence of another size":      func(p *Problem) { p.Evidence = make([]float32, 3) },
-		"a weight beyond all others":    func(p *Problem) { p.Edges = []Edge{{0, 1, 3e38}} },
-		"evidence that is not finite":   func(p *Problem) { p.Evidence = make([]float32, p.N*p.K); p.Evidence[1] = nan },
-		"a lag that is not finite":      func(p *Problem) { p.Lag = []float32{nan} },
-		"more earlier rows than rows":   func(p *Problem) { p.Earlier = p.N + 1 },
-		"a lag beside a graph of yours": func(p *Problem) { p.Lag, p.Affinity = []float32{1}, &index.Affinity{Offsets: make([]int64, p.N+1)} },
+		"evidence of another size":    func(p *Problem) { p.Evidence = make([]float32, 3) },
+		"a weight beyond all others":  func(p *Problem) { p.Edges = []Edge{{0, 1, 3e38}} },
+		"evidence that is not finite": func(p *Problem) { p.Evidence = make([]float32, p.Rows.N()*p.K); p.Evidence[1] = nan },
+		"a lag that is not finite":    func(p *Problem) { p.Graph = Lagged([]float32{nan}) },
+		"more earlier rows than rows": func(p *Problem) { p.Earlier = p.Rows.N() + 1 },
 	} {
 		p := drawn(1)
 		spoil(p)
@@ -197,12 +183,12 @@ func TestDistancesAgreeBetweenEngines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			squares[i] = make([]float32, p.N*p.N)
-			space.Distances(squares[i], p.N)
+			squares[i] = make([]float32, p.Rows.N()*p.Rows.N())
+			space.Distances(squares[i], p.Rows.N())
 		}
 		for i, a := range squares[0] {
 			if b := squares[1][i]; math.Abs(float64(a-b)) > 1e-4 {
-				t.Fatalf("seed %d: rows %d and %d are %g and %g apart", seed, i/p.N, i%p.N, a, b)
+				t.Fatalf("seed %d: rows %d and %d are %g and %g apart", seed, i/p.Rows.N(), i%p.Rows.N(), a, b)
 			}
 		}
 	}

@@ -69,16 +69,8 @@ func classMean(mean, x []float32, labels []int32, count []float64) {
 // embed fills z from the raw values of items and of examples that are rows, and prepares the examples.
 func (e *episode) embed(p *Problem) error {
 	d, l := e.rows.d, e.examples.cache
-	e.rows.z, e.rows.mean, e.rows.inverse = vector.Resize(
-		e.rows.z,
-		e.rows.n*d,
-	), vector.Resize(
-		e.rows.mean,
-		d,
-	), vector.Resize(
-		e.rows.inverse,
-		e.rows.n,
-	)
+	e.rows.z, e.rows.mean = vector.Resize(e.rows.z, e.rows.n*d), vector.Resize(e.rows.mean, d)
+	e.rows.inverse = vector.Resize(e.rows.inverse, e.rows.n)
 	if p.Embedding != nil && p.Embedding.Mean != nil {
 		copy(e.rows.mean, p.Embedding.Mean)
 	} else {
@@ -93,7 +85,7 @@ func (e *episode) embed(p *Problem) error {
 			return e.fault(p, bad)
 		}
 	}
-	if len(p.ExampleLabels) > 0 {
+	if len(p.Examples.labels) > 0 {
 		e.examples.loose.centre(e.rows.mean)
 		if vector.NotFinite(e.examples.loose.squares) >= 0 {
 			return e.fault(p, e.rows.n)
@@ -141,7 +133,7 @@ func (e *episode) fault(p *Problem, q int) error {
 		}
 		return rowError(q, format, args...)
 	}
-	for i := range e.rows.n + len(p.ExampleLabels) {
+	for i := range e.rows.n + len(p.Examples.labels) {
 		row := p.raw(i)
 		if j := vector.NotFinite(row); j >= 0 {
 			return fault(i, "value %g at %d is not finite", row[j], j)

@@ -80,7 +80,7 @@ func (g *gramSpace) cheaper(e *episode, p *Problem) bool {
 	steps := float64(e.settings.Outer)
 	gram := (m/2+rows-m)*m*d + steps*n*m*k
 	direct := steps * 2 * n * d * k
-	if p.Affinity == nil {
+	if p.Graph.affinity == nil {
 		direct += n * n * d / 2
 	}
 	return gram <= direct

@@ -157,10 +157,7 @@ type scratch struct {
 func (e *episode) layOut(p *Problem, everyExample bool) {
 	e.model.take(e.settings, p.Judge)
 	r, c, cache := &e.rows, &e.classes, e.examples.cache
-	r.n, r.d, r.points, r.block, r.earlier, r.unlabelled = p.N, p.D, nil, 0, p.Earlier, 0
-	if p.placed != nil {
-		r.points, r.block = p.placed.Points, p.placed.Block
-	}
+	r.n, r.d, r.points, r.block, r.earlier, r.unlabelled = p.Rows.N(), p.Rows.D(), p.Rows.points, p.block, p.Earlier, 0
 	e.s.started, e.likeness.weight = false, 0
 	c.number = vector.Zeroed(c.number, p.K)
 	for _, l := range p.Labels {
@@ -200,7 +197,7 @@ func (e *episode) layOutRows(p *Problem, everyExample bool) {
 	r, c, cache := &e.rows, &e.classes, e.examples.cache
 	r.label, r.countsFor, r.weight, r.count = r.label[:0], r.countsFor[:0], r.weight[:0], r.count[:0]
 	e.mass.held = vector.Zeroed(e.mass.held, c.k)
-	for i := range p.N {
+	for i := range r.n {
 		if p.labelled(i) {
 			e.addFixed(c.number[p.Labels[i]], e.model.ws, 1)
 		} else {
@@ -303,32 +300,6 @@ func (e *episode) enter() {
 	} else {
 		e.prototypes.direct.enter()
 	}
-}
-
-// finish fills the result from the episode.
-func (e *episode) finish(p *Problem, r *Result) {
-	k, d := e.classes.k, e.rows.d
-	r.Labels = vector.Resize(r.Labels, e.rows.n)
-	r.episode, r.k = e, p.K
-	widen := false
-	switch {
-	case e.s.sparse() && e.rows.points != nil:
-	case !e.s.sparse() && k == p.K:
-		r.S = e.s.values // shared: a second N x K is made only to restore masked classes
-	default:
-		e.scratch.wide, widen = vector.Resize(e.scratch.wide, e.rows.n*p.K), true
-		r.S = e.scratch.wide
-	}
-	for i := range e.rows.n {
-		r.Labels[i] = e.classes.active[e.s.answer(i)]
-		if widen {
-			r.Row(i, r.S[i*p.K:i*p.K+p.K])
-		}
-	}
-	if e.rows.points == nil {
-		r.Z, r.Mean, r.Inverse = e.rows.z[:e.rows.n*d], e.rows.mean, e.rows.inverse
-	}
-	r.Affinity = e.graph.Affinity
 }
 
 // serial is the largest number of rows that one core solves alone, in row order. Up to it, synchronising

@@ -38,8 +38,8 @@ func ExampleSolver_Solve() {
 		log.Fatal(err)
 	}
 	r, err := solve.Solve(context.Background(), &solver.Problem{
-		N: 8, D: 3, K: 2,
-		Rows:   []float32{9, 1, 0, 0, 1, 9, 8, 1, 1, 9, 2, 0, 1, 0, 8, 0, 2, 9, 8, 0, 0, 1, 1, 7},
+		Rows:   solver.Matrix([]float32{9, 1, 0, 0, 1, 9, 8, 1, 1, 9, 2, 0, 1, 0, 8, 0, 2, 9, 8, 0, 0, 1, 1, 7}, 3),
+		K:      2,
 		Labels: []int32{0, 1, -1, -1, -1, -1, -1, -1}, // -1: unlabelled
 	})
 	if err != nil {
@@ -61,7 +61,7 @@ func ExampleClustering() {
 		log.Fatal(err)
 	}
 	rows := []float32{9, 1, 0, 0, 1, 9, 8, 1, 1, 9, 2, 0, 1, 0, 8, 0, 2, 9, 8, 0, 0, 1, 1, 7}
-	r, err := solve.Solve(context.Background(), &solver.Problem{Rows: rows, N: 8, D: 3, K: 2})
+	r, err := solve.Solve(context.Background(), &solver.Problem{Rows: solver.Matrix(rows, 3), K: 2})
 	if err != nil {
 		log.Fatal(err)
 	}

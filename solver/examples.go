@@ -14,7 +14,7 @@ import (
 type exampleWork struct {
 	list  []ExampleSet // the sets in use: of the problem, or one
 	one   [1]ExampleSet
-	loose Examples // the problem's own Examples
+	loose Examples // the problem's examples that are not prepared
 	names []int32
 	cache *ExampleCache // the problem's, or own
 	own   ExampleCache
@@ -47,21 +47,21 @@ type exampleWork struct {
 	counts []float64
 }
 
-// takeSets lists the problem's labelled sets, or turns its Examples into one.
+// takeSets lists the problem's labelled sets, or turns its examples into one.
 func (e *episode) takeSets(p *Problem) {
-	b := &e.examples
-	b.list, b.cache = p.Sets, p.Cache
-	if len(p.ExampleLabels) > 0 {
-		b.loose.begin(p.ExampleLabels, p.K, p.D)
-		for j := range p.ExampleLabels {
-			Raise(b.loose.rows[j*p.D:(j+1)*p.D], p.raw(p.N+j), e.settings.Power)
+	b, x, d := &e.examples, &p.Examples, p.Rows.D()
+	b.list, b.cache = x.sets, x.cache
+	if len(x.labels) > 0 {
+		b.loose.begin(x.labels, p.K, d)
+		for j := range x.labels {
+			Raise(b.loose.rows[j*d:(j+1)*d], x.rows.row(j), e.settings.Power)
 		}
 		b.names = vector.Resize(b.names, p.K)
 		for c := range b.names {
 			b.names[c] = int32(c)
 		}
 		b.one[0] = ExampleSet{Examples: &b.loose, Names: b.names}
-		b.list, b.cache = b.one[:], nil
+		b.list = b.one[:]
 	}
 	if b.cache == nil {
 		b.cache = &b.own
@@ -73,7 +73,7 @@ func (e *episode) takeSets(p *Problem) {
 // in force count too, so that mu does not depend on which classes an episode leaves out.
 func (e *episode) findMean(p *Problem) {
 	b, d := &e.examples, e.rows.d
-	loose := len(p.ExampleLabels) > 0
+	loose := len(p.Examples.labels) > 0
 	if !loose && len(b.list) == 1 && len(b.list[0].Without) == 0 && e.rows.unlabelled == e.rows.n {
 		copy(e.rows.mean, b.list[0].reference)
 		return
@@ -93,7 +93,7 @@ func (e *episode) findMean(p *Problem) {
 		}
 	}
 	if loose {
-		for j, c := range p.ExampleLabels {
+		for j, c := range p.Examples.labels {
 			kernel.Axpy(1, b.loose.rows[j*d:j*d+d], b.sums[int(c)*d:int(c)*d+d])
 			b.counts[c]++
 		}
@@ -145,7 +145,7 @@ func (b *ExampleSet) addMean(sums []float32, counts []float64, own int) {
 // assessDistances fills the distances of unlabelled rows to the nearest labelled rows, the episode's
 // own among them.
 func (e *episode) assessDistances(r *Result) {
-	b, k := &e.examples, r.k
+	b, k := &e.examples, len(e.classes.number)
 	r.Distance = vector.Zeroed(r.Distance, e.rows.n)
 	if len(b.nearestZ) == 0 { // there is no example
 		b.nearestZ = vector.Resize(b.nearestZ, e.rows.n*k)
@@ -169,30 +169,6 @@ func (e *episode) assessDistances(r *Result) {
 		r.Distance[p] = float32(math.Sqrt(float64(nearest)))
 	}
 }
-
-// Distances fills out with the z-space distance of each of the N rows to the nearest labelled row, without
-// those of class except (-1: none): 0 for a labelled row, and 2, the largest possible distance, if there is
-// no such row. Assess must be called before.
-func (r *Result) Distances(out []float32, except int32) {
-	for p := range out {
-		if out[p] = 0; r.episode.rows.label[p] >= 0 {
-			continue
-		}
-		nearest := float32(math.Inf(1))
-		for c, square := range r.nearestZ[p*r.k : (p+1)*r.k] {
-			if int32(c) != except {
-				nearest = min(nearest, square)
-			}
-		}
-		out[p] = float32(math.Sqrt(float64(min(4, max(0, nearest)))))
-	}
-}
-
-// Examples returns the classes of the rows of all sets, one set after the other; -1: not in force.
-func (r *Result) Examples() []int32 { return r.episode.examples.cache.label }
-
-// Example appends row i of all sets, in z-space, to out.
-func (r *Result) Example(out []float32, i int) []float32 { return r.episode.examples.row(out, i) }
 
 // Examples are a set of labelled rows outside of episodes, raised to the power and centred once for all
 // problems that use them. They are immutable: any number of solvers may read them concurrently.
@@ -312,7 +288,8 @@ func (m *remembered) copy(other *remembered) {
 
 // remembers says whether the distances of the problem's earlier rows are remembered.
 func (e *episode) remembers(p *Problem, lists *nearLists) bool {
-	return lists != nil && p.Earlier > 0 && p.Cache != nil && len(p.Cache.label) >= rememberedFrom &&
+	cache := p.Examples.cache
+	return lists != nil && p.Earlier > 0 && cache != nil && len(cache.label) >= rememberedFrom &&
 		!slices.ContainsFunc(e.rows.label[e.rows.n-p.Earlier:e.rows.n], func(y int32) bool { return y >= 0 })
 }
 
@@ -361,30 +338,4 @@ func (e *episode) remember() {
 		}
 	}
 	b.cache.remembered.copy(next)
-}
-
-// checkSets reports the first fault of the sets of examples.
-func (p *Problem) checkSets() error {
-	if len(p.Sets) > 0 && len(p.ExampleLabels) > 0 {
-		return fmt.Errorf("problem: %d examples and %d prepared sets of them: not both", len(p.ExampleLabels), len(p.Sets))
-	}
-	for i, b := range p.Sets {
-		if b.Examples == nil {
-			return fmt.Errorf("example set %d: no rows", i)
-		}
-		if b.d != p.D || len(b.Names) != b.k {
-			return fmt.Errorf("example set %d: dimension %d and %d names, not %d and %d", i, b.d, len(b.Names), p.D, b.k)
-		}
-		for local, c := range b.Names {
-			if c < -1 || int(c) >= p.K {
-				return fmt.Errorf("example set %d: class %d is %d, not -1 and not one of %d classes", i, local, c, p.K)
-			}
-		}
-		for j, row := range b.Without {
-			if row < 0 || int(row) >= b.Len() || j > 0 && row <= b.Without[j-1] {
-				return fmt.Errorf("example set %d: row %d to be left out is not one of %d, ascending", i, row, b.Len())
-			}
-		}
-	}
-	return nil
 }

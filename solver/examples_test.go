@@ -28,8 +28,8 @@ func closeResults(t *testing.T, a, b *Result, n int) {
 		}
 	}
 	near("S", a.S, b.S)
-	near("z", a.Z, b.Z)
-	near("prototypes", a.Prototypes(), b.Prototypes())
+	near("z", zOf(a), zOf(b))
+	near("prototypes", a.episode.centres(), b.episode.centres())
 	near("confidence", a.Confidence, b.Confidence)
 	near("agreement", a.Agreement, b.Agreement)
 	squares := func(x []float32) []float32 { // compared as squares: near 0 a root magnifies rounding
@@ -59,7 +59,7 @@ func TestMeansStandForLabelledRows(t *testing.T) {
 				p := withTerms(seed)
 				if seed%3 == 0 {
 					p.Edges, p.Evidence = nil, nil
-					p.Lag = []float32{-.3, -.2, 0, .1}
+					p.Graph = Lagged([]float32{-.3, -.2, 0, .1})
 				}
 				settings, err := DefaultPreset.Settings()
 				if err != nil {
@@ -79,7 +79,7 @@ func TestMeansStandForLabelledRows(t *testing.T) {
 					}
 					results = append(results, r)
 				}
-				closeResults(t, results[0], results[1], p.N)
+				closeResults(t, results[0], results[1], p.Rows.N())
 			})
 		}
 	}
@@ -89,9 +89,9 @@ func TestMeansStandForLabelledRows(t *testing.T) {
 // not in force.
 func setsOf(t *testing.T, p *Problem, power float64, random *rand.Rand) *Problem {
 	q := *p
-	q.Examples, q.ExampleLabels = nil, nil
-	for from := 0; from < len(p.ExampleLabels); {
-		to := min(len(p.ExampleLabels), from+1+random.IntN(8))
+	q.Examples.rows.values, q.Examples.labels = nil, nil
+	for from := 0; from < len(p.Examples.labels); {
+		to := min(len(p.Examples.labels), from+1+random.IntN(8))
 		var rows [][]float32
 		var classes, without []int32
 		names := make([]int32, p.K)
@@ -101,17 +101,17 @@ func setsOf(t *testing.T, p *Problem, power float64, random *rand.Rand) *Problem
 		for j := from; j < to; j++ {
 			if random.IntN(3) == 0 {
 				without = append(without, int32(len(rows)))
-				rows = append(rows, p.Rows[:p.D])
+				rows = append(rows, p.Rows.values[:p.Rows.d])
 				classes = append(classes, int32(random.IntN(p.K)))
 			}
-			rows = append(rows, p.Examples[j*p.D:(j+1)*p.D])
-			classes = append(classes, int32(slices.Index(names, p.ExampleLabels[j])))
+			rows = append(rows, p.Examples.rows.values[j*p.Rows.d:(j+1)*p.Rows.d])
+			classes = append(classes, int32(slices.Index(names, p.Examples.labels[j])))
 		}
-		set, err := NewExamples(rows, classes, p.K, p.D, power)
+		set, err := NewExamples(rows, classes, p.K, p.Rows.d, power)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.Sets = append(q.Sets, ExampleSet{Examples: set, Names: names, Without: without})
+		q.Examples.sets = append(q.Examples.sets, ExampleSet{Examples: set, Names: names, Without: without})
 		from = to
 	}
 	return &q
@@ -145,27 +145,27 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			q := setsOf(t, p, settings.Power, rand.New(rand.NewPCG(seed, 5)))
-			for _, q.Cache = range []*ExampleCache{nil, kept, kept, {}} {
+			for _, q.Examples.cache = range []*ExampleCache{nil, kept, kept, {}} {
 				got, err := assessed(used.Solve(context.Background(), q))
 				if err != nil {
 					t.Fatal(err)
 				}
-				closeResults(t, want, got, p.N)
+				closeResults(t, want, got, p.Rows.N())
 			}
 			kept.Release()
 			if kept.metric != nil {
 				t.Error("a metric is kept that was released")
 			}
-			q.Cache = kept
+			q.Examples.cache = kept
 			again, err := assessed(used.Solve(context.Background(), q))
 			if err != nil {
 				t.Fatal(err)
 			}
-			closeResults(t, want, again, p.N)
-			if len(q.Sets) > 0 && kept.Bytes() < 4*p.D {
-				t.Errorf("%d bytes for a mean of %d numbers and more", kept.Bytes(), p.D)
+			closeResults(t, want, again, p.Rows.N())
+			if len(q.Examples.sets) > 0 && kept.Bytes() < 4*p.Rows.d {
+				t.Errorf("%d bytes for a mean of %d numbers and more", kept.Bytes(), p.Rows.d)
 			}
-			if len(p.Labels) == 0 || len(q.Sets) == 0 {
+			if len(p.Labels) == 0 || len(q.Examples.sets) == 0 {
 				return
 			}
 			// The same sets beside another episode: the mean changes.
@@ -173,12 +173,12 @@ func TestPreparedSetsAreTheirRows(t *testing.T) {
 			if want, err = assessed(fresh.Solve(context.Background(), p)); err != nil {
 				t.Fatal(err)
 			}
-			q.Cache = kept
+			q.Examples.cache = kept
 			got, err := assessed(used.Solve(context.Background(), q))
 			if err != nil {
 				t.Fatal(err)
 			}
-			closeResults(t, want, got, p.N)
+			closeResults(t, want, got, p.Rows.N())
 		})
 	}
 }
@@ -193,7 +193,7 @@ func TestManyRowsBeside(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	rows, classes := make([][]float32, 0, alongMost+9), make([]int32, 0, alongMost+9)
 	for i := range alongMost + 9 {
-		row := make([]float32, p.D)
+		row := make([]float32, p.Rows.d)
 		for j := range row {
 			row[j] = float32(random.NormFloat64())
 		}
@@ -203,16 +203,16 @@ func TestManyRowsBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := NewExamples(rows, classes, 3, p.D, settings.Power)
+	set, err := NewExamples(rows, classes, 3, p.Rows.d, settings.Power)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Examples, p.ExampleLabels, p.Affinity = nil, nil, nil
+	p.Examples.rows.values, p.Examples.labels = nil, nil
 	q := *p
-	p.Sets = []ExampleSet{{Examples: set, Names: []int32{0, -1, 0}}}
+	p.Examples.sets = []ExampleSet{{Examples: set, Names: []int32{0, -1, 0}}}
 	for i, c := range classes {
 		if c != 1 {
-			q.Examples, q.ExampleLabels = append(q.Examples, rows[i]...), append(q.ExampleLabels, 0)
+			q.Examples.rows.values, q.Examples.labels = append(q.Examples.rows.values, rows[i]...), append(q.Examples.labels, 0)
 		}
 	}
 	var results []*Result
@@ -231,7 +231,7 @@ func TestManyRowsBeside(t *testing.T) {
 	if kept := len(results[0].episode.examples.cache.along); kept > 0 {
 		t.Errorf("%d products with directions are kept", kept)
 	}
-	closeResults(t, results[0], results[1], p.N)
+	closeResults(t, results[0], results[1], p.Rows.N())
 }
 
 // An error names the faulty set.
@@ -248,7 +248,7 @@ func TestFaultsOfPreparedSets(t *testing.T) {
 		"no row":     {Examples: set, Names: []int32{0, 1}, Without: []int32{2}},
 		"descending": {Examples: set, Names: []int32{0, 1}, Without: []int32{1, 0}},
 	} {
-		p := &Problem{Rows: []float32{1, 1}, N: 1, D: 2, K: 2, Sets: []ExampleSet{b}}
+		p := &Problem{Rows: Matrix([]float32{1, 1}, 2), K: 2, Examples: Prepared(nil, b)}
 		if err := p.check(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -256,13 +256,13 @@ func TestFaultsOfPreparedSets(t *testing.T) {
 	// Examples that are not in force have no label: no edge and no neighbour.
 	forgotten := ExampleSet{Examples: set, Names: []int32{0, -1}, Without: []int32{0}}
 	for _, q := range []int32{1, 2} {
-		p := &Problem{Rows: []float32{1, 1}, N: 1, D: 2, K: 2, Sets: []ExampleSet{forgotten}}
+		p := &Problem{Rows: Matrix([]float32{1, 1}, 2), K: 2, Examples: Prepared(nil, forgotten)}
 		p.Edges = []Edge{{P: 0, Q: q, Weight: 1}}
 		if err := p.checkGraphTerms(); err == nil {
 			t.Errorf("an edge to example %d that is not in force: no error", q-1)
 		}
 		p.Edges = nil
-		p.Affinity = &index.Affinity{Offsets: []int64{0, 1}, Columns: []int32{q}, Weights: []float32{1}}
+		p.Graph = GraphOf(&index.Affinity{Offsets: []int64{0, 1}, Columns: []int32{q}, Weights: []float32{1}})
 		if err := p.check(); err == nil {
 			t.Errorf("example %d that is not in force as a neighbour: no error", q-1)
 		}
@@ -283,11 +283,14 @@ func TestFaultsOfPreparedSets(t *testing.T) {
 
 // assessed assesses the result of a solve.
 func assessed(r *Result, err error) (*Result, error) {
-	if err == nil {
-		err = r.Assess()
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	return r.Assess(), nil
 }
+
+// zOf returns the rows of a result in z-space.
+func zOf(r *Result) []float32 { return r.episode.rows.z[:r.episode.rows.n*r.episode.rows.d] }
 
 // Distances are those to the nearest labelled row, and to the nearest of another class.
 func TestDistancesToLabelledRows(t *testing.T) {
@@ -310,19 +313,19 @@ func TestDistancesToLabelledRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		var z []float32
-		classes := slices.Clone(r.Examples())
+		classes := slices.Clone(solve.space.Examples())
 		for i := range classes {
-			z = r.Example(z, i)
+			z = solve.space.Example(z, i)
 		}
-		z, classes = append(z, r.Z[:p.D]...), append(classes, p.Labels[0])
-		others := make([]float32, p.N)
+		z, classes = append(z, zOf(r)[:p.Rows.d]...), append(classes, p.Labels[0])
+		others := make([]float32, p.Rows.N())
 		r.Distances(others, p.Labels[0])
-		for i := 1; i < p.N; i++ {
+		for i := 1; i < p.Rows.N(); i++ {
 			nearest, other := math.Inf(1), 4.
 			for j, c := range classes {
 				squared := 0.
-				for k, v := range z[j*p.D : (j+1)*p.D] {
-					squared += math.Pow(float64(v-r.Z[i*p.D+k]), 2)
+				for k, v := range z[j*p.Rows.d : (j+1)*p.Rows.d] {
+					squared += math.Pow(float64(v-zOf(r)[i*p.Rows.d+k]), 2)
 				}
 				if nearest = min(nearest, squared); c != p.Labels[0] {
 					other = min(other, squared)
@@ -345,19 +348,19 @@ func TestLabelledRowsWithoutADirection(t *testing.T) {
 	}
 	for seed := range uint64(40) {
 		p := drawn(seed)
-		if p.Embedding == nil || p.Embedding.Metric == nil || len(p.ExampleLabels) < 3 {
+		if p.Embedding == nil || p.Embedding.Metric == nil || len(p.Examples.labels) < 3 {
 			continue
 		}
-		clear(p.Examples[p.D : 2*p.D])
-		p.Embedding.Mean = make([]float32, p.D)
+		clear(p.Examples.rows.values[p.Rows.d : 2*p.Rows.d])
+		p.Embedding.Mean = make([]float32, p.Rows.d)
 		for _, huge := range []float32{1, 1e25, 1e34} {
 			q := *p
-			q.Examples = slices.Clone(p.Examples)
-			for j := range q.Examples[:p.D] {
-				q.Examples[j] *= huge
+			q.Examples.rows.values = slices.Clone(p.Examples.rows.values)
+			for j := range q.Examples.rows.values[:p.Rows.d] {
+				q.Examples.rows.values[j] *= huge
 			}
 			beside := setsOf(t, &q, settings.Power, rand.New(rand.NewPCG(seed, 5)))
-			for _, beside.Cache = range []*ExampleCache{nil, {}} {
+			for _, beside.Examples.cache = range []*ExampleCache{nil, {}} {
 				solve, err := New(settings)
 				if err != nil {
 					t.Fatal(err)

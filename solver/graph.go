@@ -68,7 +68,7 @@ func (l *nearLists) insert(p int, id int32, squared float32) float32 {
 func (e *episode) neighbours(ctx context.Context, p *Problem) (*index.Neighbours, error) {
 	g := &e.graph
 	all := e.rows.n + e.rows.examples
-	if p.Affinity != nil || e.settings.Rho == 0 || all < 2 {
+	if p.Graph.affinity != nil || e.settings.Rho == 0 || all < 2 {
 		e.compare(p, nil)
 		e.shrinkRows()
 		return nil, nil
@@ -108,7 +108,7 @@ func (e *episode) listItems(lists *nearLists, products []float32, stride, rho in
 	g := &e.graph
 	lists.reset(e.rows.n, rho)
 	g.norms, g.positions = vector.Resize(g.norms, e.rows.n), vector.Resize(g.positions, e.rows.n)
-	apart, now := g.lags(of.Lag, e.rows.n), e.rows.n-of.Earlier // rows from now on come before the others
+	apart, now := g.lags(of.Graph.lag, e.rows.n), e.rows.n-of.Earlier // rows from now on come before the others
 	for p := range e.rows.n {
 		if e.rows.label[p] >= 0 {
 			continue
@@ -150,7 +150,7 @@ func (g *graph) lags(lag []float32, n int) []float32 {
 // nearest weighs EdgeDecay^r, scaled to a mean weight of 1; it is symmetrised as without.
 func (e *episode) link(p *Problem, lists *index.Neighbours) {
 	g := &e.graph
-	if g.Affinity = p.Affinity; g.Affinity != nil {
+	if g.Affinity = p.Graph.affinity; g.Affinity != nil {
 		return
 	}
 	if g.Affinity = &g.built; lists == nil {
@@ -184,15 +184,16 @@ type Edge struct {
 
 // checkGraphTerms reports the first fault of Lag, Earlier, Edges and Evidence.
 func (p *Problem) checkGraphTerms() error {
-	all := p.N + p.exampleCount()
-	if i := vector.NotFinite(p.Lag); i >= 0 {
-		return fmt.Errorf("lag %d: %g is not finite", i+1, p.Lag[i])
+	n, lag := p.Rows.N(), p.Graph.lag
+	all := n + p.Examples.len()
+	if i := vector.NotFinite(lag); i >= 0 {
+		return fmt.Errorf("lag %d: %g is not finite", i+1, lag[i])
 	}
-	if len(p.Lag) > 0 && (p.N > mostGram || p.Affinity != nil) {
-		return fmt.Errorf("lag: needs a graph that is built here, of at most %d rows, not %d", mostGram, p.N)
+	if len(lag) > 0 && n > mostGram {
+		return fmt.Errorf("lag: %d rows, more than %d", n, mostGram)
 	}
-	if p.Earlier < 0 || p.Earlier > p.N {
-		return fmt.Errorf("earlier: %d of %d rows", p.Earlier, p.N)
+	if p.Earlier < 0 || p.Earlier > n {
+		return fmt.Errorf("earlier: %d of %d rows", p.Earlier, n)
 	}
 	for i, e := range p.Edges {
 		if e.P < 0 || e.Q < 0 || int(e.P) >= all || int(e.Q) >= all || e.P == e.Q {
@@ -211,8 +212,8 @@ func (p *Problem) checkGraphTerms() error {
 	if p.Evidence == nil {
 		return nil
 	}
-	if len(p.Evidence) != p.N*p.K {
-		return fmt.Errorf("evidence: %d values, not %d rows of %d classes", len(p.Evidence), p.N, p.K)
+	if len(p.Evidence) != n*p.K {
+		return fmt.Errorf("evidence: %d values, not %d rows of %d classes", len(p.Evidence), n, p.K)
 	}
 	if i := slices.IndexFunc(p.Evidence, func(v float32) bool { return !bounded(v) }); i >= 0 {
 		return fmt.Errorf("evidence: row %d, class %d: %g is not between %g and %g",

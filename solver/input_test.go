@@ -33,10 +33,8 @@ func defaultSolver(t testing.TB, change func(*Settings)) (*Solver, Settings) {
 // few is a small valid episode for tests to break.
 func few() *Problem {
 	return &Problem{
-		N:      6,
-		D:      2,
+		Rows:   Matrix([]float32{1, 0, 0, 1, .9, .1, .1, .9, 1, .2, .2, 1}, 2),
 		K:      2,
-		Rows:   []float32{1, 0, 0, 1, .9, .1, .1, .9, 1, .2, .2, 1},
 		Labels: []int32{0, 1, -1, -1, -1, -1},
 	}
 }
@@ -50,18 +48,21 @@ func TestFaultsAreNamed(t *testing.T) {
 		spoil func(p *Problem)
 		want  string
 	}{
-		{func(p *Problem) { p.Rows[5] = nan }, "row 2: value NaN at 1"},
-		{func(p *Problem) { p.Rows[11] = inf }, "row 5: value +Inf at 1"},
-		{func(p *Problem) { p.N = 0; p.Rows = nil; p.Labels = nil }, "0 rows"},
+		{func(p *Problem) { p.Rows.values[5] = nan }, "row 2: value NaN at 1"},
+		{func(p *Problem) { p.Rows.values[11] = inf }, "row 5: value +Inf at 1"},
+		{func(p *Problem) { p.Rows, p.Labels = Matrix(nil, 2), nil }, "0 rows"},
 		{func(p *Problem) { p.K = 0 }, "0 classes"},
-		{func(p *Problem) { p.D = 0 }, "dimension 0"},
-		{func(p *Problem) { p.Rows = p.Rows[1:] }, "11 values"},
+		{func(p *Problem) { p.Rows.d = 0 }, "dimension 0"},
+		{func(p *Problem) { p.Rows.values = p.Rows.values[1:] }, "row 5: dimension 1, not 2"},
 		{func(p *Problem) { p.Labels[3] = 2 }, "row 3: label 2"},
 		{func(p *Problem) { p.Labels[3] = -2 }, "row 3: label -2"},
 		{func(p *Problem) { p.Labels = p.Labels[1:] }, "5 labels for 6 rows"},
-		{func(p *Problem) { p.Examples, p.ExampleLabels = []float32{1}, []int32{0} }, "1 example values"},
-		{func(p *Problem) { p.Examples, p.ExampleLabels = []float32{1, nan}, []int32{0} }, "example 0: value NaN at 1"},
-		{func(p *Problem) { p.Examples, p.ExampleLabels = []float32{1, 2}, []int32{-1} }, "example 0: label -1"},
+		{func(p *Problem) { p.Examples = Labelled(Matrix([]float32{1}, 2), []int32{0}) }, "example 0: dimension 1, not 2"},
+		{func(p *Problem) { p.Examples = Labelled(Matrix([]float32{1, 2, 3}, 3), []int32{0}) }, "example 0: dimension 3, not 2"},
+		{func(p *Problem) { p.Examples = Labelled(List([][]float32{{1, 2}, {1}}), []int32{0, 0}) }, "example 1: dimension 1"},
+		{func(p *Problem) { p.Examples = Labelled(Matrix([]float32{1, 2}, 2), nil) }, "examples: 0 labels for 1"},
+		{func(p *Problem) { p.Examples = Labelled(Matrix([]float32{1, nan}, 2), []int32{0}) }, "example 0: value NaN at 1"},
+		{func(p *Problem) { p.Examples = Labelled(Matrix([]float32{1, 2}, 2), []int32{-1}) }, "example 0: label -1"},
 		{func(p *Problem) { p.Prior = &Prior{Means: make([]float32, 6), Weights: make([]float32, 2)} }, "prior: 6 values"},
 		{func(p *Problem) { p.Prior = &Prior{Means: make([]float32, 4), Weights: []float32{1, -1}} }, "prior: weight -1 of class 1"},
 		{func(p *Problem) { p.Prior = &Prior{Means: []float32{0, 0, 0, nan}, Weights: []float32{1, 1}} }, "prior: mean of class 1"},
@@ -72,12 +73,12 @@ func TestFaultsAreNamed(t *testing.T) {
 		{func(p *Problem) {
 			p.Embedding = &Embedding{Mean: make([]float32, 2), Metric: metric.Of(make([]float32, 2), make([]float32, 2), nil)}
 		}, "metric: centre of dimension 2, 2 vector values and 0 scales"},
-		{func(p *Problem) { p.Affinity = &index.Affinity{} }, "affinity: -1 rows"},
-		{func(p *Problem) { p.Labels = nil; p.Affinity = chain(1, 2) }, "affinity: not symmetric: row 0 has 1"},
-		{func(p *Problem) { p.Affinity = chain(0, 0) }, "affinity: row 0: a self loop"},
-		{func(p *Problem) { p.Affinity = chain(6, 0) }, "affinity: row 0: column 6"},
-		{func(p *Problem) { p.Affinity = chain(1, 0); p.Affinity.Weights[1] = nan }, "affinity: row 1: weight NaN"},
-		{func(p *Problem) { p.Affinity = chain(1, 0); p.Affinity.Offsets[1] = 3 }, "affinity: row 1: offsets fall"},
+		{func(p *Problem) { p.Graph = GraphOf(&index.Affinity{}) }, "affinity: -1 rows"},
+		{func(p *Problem) { p.Labels = nil; p.Graph = GraphOf(chain(1, 2)) }, "affinity: not symmetric: row 0 has 1"},
+		{func(p *Problem) { p.Graph = GraphOf(chain(0, 0)) }, "affinity: row 0: a self loop"},
+		{func(p *Problem) { p.Graph = GraphOf(chain(6, 0)) }, "affinity: row 0: column 6"},
+		{func(p *Problem) { p.Graph = GraphOf(chain(1, 0)); p.Graph.affinity.Weights[1] = nan }, "affinity: row 1: weight NaN"},
+		{func(p *Problem) { p.Graph = GraphOf(chain(1, 0)); p.Graph.affinity.Offsets[1] = 3 }, "affinity: row 1: offsets fall"},
 	} {
 		solve, _ := defaultSolver(t, nil)
 		p := few()
@@ -130,26 +131,26 @@ func TestSettingsReportEveryFault(t *testing.T) {
 // Unusual but valid episodes are solved.
 func TestOddEpisodes(t *testing.T) {
 	for name, p := range map[string]*Problem{
-		"one row":            {N: 1, D: 3, K: 1, Rows: []float32{1, 2, 3}},
-		"one labelled row":   {N: 1, D: 3, K: 4, Rows: []float32{1, 2, 3}, Labels: []int32{2}},
-		"one dimension":      {N: 4, D: 1, K: 2, Rows: []float32{1, -1, 2, -2}, Labels: []int32{0, 1, -1, -1}},
-		"fewer rows than k":  {N: 3, D: 2, K: 9, Rows: []float32{1, 0, 0, 1, 1, 1}},
-		"all rows equal":     {N: 5, D: 2, K: 3, Rows: []float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
-		"zero rows":          {N: 4, D: 2, K: 2, Rows: []float32{0, 0, 0, 0, 1, 0, 0, 1}, Labels: []int32{-1, -1, 0, 1}},
-		"nothing to solve":   {N: 2, D: 2, K: 2, Rows: []float32{0, 1, 1, 0}, Labels: []int32{1, 0}},
-		"only examples":      {N: 2, D: 2, K: 2, Rows: []float32{0, 1, 1, 0}, Examples: []float32{0, 2, 2, 0}, ExampleLabels: []int32{1, 0}},
-		"equal examples":     {N: 6, D: 2, K: 2, Rows: []float32{1, 0, 1, 0, 1, 0, 0, 1, 0, 1, .5, .6}, Labels: []int32{0, 0, 0, 1, 1, -1}},
-		"far apart in scale": {N: 4, D: 2, K: 2, Rows: []float32{1e-20, 0, 0, 1e20, 1e20, 1e-20, 1e-20, 1e-20}, Labels: []int32{0, 1, -1, -1}},
-		"huge values":        {N: 3, D: 2, K: 2, Rows: []float32{3e38, 0, 0, 3e38, 3e38, 1}, Labels: []int32{0, 1, -1}},
-		"absent proportions": {N: 4, D: 2, K: 3, Rows: []float32{1, 0, 0, 1, 1, 0, 0, 1}, Labels: []int32{0, 1, -1, -1}, Proportions: []float64{0, 0, 5}},
-		"zero proportion":    {N: 4, D: 2, K: 2, Rows: []float32{1, 0, 0, 1, 1, 0, 0, 1}, Labels: []int32{0, 1, -1, -1}, Proportions: []float64{0, 5}},
+		"one row":            {Rows: Matrix([]float32{1, 2, 3}, 3), K: 1},
+		"one labelled row":   {Rows: Matrix([]float32{1, 2, 3}, 3), K: 4, Labels: []int32{2}},
+		"one dimension":      {Rows: Matrix([]float32{1, -1, 2, -2}, 1), K: 2, Labels: []int32{0, 1, -1, -1}},
+		"fewer rows than k":  {Rows: Matrix([]float32{1, 0, 0, 1, 1, 1}, 2), K: 9},
+		"all rows equal":     {Rows: Matrix([]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 2), K: 3},
+		"zero rows":          {Rows: Matrix([]float32{0, 0, 0, 0, 1, 0, 0, 1}, 2), K: 2, Labels: []int32{-1, -1, 0, 1}},
+		"nothing to solve":   {Rows: Matrix([]float32{0, 1, 1, 0}, 2), K: 2, Labels: []int32{1, 0}},
+		"only examples":      {Rows: Matrix([]float32{0, 1, 1, 0}, 2), K: 2, Examples: Labelled(Matrix([]float32{0, 2, 2, 0}, 2), []int32{1, 0})},
+		"equal examples":     {Rows: Matrix([]float32{1, 0, 1, 0, 1, 0, 0, 1, 0, 1, .5, .6}, 2), K: 2, Labels: []int32{0, 0, 0, 1, 1, -1}},
+		"far apart in scale": {Rows: Matrix([]float32{1e-20, 0, 0, 1e20, 1e20, 1e-20, 1e-20, 1e-20}, 2), K: 2, Labels: []int32{0, 1, -1, -1}},
+		"huge values":        {Rows: Matrix([]float32{3e38, 0, 0, 3e38, 3e38, 1}, 2), K: 2, Labels: []int32{0, 1, -1}},
+		"absent proportions": {Rows: Matrix([]float32{1, 0, 0, 1, 1, 0, 0, 1}, 2), K: 3, Labels: []int32{0, 1, -1, -1}, Proportions: []float64{0, 0, 5}},
+		"zero proportion":    {Rows: Matrix([]float32{1, 0, 0, 1, 1, 0, 0, 1}, 2), K: 2, Labels: []int32{0, 1, -1, -1}, Proportions: []float64{0, 5}},
 		"between its labels": { // where the mode of class 2 starts, every kernel is about 0
-			N: 16, D: 1, K: 3, Rows: []float32{-1, 1, -1, -1, 1, -1, 1, -1, -1, 1, -1, -1, -1, -1, -1, -1},
+			Rows: Matrix([]float32{-1, 1, -1, -1, 1, -1, 1, -1, -1, 1, -1, -1, -1, -1, -1, -1}, 1), K: 3,
 			Labels:    []int32{0, -1, 2, -1, -1, 1, 2, -1, 0, -1, -1, 0, -1, -1, -1, -1},
 			Embedding: &Embedding{Mean: []float32{0}},
 		},
 		"prior alone": {
-			N: 2, D: 2, K: 3, Rows: []float32{1, 0, 0, 1},
+			Rows: Matrix([]float32{1, 0, 0, 1}, 2), K: 3,
 			Prior: &Prior{Means: []float32{1, 0, 0, 1, 0, 0}, Weights: []float32{2, 2, 1}},
 		},
 	} {
@@ -191,7 +192,7 @@ func sound(t *testing.T, name string, p *Problem, r *Result) {
 			t.Errorf("%s: row %d has label %d", name, i, y)
 		}
 	}
-	for what, values := range map[string][]float32{"S": r.S, "prototypes": r.Prototypes(), "confidence": r.Confidence, "agreement": r.Agreement} {
+	for what, values := range map[string][]float32{"S": r.S, "prototypes": r.episode.centres(), "confidence": r.Confidence, "agreement": r.Agreement} {
 		for i, v := range values {
 			if v-v != 0 {
 				t.Errorf("%s: %s has %g at %d", name, what, v, i)
@@ -217,21 +218,20 @@ func FuzzSolve(f *testing.F) {
 		true,
 	)
 	f.Fuzz(func(t *testing.T, data []byte, d, k, method, labels uint8, clusters bool) {
-		p := &Problem{D: int(d%9) + 1, K: int(k%7) + 1, Judge: true}
-		for at := 0; at+4*p.D <= len(data) && p.N < 60; at += 4 * p.D {
-			for i := range p.D {
+		p := &Problem{Rows: Rows{d: int(d%9) + 1}, K: int(k%7) + 1, Judge: true}
+		for at := 0; at+4*p.Rows.d <= len(data) && p.Rows.N() < 60; at += 4 * p.Rows.d {
+			for i := range p.Rows.d {
 				v := math.Float32frombits(binary.LittleEndian.Uint32(data[at+4*i:]))
 				if labels&1 == 0 { // half of the time numbers of everyday size
 					v = float32(int8(data[at+4*i])) / 16
 				}
-				p.Rows = append(p.Rows, v)
+				p.Rows.values = append(p.Rows.values, v)
 			}
 			y := int32(-1)
 			if !clusters && data[at]&3 == labels>>1&3 {
 				y = int32(data[at+1]) % int32(p.K)
 			}
 			p.Labels = append(p.Labels, y)
-			p.N++
 		}
 		settings, err := Presets[int(method)/8%len(Presets)].Settings()
 		if clusters {
@@ -260,7 +260,7 @@ func FuzzSolve(f *testing.F) {
 func TestProgressAndCancel(t *testing.T) {
 	solve, settings := defaultSolver(t, func(s *Settings) { s.Tolerance = 0 })
 	p, most := drawn(2), 0
-	p.Examples, p.ExampleLabels, p.Embedding = nil, nil, nil
+	p.Examples.rows.values, p.Examples.labels, p.Embedding = nil, nil, nil
 	p.Progress = func(sweeps, of int) {
 		if sweeps != most+1 || of != settings.Outer*settings.Inner {
 			t.Errorf("%d sweeps of %d after %d", sweeps, of, most)
@@ -296,7 +296,7 @@ func TestNoPriorCounts(t *testing.T) {
 		solve, _ := defaultSolver(t, func(s *Settings) { s.PriorCounts, s.Beta, s.Tau, s.Check = 0, 3, 400, true })
 		solve.engine = which
 		p := &Problem{
-			N: 4, D: 2, K: 2, Rows: []float32{1, 0, 0, 1, 1, .01, 1, .02}, Labels: []int32{0, 1, -1, -1},
+			Rows: Matrix([]float32{1, 0, 0, 1, 1, .01, 1, .02}, 2), K: 2, Labels: []int32{0, 1, -1, -1},
 			Embedding: &Embedding{Mean: make([]float32, 2)},
 		}
 		for range 2 {
@@ -317,10 +317,10 @@ func TestNoPriorCounts(t *testing.T) {
 func TestOneWorkerStartsNoGoroutine(t *testing.T) {
 	const n, d = 2600, 16
 	random := rand.New(rand.NewPCG(1, 2))
-	p := &Problem{N: n, D: d, K: 3, Labels: make([]int32, n), Embedding: &Embedding{Mean: make([]float32, d)}}
+	p := &Problem{Rows: Rows{d: d}, K: 3, Labels: make([]int32, n), Embedding: &Embedding{Mean: make([]float32, d)}}
 	for i := range n {
 		for range d {
-			p.Rows = append(p.Rows, float32(random.NormFloat64()))
+			p.Rows.values = append(p.Rows.values, float32(random.NormFloat64()))
 		}
 		if p.Labels[i] = -1; i < 9 {
 			p.Labels[i] = int32(i % 3)

@@ -63,7 +63,7 @@ func unitOf(a []float64) []float64 {
 func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 	j := &judge{
 		settings: s,
-		n:        p.N,
+		n:        p.Rows.N(),
 		k:        p.K,
 		w:        w,
 		lambda:   s.Lambda,
@@ -81,20 +81,20 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 	}
 	ws := s.LabelWeight
 	known := make([]bool, p.K)
-	for i := range p.N {
+	for i := range p.Rows.N() {
 		y := -1
 		if p.Labels != nil {
 			y = int(p.Labels[i])
 		}
 		j.label = append(j.label, y)
 	}
-	for _, y := range p.ExampleLabels {
+	for _, y := range p.Examples.labels {
 		j.label = append(j.label, int(y))
 	}
 	var raised [][]float64
-	raw := append(wide(p.Rows), wide(p.Examples)...)
+	raw := append(wide(p.Rows.values), wide(p.Examples.rows.values)...)
 	for i := range j.label {
-		x := raw[i*p.D : i*p.D+p.D]
+		x := raw[i*p.Rows.d : i*p.Rows.d+p.Rows.d]
 		for e, v := range x {
 			x[e] = math.Copysign(math.Pow(math.Abs(v), s.Power), v)
 		}
@@ -105,7 +105,7 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 			known[j.label[i]] = true
 		}
 	}
-	mu := make([]float64, p.D)
+	mu := make([]float64, p.Rows.d)
 	if p.Embedding != nil {
 		mu = wide(p.Embedding.Mean)
 	} else {
@@ -116,7 +116,7 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 			}
 		}
 		for c := range p.K {
-			sum, count := make([]float64, p.D), 0.
+			sum, count := make([]float64, p.Rows.d), 0.
 			for i, y := range j.label {
 				if y == c {
 					sum, count = plus(sum, 1, raised[i]), count+1
@@ -139,7 +139,7 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 		v := plus(z, -1, wide(learned.Centre))
 		out := v
 		for r, scale := range learned.Scales {
-			direction := wide(learned.Vectors[r*p.D : r*p.D+p.D])
+			direction := wide(learned.Vectors[r*p.Rows.d : r*p.Rows.d+p.Rows.d])
 			out = plus(out, (float64(scale)-1)*inner(direction, v), direction)
 		}
 		return unitOf(out)
@@ -151,8 +151,8 @@ func newJudge(s Settings, p *Problem, w *index.Affinity) *judge {
 	if p.Prior != nil {
 		for c, pw := range p.Prior.Weights {
 			if pw > 0 {
-				m := wide(p.Prior.Means[c*p.D : c*p.D+p.D])
-				u := plus(make([]float64, p.D), math.Sqrt(inner(m, m)), unitOf(toU(m)))
+				m := wide(p.Prior.Means[c*p.Rows.d : c*p.Rows.d+p.Rows.d])
+				u := plus(make([]float64, p.Rows.d), math.Sqrt(inner(m, m)), unitOf(toU(m)))
 				j.u, j.label, j.weight = append(j.u, u), append(j.label, c), append(j.weight, float64(pw))
 				known[c] = true
 			}

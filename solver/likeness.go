@@ -147,24 +147,24 @@ type Sources struct {
 
 // Given is a solve whose rows have further labels, with their S as it was solved without.
 type Given struct {
-	result *Result
-	labels []int32
+	episode *episode
+	labels  []int32
 }
 
-// Given gives rows these labels in addition to those of the solve, -1 for none, until the next call. A Placed has no
-// sources.
-func (r *Result) Given(labels []int32) Given {
-	r.episode.listLabelled(labels, r.episode.classes.number)
-	return Given{r, labels}
+// Given gives rows these labels in addition to those of the last Solve, -1 for none, until the next call.
+func (x *Space) Given(labels []int32) Given {
+	e := &x.solver.episode
+	e.listLabelled(labels, e.classes.number)
+	return Given{e, labels}
 }
 
 // Sources fills out with what the sources say of row p, unlabelled in the solve, by what the others are given.
 func (g Given) Sources(p int, out *Sources) {
-	r, e, l := g.result, g.result.episode, &g.result.episode.likeness
+	e, l, k := g.episode, &g.episode.likeness, len(g.episode.classes.number)
 	for _, values := range []*[]float32{&out.Prototypes, &out.Nearest, &out.Graph, &out.Proportions} {
-		*values = vector.Zeroed(*values, r.k)
+		*values = vector.Zeroed(*values, k)
 	}
-	for c := range r.k {
+	for c := range k {
 		out.Prototypes[c], out.Nearest[c] = float32(math.Inf(-1)), LeastLikeness
 	}
 	l.row = vector.Resize(l.row, e.classes.k)
@@ -202,6 +202,6 @@ func (g Given) Sources(p int, out *Sources) {
 		}
 	}
 	if e.graph.evidence != nil {
-		kernel.Axpy(lambda, e.graph.evidence[p*r.k:(p+1)*r.k], out.Graph)
+		kernel.Axpy(lambda, e.graph.evidence[p*k:(p+1)*k], out.Graph)
 	}
 }

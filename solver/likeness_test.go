@@ -39,9 +39,9 @@ func TestNoWeightIsAsWithout(t *testing.T) {
 // has a heavy weight.
 func TestTheNearestLabelledRowCounts(t *testing.T) {
 	p := &Problem{
-		N: 2, D: 2, K: 2, Embedding: &Embedding{Mean: make([]float32, 2)},
-		Rows:     []float32{1, .2, 1, .3},
-		Examples: []float32{1, -.1, 1, .35, -1, 1, -1, 2}, ExampleLabels: []int32{0, 1, 1, 1},
+		K: 2, Embedding: &Embedding{Mean: make([]float32, 2)},
+		Rows:     Matrix([]float32{1, .2, 1, .3}, 2),
+		Examples: Labelled(Matrix([]float32{1, -.1, 1, .35, -1, 1, -1, 2}, 2), []int32{0, 1, 1, 1}),
 	}
 	settings, err := DefaultPreset.Settings()
 	if err != nil {
@@ -87,11 +87,11 @@ func TestSourcesAreOfTheSolve(t *testing.T) {
 				t.Fatal(err)
 			}
 			var said Sources
-			for i := range p.N {
+			for i := range p.Rows.N() {
 				if p.Labels[i] >= 0 {
 					continue
 				}
-				r.Given(p.Labels).Sources(i, &said)
+				solve.space.Given(p.Labels).Sources(i, &said)
 				var s []float64
 				var sum float64
 				for c := range p.K {
@@ -112,23 +112,22 @@ func TestSourcesAreOfTheSolve(t *testing.T) {
 // Labels that a solve did not have are labelled rows and neighbours to others, not to the row itself.
 func TestSourcesTakeLabelsBack(t *testing.T) {
 	p := &Problem{
-		N: 3, D: 2, K: 2, Embedding: &Embedding{Mean: make([]float32, 2)},
-		Rows:     []float32{1, .2, 1, .21, -1, .9},
-		Examples: []float32{1, 0, -1, 1}, ExampleLabels: []int32{0, 1},
+		K: 2, Embedding: &Embedding{Mean: make([]float32, 2)},
+		Rows:     Matrix([]float32{1, .2, 1, .21, -1, .9}, 2),
+		Examples: Labelled(Matrix([]float32{1, 0, -1, 1}, 2), []int32{0, 1}),
 	}
 	solve, err := New(Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := solve.Solve(context.Background(), p)
-	if err != nil {
+	if _, err := solve.Solve(context.Background(), p); err != nil {
 		t.Fatal(err)
 	}
 	none := []int32{-1, -1, -1}
 	var without, own, other Sources
-	r.Given(none).Sources(0, &without)
-	r.Given([]int32{1, -1, -1}).Sources(0, &own)
-	r.Given([]int32{-1, 1, -1}).Sources(0, &other)
+	solve.space.Given(none).Sources(0, &without)
+	solve.space.Given([]int32{1, -1, -1}).Sources(0, &own)
+	solve.space.Given([]int32{-1, 1, -1}).Sources(0, &other)
 	for c := range 2 {
 		if own.Nearest[c] != without.Nearest[c] || own.Graph[c] != without.Graph[c] {
 			t.Errorf("class %d: by its own label %v, without %v", c, own, without)

@@ -35,9 +35,9 @@ func TestOrderOfRowsRarelyMatters(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(episode), uint64(shots)))
 			p, _ := drawDigits(random, n, shots)
 			order := random.Perm(n)
-			q := &Problem{N: n, D: p.D, K: p.K, Judge: true}
+			q := &Problem{Rows: Rows{d: p.Rows.d}, K: p.K, Judge: true}
 			for _, i := range order {
-				q.Rows, q.Labels = append(q.Rows, p.Rows[i*p.D:(i+1)*p.D]...), append(q.Labels, p.Labels[i])
+				q.Rows.values, q.Labels = append(q.Rows.values, p.Rows.values[i*p.Rows.d:(i+1)*p.Rows.d]...), append(q.Labels, p.Labels[i])
 			}
 			a, b := solve(p), solve(q)
 			for j, i := range order {
@@ -65,12 +65,12 @@ func TestOrderOfRowsRarelyMatters(t *testing.T) {
 // drawDigits is an episode of n handwritten digits, shots of each class labelled, with the true classes.
 func drawDigits(random *rand.Rand, n, shots int) (*Problem, []int32) {
 	set := sample.Digits()
-	p := &Problem{N: n, D: set.Side * set.Side, K: len(set.Names), Judge: true}
+	p := &Problem{Rows: Rows{d: set.Side * set.Side}, K: len(set.Names), Judge: true}
 	var truth []int32
 	seen := make([]int, p.K)
 	for _, i := range random.Perm(set.N())[:n] {
 		for _, v := range set.Image(i) {
-			p.Rows = append(p.Rows, float32(v))
+			p.Rows.values = append(p.Rows.values, float32(v))
 		}
 		y := set.Labels[i]
 		truth = append(truth, y)
@@ -97,7 +97,7 @@ func TestJacobiRises(t *testing.T) {
 			}
 			settings.Lambda = lambda
 			for way := range 2 {
-				j := newJudge(settings, p, r.Affinity)
+				j := newJudge(settings, p, r.episode.graph.Affinity)
 				j.start()
 				sweep := func() float64 { return j.sweep(true) }
 				if way == 1 {

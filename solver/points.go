@@ -86,14 +86,14 @@ func (x *Points) check() error {
 	return nil
 }
 
-// Placed is a problem of rows that the caller has embedded, with their graph: a whole file. Prototypes are means.
-// Fields without a comment are as in Problem.
+// Placed is a problem of rows that the caller has embedded, with their graph and a start: a whole file. Prototypes
+// are means. Fields without a comment are as in Problem.
 type Placed struct {
 	Points      *Points
 	K           int
-	Affinity    *index.Affinity
-	Labels      []int32 // nil: all rows are to be solved, from Start
-	Start       []int32
+	Affinity    *index.Affinity // see GraphOf
+	Labels      []int32
+	Start       []int32 // a class for each row
 	Proportions []float64
 	Evidence    []float32
 
@@ -107,21 +107,28 @@ type Placed struct {
 }
 
 // SolvePlaced solves p as Solve does a Problem.
-func (s *Solver) SolvePlaced(ctx context.Context, p *Placed) (*Result, error) {
+func (s *Solver) SolvePlaced(ctx context.Context, p *Placed) (*PlacedResult, error) {
 	switch {
-	case p.Points == nil || p.Affinity == nil || p.Labels == nil && p.Start == nil:
-		return nil, errors.New("placed: needs points, their graph, and labels or a start")
-	case s.settings.rules().modes || s.settings.Paper.BiasCorrection:
-		return nil, errors.New("placed: needs means as prototypes, and no bias correction")
+	case p.Points == nil || p.Affinity == nil || p.Start == nil:
+		return nil, errors.New("placed: without points, their graph or a class for each to start from")
+	case s.settings.rules().modes || s.settings.Paper != (PaperSettings{}):
+		return nil, errors.New("placed: prototypes are means made of S: no modes, and none of the paper's steps")
 	case p.Block < 0:
 		return nil, errors.New("block: fewer rows than 0")
-	case p.Block > 0 && s.settings.Paper != (PaperSettings{}):
-		return nil, errors.New("block: needs means made of S")
 	}
-	return s.Solve(ctx, &Problem{
-		N: p.Points.N, D: p.Points.D, K: p.K, Labels: p.Labels, Start: p.Start, Proportions: p.Proportions,
-		Affinity: p.Affinity, Evidence: p.Evidence, Judge: p.Judge, Progress: p.Progress, placed: p,
+	space, err := s.Embed(&Problem{
+		Rows: Rows{d: p.Points.D, points: p.Points}, K: p.K, Labels: p.Labels, Start: p.Start, Proportions: p.Proportions,
+		Graph: GraphOf(p.Affinity), Evidence: p.Evidence, Judge: p.Judge, Progress: p.Progress, block: p.Block,
 	})
+	if err != nil {
+		return nil, err
+	}
+	r := &PlacedResult{episode: &s.episode}
+	if err := space.descend(ctx, &r.Descent); err != nil {
+		return nil, err
+	}
+	r.Labels = s.episode.answers(nil)
+	return r, nil
 }
 
 // takePoints takes the problem's embedded rows and computes their squared lengths.

@@ -16,7 +16,7 @@ type Prior struct {
 	Weights []float32 // K
 
 	// Inverse adapts Means to the present mean mu: m' = Means - Inverse mu. Means are then means of raised
-	// rows times Result.Inverse, before mu was subtracted, and Inverse is the mean of these factors. nil:
+	// rows times Space.Inverse, before mu was subtracted, and Inverse is the mean of these factors. nil:
 	// Means are m'.
 	Inverse []float32 // K
 }
@@ -29,38 +29,135 @@ func (p *Prior) mean(out, mu []float32, class int) {
 	}
 }
 
-// Problem is one episode of raw rows, which the solver embeds. They are a matrix, or lie one by one and are given
-// by List. A problem of rows that are embedded already is a Placed.
+// Rows are N raw rows of dimension D: a Matrix or a List.
+type Rows struct {
+	d      int
+	values []float32   // of a matrix
+	list   [][]float32 // nil: it is a matrix
+	points *Points     // of a Placed, instead of both
+}
+
+// Matrix returns rows of d values each, one after the other.
+func Matrix(values []float32, d int) Rows { return Rows{d: d, values: values} }
+
+// List returns rows that lie one by one in memory, so that they need not be copied together.
+func List(rows [][]float32) Rows {
+	r := Rows{list: rows}
+	if len(rows) > 0 {
+		r.d = len(rows[0])
+	}
+	return r
+}
+
+// N returns the number of rows, D their dimension.
+func (r Rows) N() int {
+	switch {
+	case r.points != nil:
+		return r.points.N
+	case r.list != nil:
+		return len(r.list)
+	}
+	return len(r.values) / max(1, r.d)
+}
+func (r Rows) D() int { return r.d }
+
+// row returns a raw row.
+func (r *Rows) row(i int) []float32 {
+	if r.list != nil {
+		return r.list[i]
+	}
+	return r.values[i*r.d : i*r.d+r.d]
+}
+
+// other returns the first row that is not of dimension d, and its dimension; -1: all are.
+func (r *Rows) other(d int) (row, dimension int) {
+	for i, row := range r.list {
+		if len(row) != d {
+			return i, len(row)
+		}
+	}
+	if n := r.N(); n > 0 && r.d != d {
+		return 0, r.d
+	} else if r.list == nil && len(r.values) > n*r.d {
+		return n, len(r.values) - n*r.d
+	}
+	return -1, d
+}
+
+// ExampleRows are labelled rows outside of an episode. The zero value: none.
+type ExampleRows struct {
+	rows   Rows
+	labels []int32
+	sets   []ExampleSet // prepared, instead of both
+	cache  *ExampleCache
+}
+
+// Labelled are rows with a class each.
+func Labelled(rows Rows, classes []int32) ExampleRows {
+	return ExampleRows{rows: rows, labels: classes}
+}
+
+// Prepared are rows that were prepared once for many problems. cache keeps what is computed of them between solves
+// with the same sets; nil: it is computed for this problem alone.
+func Prepared(cache *ExampleCache, sets ...ExampleSet) ExampleRows {
+	return ExampleRows{sets: sets, cache: cache}
+}
+
+// len returns the number of examples.
+func (x *ExampleRows) len() int {
+	n := len(x.labels)
+	for _, b := range x.sets {
+		n += b.Len()
+	}
+	return n
+}
+
+// inForce says whether the label of an example counts; below 0, it is a row of the episode.
+func (x *ExampleRows) inForce(at int) bool {
+	if at < 0 || len(x.sets) == 0 {
+		return true
+	}
+	for _, b := range x.sets {
+		if at < b.Len() {
+			return b.Names[b.class[at]] >= 0 && !slices.Contains(b.Without, int32(at))
+		}
+		at -= b.Len()
+	}
+	return false
+}
+
+// Graph says where the graph comes from. The zero value: from the nearest rows.
+type Graph struct {
+	affinity *index.Affinity
+	lag      []float32
+}
+
+// GraphOf is a graph of the caller's. It has a row for each row; column N+j is example j. It must be symmetric
+// between unlabelled rows; the row of a labelled item is not read.
+func GraphOf(a *index.Affinity) Graph { return Graph{affinity: a} }
+
+// Lagged is a graph of the nearest rows by distance and order, if the order of rows means something: lag is added
+// to the squared distance of two rows that are 1, 2, ... positions apart. Rows farther apart get the last value,
+// examples none. A problem may have 2,048 rows then.
+func Lagged(lag []float32) Graph { return Graph{lag: lag} }
+
+// Problem is one episode of raw rows, which the solver embeds. A problem of rows that are embedded already is a
+// Placed.
 type Problem struct {
-	Rows    []float32 // N x D; nil after List
-	N, D, K int
-	Labels  []int32 // N; the class of a labelled row, -1 to be solved; nil: all to be solved
+	Rows   Rows
+	K      int     // classes
+	Labels []int32 // N; the class of a labelled row, -1 to be solved; nil: all to be solved
 
 	// Examples are labelled rows outside the episode. They count in prototypes and as graph neighbours, and
 	// get no answer.
-	Examples      []float32 // M x D
-	ExampleLabels []int32
-
-	// Sets are such rows, prepared once for many problems, instead of Examples and ExampleLabels. Cache keeps what
-	// is computed of them between solves with the same sets; nil: it is computed for this problem alone.
-	Sets  []ExampleSet
-	Cache *ExampleCache
+	Examples ExampleRows
 
 	Prior       *Prior
 	Proportions []float64  // pi0: a count for each class; nil: uniform
 	Embedding   *Embedding // nil: the zero value, without a metric
 
-	// Affinity is the graph; nil: the solver builds it. It has N rows; column N+j is example j. It must be
-	// symmetric between unlabelled rows; the row of a labelled item is not read.
-	Affinity *index.Affinity
-
-	// Lag is added, when the solver chooses neighbours, to the squared distance of two rows that are 1, 2, ...
-	// positions apart, if the order of rows means something. Rows farther apart get the last value; examples get
-	// none. It needs a graph built by the solver, of at most 2,048 rows. nil: nothing is added. The last Earlier
-	// rows come before the first one, in their order.
-	Lag     []float32
-	Earlier int
-
+	Graph    Graph
+	Earlier  int       // the last rows come before the first one in time, in their order
 	Edges    []Edge    // added to W in both directions; repeated pairs add up
 	Evidence []float32 // N x K, added to b, the sum of the labels of a row's labelled neighbours; nil: none
 
@@ -79,78 +176,12 @@ type Problem struct {
 	// called. A cancelled context stops the solve before the next sweep.
 	Progress func(sweeps, most int)
 
-	listed [][]float32 // by List
-	placed *Placed     // that the problem was made of; nil: rows are raw
-}
-
-// List gives the problem rows that lie one by one in memory, so that they need not be copied together. It sets N, and
-// D by the first row, and replaces Rows.
-func (p *Problem) List(rows [][]float32) {
-	if p.Rows, p.listed, p.N = nil, rows, len(rows); p.N > 0 {
-		p.D = len(rows[0])
-	}
-}
-
-// Result is a solved episode. Its slices belong to the Solver and are valid until its next Solve or Embed.
-type Result struct {
-	Labels []int32
-	S      []float32 // N x K; labelled rows are one-hot. Nil for a Placed above 4,096 rows and 64 classes: use Row
-	Z      []float32 // N x D, rows in z-space, from which a stream learns; nil for a Placed
-	Mean   []float32 // mu, subtracted from raised rows before they are scaled to length 1
-	// Inverse is 1/|row - Mean| of each raised row; 0 if that is not finite.
-	Inverse []float32
-
-	// Affinity is the graph of the solve, N rows: (A+A')/2 between unlabelled rows, and from each unlabelled row
-	// its labelled neighbours with their weight in A (1 without EdgeDecay), example j as column N+j. Rows of
-	// labelled items are empty if the solver built it.
-	Affinity *index.Affinity
-
-	// Filled by Assess.
-	Confidence []float32 // z_p: softmax(-tau d2(u, C)) at the label, smoothed over the graph; 1: labelled
-	Agreement  []float32 // the same with the unit means of labelled items as prototypes
-	Distance   []float32 // to the nearest labelled item, in u-space
-
-	ObjectiveBefore, ObjectiveAfter float64 // R at the start and at the end, if judged
-	Iterations                      int     // prototype steps
-	Sweeps                          int     // assignment sweeps
-	Trace                           []float64
-	Rises                           int // half-steps in which R rose by more than rounding, with Settings.Check
-
-	episode  *episode  // that was solved
-	k        int       // classes of the problem
-	nearestZ []float32 // n x K, by Assess: squared distances to the nearest labelled row in z-space
-}
-
-// Row writes row p of S, K values, to out, also if Result.S is nil.
-func (r *Result) Row(p int, out []float32) {
-	clear(out[:r.k])
-	for c, v := range r.episode.s.all(p) {
-		out[r.episode.classes.active[c]] = v
-	}
-}
-
-// Prototypes returns the prototypes, K x D in u-space; a masked class has zeros.
-func (r *Result) Prototypes() []float32 {
-	e, d := r.episode, r.episode.rows.d
-	out, active := make([]float32, r.k*d), make([]float32, e.classes.k*d)
-	e.prototypes.space.prototypes(active)
-	for c, class := range e.classes.active {
-		copy(out[int(class)*d:int(class)*d+d], active[c*d:c*d+d])
-	}
-	return out
-}
-
-// clear empties a result and keeps the memory of its slices.
-func (r *Result) clear() {
-	*r = Result{
-		Trace: r.Trace[:0], Labels: r.Labels, Confidence: r.Confidence,
-		Agreement: r.Agreement, Distance: r.Distance,
-	}
+	block int // of a Placed
 }
 
 func (p *Problem) checkLabels() error {
-	if p.Labels != nil && len(p.Labels) != p.N {
-		return fmt.Errorf("problem: %d labels for %d rows", len(p.Labels), p.N)
+	if p.Labels != nil && len(p.Labels) != p.Rows.N() {
+		return fmt.Errorf("problem: %d labels for %d rows", len(p.Labels), p.Rows.N())
 	}
 	for i, l := range p.Labels {
 		if l < -1 || int(l) >= p.K {
@@ -162,35 +193,30 @@ func (p *Problem) checkLabels() error {
 
 // check reports the first fault of a problem: the row, the class or the setting that is wrong.
 func (p *Problem) check() error {
-	if p.N < 1 || p.D < 1 || p.K < 1 {
-		return fmt.Errorf("problem: %d rows of dimension %d and %d classes: none may be below 1", p.N, p.D, p.K)
+	n, d := p.Rows.N(), p.Rows.D()
+	if n < 1 || d < 1 || p.K < 1 {
+		return fmt.Errorf("problem: %d rows of dimension %d and %d classes: none may be below 1", n, d, p.K)
 	}
-	if err := p.checkSets(); err != nil {
-		return err
+	if p.Rows.points != nil {
+		if err := p.Rows.points.check(); err != nil {
+			return err
+		}
+	} else if row, other := p.Rows.other(d); row >= 0 {
+		return rowError(row, "dimension %d, not %d", other, d)
 	}
-	if err := p.checkRows(); err != nil {
+	if err := p.Examples.check(d, p.K); err != nil {
 		return err
 	}
 	if err := p.checkLabels(); err != nil {
 		return err
 	}
-	for i, l := range p.ExampleLabels {
-		if l < 0 || int(l) >= p.K {
-			return fmt.Errorf("example %d: label %d is not one of %d classes", i, l, p.K)
-		}
-	}
 	if p.Prior != nil {
-		if len(p.Prior.Means) != p.K*p.D || len(p.Prior.Weights) != p.K {
-			return fmt.Errorf(
-				"prior: %d values and %d weights, not %d classes of dimension %d",
-				len(p.Prior.Means),
-				len(p.Prior.Weights),
-				p.K,
-				p.D,
-			)
+		if len(p.Prior.Means) != p.K*d || len(p.Prior.Weights) != p.K {
+			return fmt.Errorf("prior: %d values and %d weights, not %d classes of dimension %d",
+				len(p.Prior.Means), len(p.Prior.Weights), p.K, d)
 		}
 		if i := vector.NotFinite(p.Prior.Means); i >= 0 {
-			c, at := i/p.D, i%p.D
+			c, at := i/d, i%d
 			return classError(c, "prior: mean of class %d: value %g at %d is not finite", c, p.Prior.Means[i], at)
 		}
 		if l := p.Prior.Inverse; l != nil && (len(l) != p.K || vector.NotFinite(l) >= 0) {
@@ -212,11 +238,11 @@ func (p *Problem) check() error {
 			}
 		}
 	}
-	if err := p.Embedding.check(p.D); err != nil {
+	if err := p.Embedding.check(d); err != nil {
 		return err
 	}
-	if p.Start != nil && len(p.Start) != p.N {
-		return fmt.Errorf("start: %d clusters for %d rows", len(p.Start), p.N)
+	if p.Start != nil && len(p.Start) != n {
+		return fmt.Errorf("start: %d clusters for %d rows", len(p.Start), n)
 	}
 	for i, c := range p.Start {
 		if c < 0 || int(c) >= p.K {
@@ -226,80 +252,71 @@ func (p *Problem) check() error {
 	return p.checkAffinity()
 }
 
-// exampleCount returns the number of examples.
-func (p *Problem) exampleCount() int {
-	n := len(p.ExampleLabels)
-	for _, b := range p.Sets {
-		n += b.Len()
+// check reports the first fault of examples beside rows of dimension d and k classes.
+func (x *ExampleRows) check(d, k int) error {
+	if row, other := x.rows.other(d); row >= 0 {
+		return fmt.Errorf("example %d: dimension %d, not %d", row, other, d)
 	}
-	return n
-}
-
-// inForce says whether q is a row of the episode or an example whose label counts. Sets are checked before.
-func (p *Problem) inForce(q int32) bool {
-	at := int(q) - p.N
-	if at < 0 || len(p.Sets) == 0 {
-		return true
+	if n := x.rows.N(); n != len(x.labels) {
+		return fmt.Errorf("examples: %d labels for %d of them", len(x.labels), n)
 	}
-	for _, b := range p.Sets {
-		if at < b.Len() {
-			return b.Names[b.class[at]] >= 0 && !slices.Contains(b.Without, int32(at))
+	for i, l := range x.labels {
+		if l < 0 || int(l) >= k {
+			return fmt.Errorf("example %d: label %d is not one of %d classes", i, l, k)
 		}
-		at -= b.Len()
 	}
-	return false
-}
-
-// checkRows reports the first fault of the rows' and the examples' number and dimension.
-func (p *Problem) checkRows() error {
-	if len(p.Examples) != len(p.ExampleLabels)*p.D {
-		return fmt.Errorf("problem: %d example values are not %d examples of dimension %d",
-			len(p.Examples), len(p.ExampleLabels), p.D)
-	}
-	switch {
-	case p.placed != nil:
-		return p.placed.Points.check()
-	case p.listed == nil && len(p.Rows) != p.N*p.D:
-		return fmt.Errorf("problem: %d values are not %d rows of dimension %d", len(p.Rows), p.N, p.D)
-	case p.listed != nil && len(p.listed) != p.N:
-		return fmt.Errorf("problem: %d rows listed, not %d", len(p.listed), p.N)
-	}
-	for i, row := range p.listed {
-		if len(row) != p.D {
-			return rowError(i, "dimension %d, not %d", len(row), p.D)
+	for i, b := range x.sets {
+		if b.Examples == nil {
+			return fmt.Errorf("example set %d: no rows", i)
+		}
+		if b.d != d || len(b.Names) != b.k {
+			return fmt.Errorf("example set %d: dimension %d and %d names, not %d and %d", i, b.d, len(b.Names), d, b.k)
+		}
+		for local, c := range b.Names {
+			if c < -1 || int(c) >= k {
+				return fmt.Errorf("example set %d: class %d is %d, not -1 and not one of %d classes", i, local, c, k)
+			}
+		}
+		for j, row := range b.Without {
+			if row < 0 || int(row) >= b.Len() || j > 0 && row <= b.Without[j-1] {
+				return fmt.Errorf("example set %d: row %d to be left out is not one of %d, ascending", i, row, b.Len())
+			}
 		}
 	}
 	return nil
 }
 
+// inForce says whether q is a row of the episode or an example whose label counts.
+func (p *Problem) inForce(q int32) bool { return p.Examples.inForce(int(q) - p.Rows.N()) }
+
 // checkAffinity checks what R needs of a given graph: W symmetric between unlabelled rows, ascending columns,
 // no self loops, finite weights.
 func (p *Problem) checkAffinity() error {
-	a := p.Affinity
+	a, n := p.Graph.affinity, p.Rows.N()
 	if a == nil {
 		return nil
 	}
-	if a.N() != p.N {
-		return fmt.Errorf("affinity: %d rows for %d rows of the problem", a.N(), p.N)
+	if a.N() != n {
+		return fmt.Errorf("affinity: %d rows for %d rows of the problem", a.N(), n)
 	}
-	if a.Offsets[0] != 0 || int(a.Offsets[p.N]) != len(a.Columns) || len(a.Columns) != len(a.Weights) {
-		return fmt.Errorf("affinity: offsets end at %d, with %d columns and %d weights", a.Offsets[p.N], len(a.Columns), len(a.Weights))
+	if a.Offsets[0] != 0 || int(a.Offsets[n]) != len(a.Columns) || len(a.Columns) != len(a.Weights) {
+		return fmt.Errorf("affinity: offsets end at %d, with %d columns and %d weights", a.Offsets[n], len(a.Columns), len(a.Weights))
 	}
-	for i := range p.N {
+	for i := range n {
 		if a.Offsets[i] > a.Offsets[i+1] {
 			return fmt.Errorf("affinity: row %d: offsets fall from %d to %d", i, a.Offsets[i], a.Offsets[i+1])
 		}
 	}
-	all := p.N + p.exampleCount()
+	all := n + p.Examples.len()
 	// Each entry above the diagonal adds the hash of its pair and weight, each one below subtracts it: a
 	// symmetric graph leaves 0, and its entries are read in the order of memory.
 	var balance uint64
-	for i := range p.N {
+	for i := range n {
 		columns, weights := a.Row(i)
 		solved := !p.labelled(i)
 		for j, q := range columns {
 			switch {
-			case int(q) >= p.N && int(q) < all && !p.inForce(q):
+			case int(q) >= n && int(q) < all && !p.inForce(q):
 				return fmt.Errorf("affinity: row %d: column %d is an example that is not in force", i, q)
 			case q < 0 || int(q) >= all:
 				return fmt.Errorf("affinity: row %d: column %d is not one of %d rows and examples", i, q, all)
@@ -310,7 +327,7 @@ func (p *Problem) checkAffinity() error {
 			case weights[j]-weights[j] != 0:
 				return fmt.Errorf("affinity: row %d: weight %g to %d is not finite", i, weights[j], q)
 			}
-			if solved && int(q) < p.N && !p.labelled(int(q)) {
+			if solved && int(q) < n && !p.labelled(int(q)) {
 				if int(q) > i {
 					balance += pairHash(int32(i), q, weights[j])
 				} else {
@@ -336,14 +353,14 @@ func pairHash(p, q int32, weight float32) uint64 {
 
 // asymmetry names the first entry between unlabelled rows whose opposite entry is missing or different.
 func (p *Problem) asymmetry() error {
-	a := p.Affinity
+	a, n := p.Graph.affinity, p.Rows.N()
 	// Rows are visited in order, so a cursor in each later row, at its entry to i, only moves forward.
-	cursor := make([]int64, p.N)
+	cursor := make([]int64, n)
 	copy(cursor, a.Offsets)
-	for i := range p.N {
+	for i := range n {
 		columns, weights := a.Row(i)
 		for j, q := range columns {
-			if int(q) >= p.N || p.labelled(i) || p.labelled(int(q)) {
+			if int(q) >= n || p.labelled(i) || p.labelled(int(q)) {
 				continue
 			}
 			for cursor[q] < a.Offsets[q+1] && a.Columns[cursor[q]] < int32(i) {
@@ -359,13 +376,10 @@ func (p *Problem) asymmetry() error {
 
 // raw returns row q of the rows, then the examples.
 func (p *Problem) raw(q int) []float32 {
-	if q < p.N {
-		if p.listed != nil {
-			return p.listed[q]
-		}
-		return p.Rows[q*p.D : q*p.D+p.D]
+	if n := p.Rows.N(); q >= n {
+		return p.Examples.rows.row(q - n)
 	}
-	return p.Examples[(q-p.N)*p.D : (q-p.N)*p.D+p.D]
+	return p.Rows.row(q)
 }
 
 func (p *Problem) labelled(i int) bool { return p.Labels != nil && p.Labels[i] >= 0 }

@@ -42,20 +42,20 @@ func drawnAffinity(t *rapid.T, p *Problem) *index.Affinity {
 	if rapid.Bool().Draw(t, "graph from the rows") {
 		return nil
 	}
-	all := p.N + len(p.ExampleLabels)
-	dense := make([]float32, p.N*all)
+	all := p.Rows.N() + len(p.Examples.labels)
+	dense := make([]float32, p.Rows.N()*all)
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "graph"), 3))
-	for range rapid.IntRange(0, 6*p.N).Draw(t, "edges") {
-		a, b, w := random.IntN(p.N), random.IntN(all), []float32{.5, 1, 3, -1}[random.IntN(4)]
+	for range rapid.IntRange(0, 6*p.Rows.N()).Draw(t, "edges") {
+		a, b, w := random.IntN(p.Rows.N()), random.IntN(all), []float32{.5, 1, 3, -1}[random.IntN(4)]
 		if a != b {
 			dense[a*all+b] = w
-			if b < p.N {
+			if b < p.Rows.N() {
 				dense[b*all+a] = w
 			}
 		}
 	}
 	a := &index.Affinity{Offsets: []int64{0}}
-	for i := range p.N {
+	for i := range p.Rows.N() {
 		for j, w := range dense[i*all : i*all+all] {
 			if w != 0 {
 				a.Columns, a.Weights = append(a.Columns, int32(j)), append(a.Weights, w)
@@ -69,9 +69,9 @@ func drawnAffinity(t *rapid.T, p *Problem) *index.Affinity {
 // drawnTerms adds edges and evidence of both signs, half of the time each.
 func drawnTerms(t *rapid.T, p *Problem) {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "terms"), 4))
-	all := p.N + len(p.ExampleLabels)
-	for range rapid.SampledFrom([]int{0, 4 * p.N}).Draw(t, "edges") {
-		if a, b := random.IntN(p.N), random.IntN(all); a != b {
+	all := p.Rows.N() + len(p.Examples.labels)
+	for range rapid.SampledFrom([]int{0, 4 * p.Rows.N()}).Draw(t, "edges") {
+		if a, b := random.IntN(p.Rows.N()), random.IntN(all); a != b {
 			p.Edges = append(p.Edges, Edge{int32(a), int32(b), []float32{.5, 2, -4}[random.IntN(3)]})
 		}
 	}
@@ -82,7 +82,7 @@ func drawnTerms(t *rapid.T, p *Problem) {
 		}
 	}
 	if rapid.Bool().Draw(t, "evidence") {
-		p.Evidence = make([]float32, p.N*p.K)
+		p.Evidence = make([]float32, p.Rows.N()*p.K)
 		for i := range p.Evidence {
 			p.Evidence[i] = max(0, float32(random.NormFloat64())) - .3
 		}
@@ -106,7 +106,7 @@ func solved(t *rapid.T, s Settings, p *Problem, which engine) *Result {
 func TestDescent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(rapid.Uint64().Draw(t, "episode")), drawnSettings(t)
-		p.Affinity = drawnAffinity(t, p)
+		p.Graph.affinity = drawnAffinity(t, p)
 		drawnTerms(t, p)
 		r := solved(t, s, p, rapid.SampledFrom([]engine{bySize, rowEngine, gramEngine}).Draw(t, "engine"))
 		if r.Rises > 0 {
@@ -120,7 +120,7 @@ func TestDescent(t *testing.T) {
 				t.Fatalf("row %d: answer %d, label %d", i, r.Labels[i], y)
 			}
 		}
-		for i := range p.N {
+		for i := range p.Rows.N() {
 			var sum float64
 			for c, v := range r.S[i*p.K : i*p.K+p.K] {
 				if !(v >= 0 && v <= 1.0001) {
@@ -135,7 +135,7 @@ func TestDescent(t *testing.T) {
 				t.Fatalf("s of row %d sums to %g", i, sum)
 			}
 		}
-		for _, values := range [][]float32{r.Prototypes(), r.Confidence, r.Agreement, r.Z} {
+		for _, values := range [][]float32{r.episode.centres(), r.Confidence, r.Agreement, zOf(r)} {
 			for i, v := range values {
 				if v-v != 0 {
 					t.Fatalf("%g at %d", v, i)
@@ -157,8 +157,8 @@ func TestClassNamesDoNotMatter(t *testing.T) {
 		}
 		names := rapid.Permutation(numbers(p.K)).Draw(t, "names")
 		q := *p
-		q.Labels, q.ExampleLabels = append([]int32(nil), p.Labels...), append([]int32(nil), p.ExampleLabels...)
-		for _, list := range [][]int32{q.Labels, q.ExampleLabels} {
+		q.Labels, q.Examples.labels = append([]int32(nil), p.Labels...), append([]int32(nil), p.Examples.labels...)
+		for _, list := range [][]int32{q.Labels, q.Examples.labels} {
 			for i, y := range list {
 				if y >= 0 {
 					list[i] = int32(names[y])
@@ -166,9 +166,9 @@ func TestClassNamesDoNotMatter(t *testing.T) {
 			}
 		}
 		if p.Prior != nil {
-			q.Prior = &Prior{Means: make([]float32, p.K*p.D), Weights: make([]float32, p.K)}
+			q.Prior = &Prior{Means: make([]float32, p.K*p.Rows.d), Weights: make([]float32, p.K)}
 			for c, to := range names {
-				copy(q.Prior.Means[to*p.D:], p.Prior.Means[c*p.D:c*p.D+p.D])
+				copy(q.Prior.Means[to*p.Rows.d:], p.Prior.Means[c*p.Rows.d:c*p.Rows.d+p.Rows.d])
 				q.Prior.Weights[to] = p.Prior.Weights[c]
 			}
 		}
@@ -179,7 +179,7 @@ func TestClassNamesDoNotMatter(t *testing.T) {
 			}
 		}
 		a, b := solved(t, s, p, bySize), solved(t, s, &q, bySize)
-		for i := range p.N {
+		for i := range p.Rows.N() {
 			for c, to := range names {
 				if x, y := a.S[i*p.K+c], b.S[i*p.K+to]; math.Abs(float64(x-y)) > 2e-3 {
 					t.Fatalf("row %d, class %d: s %g, and %g when it is called %d", i, c, x, y, to)
@@ -201,9 +201,9 @@ func numbers(n int) []int {
 func TestSameAnswerOnAnyCores(t *testing.T) {
 	const n, d, k = serial + 300, 8, 7
 	p := drawn(5)
-	big := &Problem{N: n, D: d, K: k, Labels: make([]int32, n), Judge: true}
+	big := &Problem{Rows: Rows{d: d}, K: k, Labels: make([]int32, n), Judge: true}
 	for i := range n * d {
-		big.Rows = append(big.Rows, p.Rows[i%len(p.Rows)]+float32(i%97)/100)
+		big.Rows.values = append(big.Rows.values, p.Rows.values[i%len(p.Rows.values)]+float32(i%97)/100)
 	}
 	for i := range n {
 		if big.Labels[i] = -1; i%200 == 0 {

@@ -32,12 +32,12 @@ func labelledAnew(t *testing.T, preset Preset, method Method, seed uint64) {
 	}
 	if seed%2 == 0 {
 		p = setsOf(t, p, settings.Power, random)
-		p.Cache = &ExampleCache{}
+		p.Examples.cache = &ExampleCache{}
 	}
-	if len(p.ExampleLabels) == 0 && len(p.Sets) == 0 && p.Prior == nil {
+	if len(p.Examples.labels) == 0 && len(p.Examples.sets) == 0 && p.Prior == nil {
 		t.Skip("without its labels it is a clustering")
 	}
-	labels, hidden := p.Labels, slices.Repeat([]int32{-1}, p.N)
+	labels, hidden := p.Labels, slices.Repeat([]int32{-1}, p.Rows.N())
 	for _, engine := range []engine{bySize, rowEngine} {
 		q := *p
 		solve, err := New(settings)
@@ -53,16 +53,13 @@ func labelledAnew(t *testing.T, preset Preset, method Method, seed uint64) {
 			if err := space.Label(labels); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := space.Graph(context.Background()); err != nil {
-				t.Fatal(err)
-			}
-			got, err := assessed(space.Descend(context.Background()))
+			got, err := assessed(space.Solve(context.Background()))
 			if err != nil {
 				t.Fatal(err)
 			}
 			other := *p
-			other.Labels, other.Cache = labels, nil
-			other.Embedding = &Embedding{Mean: slices.Clone(got.Mean)}
+			other.Labels, other.Examples.cache = labels, nil
+			other.Embedding = &Embedding{Mean: slices.Clone(space.Mean())}
 			if p.Embedding != nil {
 				other.Embedding.Metric = p.Embedding.Metric
 			}
@@ -75,7 +72,7 @@ func labelledAnew(t *testing.T, preset Preset, method Method, seed uint64) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			closeResults(t, want, got, p.N)
+			closeResults(t, want, got, p.Rows.N())
 			if !slices.Equal(want.Labels, got.Labels) {
 				t.Fatalf("labels %v, not %v", got.Labels, want.Labels)
 			}

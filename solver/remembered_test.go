@@ -18,19 +18,19 @@ func TestRememberedDistances(t *testing.T) {
 	for seed := range uint64(12) {
 		p := drawn(seed)
 		random := rand.New(rand.NewPCG(seed, 3))
-		p.Examples, p.ExampleLabels = nil, nil
+		p.Examples.rows.values, p.Examples.labels = nil, nil
 		if p.K > 1 && seed%2 == 0 { // the first class is only there when it is taught
 			p.Prior = nil
 		}
-		for len(p.ExampleLabels) < rememberedFrom {
+		for len(p.Examples.labels) < rememberedFrom {
 			c := int32(random.IntN(p.K))
 			if p.Prior == nil {
 				c = max(c, min(1, int32(p.K)-1))
 			}
-			for range p.D {
-				p.Examples = append(p.Examples, float32(random.NormFloat64()))
+			for range p.Rows.d {
+				p.Examples.rows.values = append(p.Examples.rows.values, float32(random.NormFloat64()))
 			}
-			p.ExampleLabels = append(p.ExampleLabels, c)
+			p.Examples.labels = append(p.Examples.labels, c)
 		}
 		sets := setsOf(t, p, settings.Power, random)
 		solvers := make([]*Solver, 2)
@@ -48,13 +48,13 @@ func TestRememberedDistances(t *testing.T) {
 			if step == 12 {
 				q.Embedding = nil
 			} else if step == 20 {
-				q.Sets = q.Sets[1:]
+				q.Examples.sets = q.Examples.sets[1:]
 			}
 			now := 1 + random.IntN(4)
 			for range now {
-				row := slices.Clone(p.Rows[random.IntN(p.N)*p.D:][:p.D])
+				row := slices.Clone(p.Rows.values[random.IntN(p.Rows.N())*p.Rows.d:][:p.Rows.d])
 				if random.IntN(3) > 0 {
-					row[random.IntN(p.D)]++
+					row[random.IntN(p.Rows.d)]++
 				}
 				rows, q.Labels = append(rows, row), append(q.Labels, -1)
 			}
@@ -68,20 +68,20 @@ func TestRememberedDistances(t *testing.T) {
 			if random.IntN(3) == 0 {
 				q.Weights = &Weights{Prototypes: .5, Nearest: 4}
 			}
-			q.List(rows)
+			q.Rows = List(rows)
 			past = append(past, rows[:now]...)
 			var told [2]string
 			for i, prepared := range []*ExampleCache{{}, kept} {
-				q.Cache = prepared
+				q.Examples.cache = prepared
 				r, err := assessed(solvers[i].Solve(context.Background(), &q))
 				if err != nil {
 					t.Fatal(err)
 				}
-				distances := make([]float32, 2*q.N)
-				r.Distances(distances[:q.N], -1)
-				r.Distances(distances[q.N:], int32(step%p.K))
+				distances := make([]float32, 2*q.Rows.N())
+				r.Distances(distances[:q.Rows.N()], -1)
+				r.Distances(distances[q.Rows.N():], int32(step%p.K))
 				told[i] = fmt.Sprint(r.Labels, r.S, r.Confidence, r.Agreement, r.Distance, distances,
-					r.Affinity.Offsets, r.Affinity.Columns, r.Affinity.Weights)
+					r.episode.graph.Affinity.Offsets, r.episode.graph.Affinity.Columns, r.episode.graph.Affinity.Weights)
 			}
 			if told[0] != told[1] {
 				t.Fatalf("seed %d, step %d: computed\n%s\nand remembered\n%s", seed, step, told[0], told[1])

@@ -43,43 +43,41 @@ func New(s Settings) (*Solver, error) {
 }
 
 // Solve labels the unlabelled rows of p by minimising R from the labelled rows and the prior. Without either
-// it clusters the rows, from Problem.Start or as Settings.Clustering says. It runs Embed, Graph and Descend.
+// it clusters the rows, from Problem.Start or as Settings.Clustering says.
 // The result is valid until the next Solve or Embed of s.
 func (s *Solver) Solve(ctx context.Context, p *Problem) (*Result, error) {
 	space, err := s.Embed(p)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := space.Graph(ctx); err != nil {
-		return nil, err
-	}
-	return space.Descend(ctx)
+	return space.Solve(ctx)
 }
 
-// Space is a problem with embedded rows, after the first of the three steps of a solve. Until Graph is
-// called, the caller may still set Problem.Lag, Edges and Evidence, for instance from Distances.
+// Space is a problem whose rows are embedded: the first half of a solve, for those who look at the rows before they
+// are solved, solve them with several labels, or learn from how they were solved, as package stream does. Until
+// Solve is called, the caller may still set Graph, Edges and Evidence of the problem.
 type Space struct {
 	solver  *Solver
 	problem *Problem
 	lists   *index.Neighbours // nil: none
 	listed  bool              // lists were searched for
-	linked  bool              // Graph was called
 }
 
-// Embed maps the rows of p, its examples and the prior to the space in which rows are compared. The Space is valid until the next Solve or Embed of s.
+// Embed maps the rows of p, its examples and the prior to the space in which rows are compared. The Space is valid
+// until the next Solve or Embed of s.
 func (s *Solver) Embed(p *Problem) (*Space, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
 	e := &s.episode
-	e.s.dense = s.engine == denseRows || p.placed != nil && p.placed.Block > 0
+	e.s.dense = s.engine == denseRows || p.block > 0
 	e.settings = &s.settings
 	e.takeSets(p)
 	e.layOut(p, s.engine == everyRow)
 	e.sizePool()
 	e.prototypes.usesGram = e.prototypes.gram.can(e, p) &&
 		(s.engine == gramEngine || s.engine == bySize && e.prototypes.gram.cheaper(e, p))
-	if p.placed != nil {
+	if p.Rows.points != nil {
 		e.takePoints()
 	} else if err := e.embed(p); err != nil {
 		return nil, err
@@ -90,7 +88,7 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 		e.prototypes.gram.build(e)
 	} else {
 		e.prototypes.space = &e.prototypes.direct
-		if p.placed == nil {
+		if p.Rows.points == nil {
 			e.rows.u = e.rows.v
 		}
 	}
@@ -98,8 +96,31 @@ func (s *Solver) Embed(p *Problem) (*Space, error) {
 	return &s.space, nil
 }
 
-// Distances fills out, n x n, with the squared distances between the first n rows in u-space. Graph must not
-// have been called.
+// Z returns the rows in z-space, N x D: raised, less Mean, at length 1.
+func (x *Space) Z() []float32 {
+	r := &x.solver.episode.rows
+	return r.z[:r.n*r.d]
+}
+
+// Mean returns mu, which is subtracted from raised rows before they are scaled to length 1.
+func (x *Space) Mean() []float32 { return x.solver.episode.rows.mean }
+
+// Inverse returns 1/|row - Mean| of each raised row; 0 if that is not finite.
+func (x *Space) Inverse() []float32 { return x.solver.episode.rows.inverse }
+
+// Examples returns the classes of the examples; -1: not in force.
+func (x *Space) Examples() []int32 { return x.solver.episode.examples.cache.label }
+
+// Example appends example i, in z-space, to out.
+func (x *Space) Example(out []float32, i int) []float32 { return x.solver.episode.examples.row(out, i) }
+
+// Affinity returns the graph of the last Solve, N rows: (A+A')/2 between unlabelled rows, and from each unlabelled
+// row its labelled neighbours with their weight in A (1 without EdgeDecay), example j as column N+j. Rows of
+// labelled items are empty if the solver built it.
+func (x *Space) Affinity() *index.Affinity { return x.solver.episode.graph.Affinity }
+
+// Distances fills out, n x n, with the squared distances between the first n rows in u-space, before the first
+// Solve.
 func (x *Space) Distances(out []float32, n int) {
 	e := &x.solver.episode
 	if e.prototypes.usesGram {
@@ -128,9 +149,9 @@ func squaresOf(products, lengths []float32) {
 	}
 }
 
-// Between fills out with the squared distances in z-space between rows from to to-1. A Placed has none.
-func (r *Result) Between(out []float32, from, to int) {
-	e, n, d := r.episode, to-from, r.episode.rows.d
+// Between fills out with the squared distances in z-space between rows from to to-1.
+func (x *Space) Between(out []float32, from, to int) {
+	e, n, d := &x.solver.episode, to-from, x.solver.episode.rows.d
 	out = out[:n*n]
 	if e.prototypes.usesGram {
 		e.prototypes.gram.plain(out, from, to)
@@ -164,9 +185,9 @@ func (e *episode) productsBeforeGraph(out []float32, n int) {
 	}
 }
 
-// Label gives the rows other labels, and takes the problem's Proportions anew. Graph must be called then.
+// Label gives the rows other labels, and takes the problem's Proportions anew.
 // The rows stay where they are, in the mean of the labels that they were embedded with, and keep their
-// neighbours, which take longest to find. Those that were labelled at the first Graph must stay labelled.
+// neighbours, which take longest to find. Those that were labelled at the first Solve must stay labelled.
 func (x *Space) Label(labels []int32) error {
 	e, p := &x.solver.episode, x.problem
 	p.Labels = labels
@@ -180,21 +201,19 @@ func (x *Space) Label(labels []int32) error {
 		e.mapRows(p)
 		e.rows.u, x.listed = e.rows.v, false
 	}
-	x.linked = false
 	return nil
 }
 
-// Graph builds W from the neighbours of each row, chosen by distance and Problem.Lag, or takes
-// Problem.Affinity, and adds Problem.Edges.
-func (x *Space) Graph(ctx context.Context) (*index.Affinity, error) {
+// link builds W from the neighbours of each row, or takes the problem's, and adds its Edges.
+func (x *Space) link(ctx context.Context) error {
 	e, p := &x.solver.episode, x.problem
 	if err := p.checkGraphTerms(); err != nil {
-		return nil, err
+		return err
 	}
 	if !x.listed {
 		lists, err := e.neighbours(ctx, p)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		x.lists, x.listed = lists, true
 	}
@@ -204,24 +223,33 @@ func (x *Space) Graph(ctx context.Context) (*index.Affinity, error) {
 	e.graph.evidence = p.Evidence
 	e.takeWeights(p)
 	e.graph.order.plan(e)
-	x.linked = true
-	return e.graph.Affinity, nil
+	return nil
 }
 
-// Descend minimises R. Graph must be called before each call of Descend.
-func (x *Space) Descend(ctx context.Context) (*Result, error) {
-	e, p, r := &x.solver.episode, x.problem, &x.solver.result
-	if !x.linked {
-		return nil, errors.New("descend: the graph of the space is not made yet")
+// Solve minimises R.
+func (x *Space) Solve(ctx context.Context) (*Result, error) {
+	r := &x.solver.result
+	r.Descent, r.nearestZ = Descent{Trace: r.Trace[:0]}, nil
+	if err := x.descend(ctx, &r.Descent); err != nil {
+		return nil, err
 	}
-	x.linked = false
-	r.clear()
+	e := &x.solver.episode
+	r.episode, r.Labels, r.S = e, e.answers(r.Labels), e.soft()
+	return r, nil
+}
+
+// descend makes the graph, and then minimises R.
+func (x *Space) descend(ctx context.Context, r *Descent) error {
+	if err := x.link(ctx); err != nil {
+		return err
+	}
+	e, p := &x.solver.episode, x.problem
 	if e.classes.clustering {
 		e.start(p.Start)
 	} else {
 		for i, c := range p.Start {
 			if e.classes.number[c] < 0 {
-				return nil, fmt.Errorf("start: class %d of row %d has neither a labelled row nor a prior", c, i)
+				return fmt.Errorf("start: class %d of row %d has neither a labelled row nor a prior", c, i)
 			}
 		}
 		if p.Start != nil {
@@ -229,11 +257,7 @@ func (x *Space) Descend(ctx context.Context) (*Result, error) {
 		}
 	}
 	e.enter()
-	if err := e.descend(ctx, r, p.Progress); err != nil {
-		return nil, err
-	}
-	e.finish(p, r)
-	return r, nil
+	return e.descend(ctx, r, p.Progress)
 }
 
 // RowError is a fault of one row. errors.As finds it in the errors of Label, Embed and Solve.
@@ -290,8 +314,7 @@ func Label(rows [][]float32, labels []string) (answers []string, confidence []fl
 	for c, name := range names {
 		classes[name] = int32(c)
 	}
-	p := &Problem{K: len(names)}
-	p.List(rows)
+	p := &Problem{Rows: List(rows), K: len(names)}
 	for _, label := range labels {
 		c, known := classes[label]
 		if !known {
@@ -307,11 +330,8 @@ func Label(rows [][]float32, labels []string) (answers []string, confidence []fl
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := r.Assess(); err != nil {
-		return nil, nil, err
-	}
 	for _, c := range r.Labels {
 		answers = append(answers, names[c])
 	}
-	return answers, r.Confidence, nil
+	return answers, r.Assess().Confidence, nil
 }

@@ -41,7 +41,7 @@ func TestFewShot(t *testing.T) {
 				}
 				const n, d, k = 105, 32, 5
 				rows, truth := blobs(3, n, d, k, .5)
-				p := &solver.Problem{Rows: rows, N: n, D: d, K: k, Labels: make([]int32, n), Judge: true}
+				p := &solver.Problem{Rows: solver.Matrix(rows, d), K: k, Labels: make([]int32, n), Judge: true}
 				for i := range n {
 					p.Labels[i] = -1
 					if i < 2*k {
@@ -93,15 +93,12 @@ func TestJudge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &solver.Problem{Rows: rows, N: 60, D: 16, K: 3, Labels: labels, Judge: i%2 == 0}
+		p := &solver.Problem{Rows: solver.Matrix(rows, 16), K: 3, Labels: labels, Judge: i%2 == 0}
 		r, err := solve.Solve(context.Background(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Assess(); err != nil {
-			t.Fatal(err)
-		}
-		results[i] = *r
+		results[i] = *r.Assess()
 		if !slices.Equal(r.S, results[0].S) || !slices.Equal(r.Confidence, results[0].Confidence) {
 			t.Errorf("solve %d answers otherwise", i)
 		}

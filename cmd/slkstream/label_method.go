@@ -31,40 +31,40 @@ func solveByMethod(c *call) (func(context.Context, *labelledFile) (*file.Result,
 		return nil, usageError{err}
 	}
 	return func(ctx context.Context, f *labelledFile) (*file.Result, error) {
-		p := &solver.Problem{
-			N: f.N, D: f.D, K: f.K, Examples: f.Support.Values, ExampleLabels: f.SupportClasses,
-		}
+		var rows []float32
+		var labels []int32
 		if err := f.Read(func(row []float32, class int32) error {
-			p.Rows, p.Labels = append(p.Rows, row...), append(p.Labels, class)
+			rows, labels = append(rows, row...), append(labels, class)
 			return nil
 		}); err != nil {
 			return nil, err
 		}
+		p := &solver.Problem{
+			Rows: solver.Matrix(rows, f.D), K: f.K, Labels: labels,
+			Examples: solver.Labelled(solver.Matrix(f.Support.Values, f.D), f.SupportClasses),
+		}
 		if len(f.names) == 0 {
 			p.Embedding = &solver.Embedding{Mean: make([]float32, f.D)}
-			lists, err := index.Build(ctx, p.Rows, p.N, p.D, index.Options{
-				Rho: min(settings.Rho, p.N-1), Method: settings.Index, RecallFloor: settings.RecallFloor,
+			lists, err := index.Build(ctx, rows, f.N, f.D, index.Options{
+				Rho: min(settings.Rho, f.N-1), Method: settings.Index, RecallFloor: settings.RecallFloor,
 				Seed: settings.Seed, Cosine: true,
 			})
 			if err != nil {
 				return nil, err
 			}
-			p.Affinity = lists.Symmetric()
+			p.Graph = solver.GraphOf(lists.Symmetric())
 		}
 		solved, err := engine.Solve(ctx, p)
-		if err == nil && len(f.names) > 0 {
-			err = solved.Assess()
-		}
 		if err != nil {
 			return nil, err
 		}
-		r := &file.Result{K: f.K, Labels: solved.Labels, Confidence: solved.Confidence, UnknownLimit: math.Inf(1)}
-		if len(f.names) == 0 {
-			row := make([]float32, p.K)
-			for i := range p.N {
-				solved.Row(i, row)
-				r.Confidence = append(r.Confidence, slices.Max(row))
-			}
+		r := &file.Result{K: f.K, Labels: solved.Labels, UnknownLimit: math.Inf(1)}
+		if len(f.names) > 0 {
+			r.Confidence = solved.Assess().Confidence
+			return r, nil
+		}
+		for row := range slices.Chunk(solved.S, p.K) {
+			r.Confidence = append(r.Confidence, slices.Max(row))
 		}
 		return r, nil
 	}, nil

@@ -29,13 +29,17 @@ func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task,
 	scatter := metric.NewScatter(set.D)
 	for i, task := range earlier {
 		p := task.Problem(set, e)
-		r, err := solve.Solve(ctx, p)
+		var r *solver.Result
+		x, err := solve.Embed(p)
+		if err == nil {
+			r, err = x.Solve(ctx)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("data %s: base task %d: %w", set.Name, i+1, err)
 		}
-		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: p.K})
+		scatter.Update(metric.Episode{Z: x.Z(), S: r.S, Labels: p.Labels, K: p.K})
 		if s.MetricBetween > 0 {
-			scatter.AddMeans(r.Z, r.S, p.K)
+			scatter.AddMeans(x.Z(), r.S, p.K)
 		}
 		if n := i + 1; metric.Refreshes(int64(n)) || n == len(earlier) {
 			if e.Metric, err = scatter.Refresh(s.MetricRank, s.MetricShrink); err != nil {

@@ -199,7 +199,7 @@ func (c *Cluster) slk(
 	}
 	set := space.set
 	result, err := solve.Solve(ctx, &solver.Problem{
-		Rows: space.rows, N: set.N, D: set.D, K: c.K, Affinity: space.graph, Start: start,
+		Rows: solver.Matrix(space.rows, set.D), K: c.K, Graph: solver.GraphOf(space.graph), Start: start,
 		Embedding: &solver.Embedding{Mean: make([]float32, set.D)}, Judge: true,
 	})
 	if err != nil {

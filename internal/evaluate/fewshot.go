@@ -265,17 +265,15 @@ func timeTasks(ctx context.Context, set *Set, tasks []*Task, settings solver.Set
 
 // Problem returns the task as the solver's problem: the classes of the support, and -1 for every query.
 func (t *Task) Problem(set *Set, e *solver.Embedding) *solver.Problem {
-	p := &solver.Problem{
-		N: len(t.Rows), D: set.D, K: t.Ways, Embedding: e,
-		Rows: make([]float32, 0, len(t.Rows)*set.D), Labels: make([]int32, len(t.Rows)),
-	}
+	p := &solver.Problem{K: t.Ways, Embedding: e, Labels: make([]int32, len(t.Rows))}
+	rows := make([][]float32, len(t.Rows))
 	for i, row := range t.Rows {
-		p.Rows = append(p.Rows, set.Row(row)...)
-		p.Labels[i] = -1
+		rows[i], p.Labels[i] = set.Row(row), -1
 		if i < t.Support {
 			p.Labels[i] = t.Truth[i]
 		}
 	}
+	p.Rows = solver.List(rows)
 	return p
 }
 
@@ -302,7 +300,7 @@ func updateTask(ctx context.Context, method string, set *Set, t *Task, e *solver
 	if err := ctx.Err(); err != nil {
 		return outcome{}, err
 	}
-	labels, err := updated(ctx, method, t.Problem(set, e))
+	labels, err := updated(method, t.Problem(set, e))
 	if err != nil {
 		return outcome{}, err
 	}

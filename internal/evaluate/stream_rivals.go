@@ -95,9 +95,13 @@ func (t *Trial) updates(ctx context.Context, method string) ([]stream.Answer, er
 	}
 	answers := make([]stream.Answer, len(t.Items))
 	for _, episode := range t.Episodes {
-		p := &solver.Problem{D: t.D}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var rows [][]float32
+		var given []int32
 		add := func(row []float32, label int32) {
-			p.Rows, p.Labels, p.N = append(p.Rows, row...), append(p.Labels, label), p.N+1
+			rows, given = append(rows, row), append(given, label)
 		}
 		for i, row := range t.Supports {
 			add(row, class(t.SupportLabels[i]))
@@ -109,10 +113,10 @@ func (t *Trial) updates(ctx context.Context, method string) ([]stream.Answer, er
 			}
 			add(t.Items[i].Vector, label)
 		}
-		if p.K = len(classes); p.K == 0 { // no label yet, no answers
+		if len(classes) == 0 { // no label yet, no answers
 			continue
 		}
-		labels, err := updated(ctx, method, p)
+		labels, err := updated(method, &solver.Problem{Rows: solver.List(rows), K: len(classes), Labels: given})
 		if err != nil {
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 
@@ -276,7 +275,7 @@ func softmaxInto(out, scores []float64) {
 }
 
 // updated answers a problem by an update, over rows as the solver embeds them, without a metric.
-func updated(ctx context.Context, method string, p *solver.Problem) ([]int32, error) {
+func updated(method string, p *solver.Problem) ([]int32, error) {
 	s := solver.Defaults()
 	s.Method, s.MetricRank = solver.Nearest, 0
 	solve, err := solver.New(s)
@@ -287,9 +286,9 @@ func updated(ctx context.Context, method string, p *solver.Problem) ([]int32, er
 	if p.Embedding != nil {
 		plain.Embedding = &solver.Embedding{Mean: p.Embedding.Mean}
 	}
-	r, err := solve.Solve(ctx, &plain)
+	x, err := solve.Embed(&plain)
 	if err != nil {
 		return nil, err
 	}
-	return update(method, r.Z, p.D, p.Labels, p.K), nil
+	return update(method, x.Z(), p.Rows.D(), p.Labels, p.K), nil
 }

@@ -64,7 +64,7 @@ func episodeOf(a *answering.Observed) *episode {
 		if len(a.Solved.Trace) > 1 {
 			e.Trace = a.Solved.Trace
 		}
-		e.Edges = edges(a.Solved.Affinity, len(items))
+		e.Edges = edges(a.Graph, len(items))
 	}
 	e.Trace = finite(e.Trace)
 	return e

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
+	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -22,8 +23,9 @@ type Observed struct {
 	Results []record.Result
 	Reviews []record.Review // items whose labels would teach most; vectors and attributes are shared
 	Report  stream.Report
-	Solved  *solver.Result // the solve itself, valid during the call only
-	Labels  *taught.Labels // in force when it was answered
+	Solved  *solver.Result  // the solve itself, valid during the call only
+	Graph   *index.Affinity // of the solve
+	Labels  *taught.Labels  // in force when it was answered
 	Unknown int
 	Took    time.Duration
 }

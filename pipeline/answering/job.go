@@ -137,11 +137,11 @@ func (j *Job) do(ctx context.Context, engine *stream.Engine) {
 				Results: results,
 				Reviews: reviews,
 				Report:  j.Report,
-				Solved:  engine.Solved(),
 				Labels:  v.Labels,
 				Unknown: j.Unknown,
 				Took:    j.Took,
 			}
+			told.Solved, told.Graph = engine.Solved()
 			extension.Guard(j.of.Log, "the observer failed", s.Key.Name, func() { watching.Answered(told) })
 		}
 	}

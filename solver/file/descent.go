@@ -28,7 +28,7 @@ func clustering(s *Settings) (solver.Settings, error) {
 // descend minimises R from a start, a class for each row.
 func (l *loaded) descend(ctx context.Context, s *Settings, stage string, graph *index.Affinity, settings solver.Settings,
 	start []int32, r *Result,
-) (*solver.Result, error) {
+) (*solver.PlacedResult, error) {
 	p := solver.Placed{Points: &l.points, K: l.k, Affinity: graph, Start: start}
 	if l.said != nil {
 		kernel.Scale(float32(1/settings.Lambda), l.said.values)

@@ -27,22 +27,26 @@ func ExampleScatter() {
 	scatter := metric.NewScatter(d)
 	embedding := &solver.Embedding{Mean: make([]float32, d)}
 	for range 4 {
-		p := &solver.Problem{N: n, D: d, K: k, Rows: make([]float32, n*d), Labels: make([]int32, n), Embedding: embedding}
+		rows, labels := make([]float32, n*d), make([]int32, n)
 		for i := range n {
 			for j := range d {
-				p.Rows[i*d+j] = .1 * float32(random.NormFloat64())
+				rows[i*d+j] = .1 * float32(random.NormFloat64())
 			}
-			p.Rows[i*d+i%k]++
-			p.Rows[i*d+d-1] += float32(random.NormFloat64())
-			if p.Labels[i] = -1; i < k {
-				p.Labels[i] = int32(i)
+			rows[i*d+i%k]++
+			rows[i*d+d-1] += float32(random.NormFloat64())
+			if labels[i] = -1; i < k {
+				labels[i] = int32(i)
 			}
 		}
-		r, err := solve.Solve(context.Background(), p)
+		space, err := solve.Embed(&solver.Problem{Rows: solver.Matrix(rows, d), K: k, Labels: labels, Embedding: embedding})
 		if err != nil {
 			log.Fatal(err)
 		}
-		scatter.Update(metric.Episode{Z: r.Z, S: r.S, Labels: p.Labels, K: k})
+		r, err := space.Solve(context.Background())
+		if err != nil {
+			log.Fatal(err)
+		}
+		scatter.Update(metric.Episode{Z: space.Z(), S: r.S, Labels: labels, K: k})
 		embedding.Metric, err = scatter.Refresh(settings.MetricRank, settings.MetricShrink)
 		if err != nil {
 			log.Fatal(err)

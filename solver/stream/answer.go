@@ -193,20 +193,20 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	if of.result = r; !of.cold {
 		of.solved = r
 	}
-	of.engine.solved = r
+	of.engine.solved, of.engine.space = r, of.space
 	report.Iterations, report.Sweeps, report.Rises = r.Iterations, r.Sweeps, r.Rises
 	report.Before, report.After = r.ObjectiveBefore, r.ObjectiveAfter
 	report.Warm = !of.cold && s.episode > 0
 	report.PriorFraction = s.priorFraction(p)
 
 	before := s.weights.trust
-	s.weights.renew(of, r)
+	s.weights.renew(of)
 	calibrated := s.calibration.fitted()
 	if report.Unlike = s.weights.trust < unlikeBelow && !calibrated; report.Unlike && before >= unlikeBelow {
 		report.note("the items look unlike the examples, as if these were of other moments or places: " +
 			"teach the stream some of its own items")
 	}
-	unknown := unknownScores(&p.Problem, r, p.nobody())
+	unknown := unknownScores(&p.Problem, of.space, r, p.nobody())
 	of.scores = s.novelty.scores.with(items, unknown)
 	limit := s.unknownLimit(of.scores)
 	sure := s.calibration.sureLimits(p.taught, s.settings.MaxWrong)
@@ -219,7 +219,7 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	if called != nil {
 		names = called.Names
 	}
-	given, sources := r.Given(p.labels), solver.Sources{}
+	given, sources := of.space.Given(p.labels), solver.Sources{}
 	for i := range answers {
 		c, row, z := r.Labels[i], r.S[i*p.K:i*p.K+p.K], float32(1)
 		if items[i].Label == "" {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
@@ -140,12 +141,13 @@ func (p *problem) fill(s *Stream, rows []Item, earlier int) {
 		}
 		p.exampleSets = append(p.exampleSets, b)
 	}
-	p.Problem = solver.Problem{
-		D: s.dimension, Earlier: earlier, K: len(p.names), Labels: p.labels, Sets: p.exampleSets, Cache: s.cache, Judge: s.settings.Judged,
-	}
-	p.List(p.each)
+	cache := s.cache
 	if !p.fixed { // the next episode gets other examples: the engine prepares them every time
-		p.Cache = nil
+		cache = nil
+	}
+	p.Problem = solver.Problem{
+		Rows: solver.List(p.each), Earlier: earlier, K: len(p.names), Labels: p.labels,
+		Examples: solver.Prepared(cache, p.exampleSets...), Judge: s.settings.Judged,
 	}
 }
 
@@ -262,6 +264,7 @@ type Engine struct {
 	settings solver.Settings // that solver was made for
 	problem  problem
 	solved   *solver.Result
+	space    *solver.Space // that it was solved in
 
 	near, doubt []float32 // of review.ask
 	comparison  comparison
@@ -287,9 +290,14 @@ func (e *Engine) set(s *Stream) (err error) {
 	return err
 }
 
-// Solved returns the solve of the engine's last answer, with its graph and its objective step by step. It is
-// valid until the next answer; nil before the first, and where clusters, or several ofSolve, answered.
-func (e *Engine) Solved() *solver.Result { return e.solved }
+// Solved returns the solve of the engine's last answer, with its objective step by step, and its graph. They are
+// valid until the next answer; nil before the first, and where clusters, or several solves, answered.
+func (e *Engine) Solved() (*solver.Result, *index.Affinity) {
+	if e.solved == nil {
+		return nil, nil
+	}
+	return e.solved, e.space.Affinity()
+}
 
 // solve solves the episode. If labels come with it, it is first solved without them, which shows how far the
 // stream's answers can be trusted.
@@ -308,9 +316,10 @@ func (e *episode) solve(ctx context.Context) (*solver.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.timeline.relate(e, space)
+	e.space = space
+	s.timeline.relate(e)
 	if t != nil && len(t.fresh) == 0 {
-		if err = t.solveIn(ctx, space, e); err != nil {
+		if err = t.solveIn(ctx, e); err != nil {
 			return nil, err
 		}
 	}
@@ -324,17 +333,12 @@ func (e *episode) solve(ctx context.Context) (*solver.Result, error) {
 	}
 	p.Evidence = s.timeline.evidence(e)
 	weights = s.weights.forSolve() // the trial may have changed them
-	return descend(ctx, space)
+	return assessed(space.Solve(ctx))
 }
 
-// descend solves an embedded problem.
-func descend(ctx context.Context, space *solver.Space) (*solver.Result, error) {
-	if _, err := space.Graph(ctx); err != nil {
-		return nil, err
-	}
-	r, err := space.Descend(ctx)
+func assessed(r *solver.Result, err error) (*solver.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, r.Assess()
+	return r.Assess(), nil
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
@@ -50,13 +51,13 @@ const graphSweeps = 3
 // is the mean of those with and without the metric: the metric is learned on the labelled classes, separates
 // items like these, and may not separate others. In the distance without it, items of class nobody (-1: none)
 // do not count, unless it is the only class.
-func unknownScores(p *solver.Problem, r *solver.Result, nobody int32) []float64 {
+func unknownScores(p *solver.Problem, x *solver.Space, r *solver.Result, nobody int32) []float64 {
 	if p.K == 1 {
 		nobody = -1
 	}
-	distances := make([]float32, p.N)
+	distances := make([]float32, p.Rows.N())
 	r.Distances(distances, nobody)
-	h := make([]float64, p.N)
+	h := make([]float64, len(distances))
 	for i := range h {
 		if p.Labels[i] >= 0 {
 			continue
@@ -67,22 +68,22 @@ func unknownScores(p *solver.Problem, r *solver.Result, nobody int32) []float64 
 		}
 	}
 	for range graphSweeps {
-		h = smoothed(p, r, h)
+		h = smoothed(p.Labels, x.Affinity(), h)
 	}
 	return h
 }
 
 // smoothed returns the scores after one smoothing step over the graph.
-func smoothed(p *solver.Problem, r *solver.Result, h []float64) []float64 {
-	out := make([]float64, p.N)
+func smoothed(labels []int32, graph *index.Affinity, h []float64) []float64 {
+	out := make([]float64, len(h))
 	for i := range out {
-		if p.Labels[i] >= 0 {
+		if labels[i] >= 0 {
 			continue
 		}
 		sum, degree := h[i], 1.
-		columns, weights := r.Affinity.Row(i)
+		columns, weights := graph.Row(i)
 		for j, q := range columns {
-			if int(q) < p.N && p.Labels[q] < 0 && weights[j] > 0 { // items held apart are not averaged
+			if int(q) < len(h) && labels[q] < 0 && weights[j] > 0 { // items held apart are not averaged
 				sum += float64(weights[j]) * h[q]
 				degree += float64(weights[j])
 			}

@@ -64,6 +64,7 @@ type episode struct {
 	problem *problem
 	result  *solver.Result // nil: clusters answer
 	solved  *solver.Result // the same; nil too if the stream is cold: its answers teach nothing
+	space   *solver.Space  // that they were solved in
 	answers []Answer
 	report  *Report
 
@@ -111,15 +112,15 @@ var lessons = sync.Pool{New: func() any { return new(lesson) }}
 
 // lesson copies what is left to learn; nil: nothing.
 func (e *episode) lesson() *lesson {
-	p, r := e.problem, e.solved
+	p, r, d := e.problem, e.solved, e.stream.dimension
 	folds := e.stream.metric.seen.Folds(e.number) && e.stream.settings.Solver.MetricRank > 0
 	refreshes := metric.Refreshes(e.number)
 	if r == nil || !folds && !refreshes {
 		return nil
 	}
-	l := lessons.Get().(*lesson)
+	l, x := lessons.Get().(*lesson), e.space
 	l.number, l.nobody = e.number, p.nobody()
-	l.rows.K, l.rows.Mean = p.K, append(l.rows.Mean[:0], r.Mean...)
+	l.rows.K, l.rows.Mean = p.K, append(l.rows.Mean[:0], x.Mean()...)
 	freedom := p.examples - len(p.names)
 	l.rows.Z, l.rows.Inverse, l.rows.S = l.rows.Z[:0], l.rows.Inverse[:0], l.rows.S[:0]
 	l.z, l.classes = l.z[:0], l.classes[:0]
@@ -129,19 +130,19 @@ func (e *episode) lesson() *lesson {
 		}
 		freedom++
 		if refreshes {
-			l.z, l.classes = append(l.z, r.Z[i*p.D:i*p.D+p.D]...), append(l.classes, c)
+			l.z, l.classes = append(l.z, x.Z()[i*d:i*d+d]...), append(l.classes, c)
 		}
 	}
 	if refreshes {
-		for i, c := range r.Examples() {
+		for i, c := range x.Examples() {
 			if c >= 0 {
-				l.z, l.classes = r.Example(l.z, i), append(l.classes, c)
+				l.z, l.classes = x.Example(l.z, i), append(l.classes, c)
 			}
 		}
 	}
-	if l.few = metric.Few(float64(freedom), p.D); folds {
+	if l.few = metric.Few(float64(freedom), d); folds {
 		n := len(e.items)
-		l.rows.Z, l.rows.Inverse = append(l.rows.Z, r.Z[:n*p.D]...), append(l.rows.Inverse, r.Inverse[:n]...)
+		l.rows.Z, l.rows.Inverse = append(l.rows.Z, x.Z()[:n*d]...), append(l.rows.Inverse, x.Inverse()[:n]...)
 		l.rows.S = append(l.rows.S, r.S[:n*p.K]...)
 	}
 	return l

@@ -29,7 +29,7 @@ func TestExamplesOfAnEpisode(t *testing.T) {
 			items, _ := f.episode(8, 0)
 			answer(t, s, e, items, labels)
 			now := e.problem.sets[1]
-			if i > 0 && (now == before) != c.whole || (e.problem.Cache != nil) != c.whole {
+			if i > 0 && (now == before) != c.whole || e.problem.fixed != c.whole {
 				t.Errorf("%d classes of %d examples, episode %d: same set: %t", c.classes, c.each, i, now == before)
 			}
 			most := taught.NearMost + len(items)*taught.NearEach

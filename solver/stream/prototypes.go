@@ -124,7 +124,7 @@ func (p *prototypes) learn(e *episode, weights []float32) {
 	if p.closed && len(p.of) == 0 {
 		return
 	}
-	k, d := e.problem.K, e.problem.D
+	k, d, x := e.problem.K, e.stream.dimension, e.space
 	for c, name := range e.problem.names {
 		if p.closed && p.of[name] == nil {
 			continue
@@ -148,11 +148,11 @@ func (p *prototypes) learn(e *episode, weights []float32) {
 		var inverse float32
 		for i := range e.items {
 			if weight := weights[i*k+c]; weight > 0 {
-				inverse += weight * e.solved.Inverse[i]
-				kernel.Axpy(now*weight, e.solved.Z[i*d:i*d+d], mean)
+				inverse += weight * x.Inverse()[i]
+				kernel.Axpy(now*weight, x.Z()[i*d:i*d+d], mean)
 			}
 		}
-		kernel.Axpy(now*inverse, e.solved.Mean, mean)
+		kernel.Axpy(now*inverse, x.Mean(), mean)
 		was.scale = vector.ShortRow(was.mean, mean)
 		was.inverse = before*was.inverse + now*inverse
 		was.mass = min(float64(e.stream.settings.Examples), was.mass+mass)
@@ -201,10 +201,10 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 		}
 		if prior == nil {
 			prior = &p.learned
-			prior.Means, prior.Weights = vector.Zeroed(prior.Means, p.K*p.D), vector.Zeroed(prior.Weights, p.K)
+			prior.Means, prior.Weights = vector.Zeroed(prior.Means, p.K*s.dimension), vector.Zeroed(prior.Weights, p.K)
 			prior.Inverse = vector.Zeroed(prior.Inverse, p.K)
 		}
-		vector.LongRow(prior.Means[c*p.D:], learned.mean, learned.scale)
+		vector.LongRow(prior.Means[c*s.dimension:], learned.mean, learned.scale)
 		prior.Inverse[c] = learned.inverse
 		prior.Weights[c] = float32(weight)
 	}

@@ -60,7 +60,7 @@ func (v *review) askPart(e *episode, from, to int) {
 	}
 	w.near, w.doubt = vector.Resize(w.near, n*n), vector.Zeroed(w.doubt, n)
 	near, doubt := w.near, w.doubt
-	r.Between(near, from, to)
+	e.space.Between(near, from, to)
 	kernel.Scale(-reviewReach, near)
 	kernel.Exp(near, near)
 	for i := range items {

@@ -63,11 +63,13 @@ func TestReviewForSureAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &solver.Problem{K: 3, Prior: &solver.Prior{
+	x, err := solve.Embed(&solver.Problem{Rows: solver.List(each), K: 3, Prior: &solver.Prior{
 		Means: []float32{1, 0, 0, 0, 1, 0, 0, 0, 1}, Weights: []float32{1, 1, 1},
-	}}
-	p.List(each)
-	r, err := solve.Solve(t.Context(), p)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := x.Solve(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,9 @@ func TestReviewForSureAnswers(t *testing.T) {
 		if sure {
 			set.MaxWrong = .1
 		}
-		new(review).answer(&episode{stream: New("s", set), engine: new(Engine), result: r, items: items, answers: answers})
+		new(review).answer(&episode{
+			stream: New("s", set), engine: new(Engine), result: r, space: x, items: items, answers: answers,
+		})
 		for i, a := range answers {
 			if a.Review != (i == want) {
 				t.Errorf("sure %t: asked about %d: %t", sure, i, a.Review)

@@ -56,9 +56,9 @@ type surroundings struct {
 }
 
 // measure fills in distances and nearest neighbours.
-func (a *surroundings) measure(space *solver.Space, n, earlier int) {
+func (a *surroundings) measure(x *solver.Space, n, earlier int) {
 	a.distances, a.earlier = vector.Resize(a.distances, n*n), earlier
-	space.Distances(a.distances, n)
+	x.Distances(a.distances, n)
 	a.find(n)
 }
 
@@ -82,15 +82,15 @@ func (a *surroundings) find(n int) {
 
 // relate adds to an embedded problem what follows from the order, the frames and the tracks of the episode's
 // items: edges and lags.
-func (t *timeline) relate(e *episode, space *solver.Space) {
+func (t *timeline) relate(e *episode) {
 	p, set := e.problem, &e.stream.settings
 	if timed := e.timed(); timed || e.paired() && related(e.rows) {
-		p.around.measure(space, len(e.rows), p.Earlier)
+		p.around.measure(e.space, len(e.rows), p.Earlier)
 		p.edges = edges(p.edges[:0], &p.around, e.rows, set)
 		if p.Edges = p.edges; timed {
 			t.learnOrder(&p.around)
 			p.lag = t.lag(p.lag, &p.around)
-			p.Lag = p.lag
+			p.Graph = solver.Lagged(p.lag)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (t *timeline) evidence(e *episode) []float32 {
 	if (k == 0 || c == 0) && len(t.tracks) == 0 {
 		return p.against
 	}
-	out := make([]float32, p.N*p.K)
+	out := make([]float32, p.Rows.N()*p.K)
 	for i := range rows {
 		for j, class := range classes {
 			out[i*p.K+int(p.numbers[class])] = float32(float64(rho)*c) * values[i*k+j]

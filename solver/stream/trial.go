@@ -41,7 +41,7 @@ func (s *Stream) trial(of *episode) *trial {
 	for _, e := range t.fresh {
 		t.known = append(t.known, p.numbers[e.Label])
 	}
-	t.labels, t.others = slices.Repeat([]int32{-1}, p.N+len(t.fresh)), slices.Clone(p.labelCounts)
+	t.labels, t.others = slices.Repeat([]int32{-1}, p.Rows.N()+len(t.fresh)), slices.Clone(p.labelCounts)
 	for _, i := range t.hidden {
 		t.others[p.numbers[of.items[i].Label]]--
 	}
@@ -56,18 +56,18 @@ func (s *Stream) trial(of *episode) *trial {
 
 // solveIn solves the trial with the rows of the episode as they are embedded, and their neighbours: the mean
 // of the labelled rows counts the hidden ones, too.
-func (t *trial) solveIn(ctx context.Context, space *solver.Space, of *episode) error {
-	p := &of.problem.Problem
+func (t *trial) solveIn(ctx context.Context, of *episode) error {
+	p, x := &of.problem.Problem, of.space
 	judge := p.Judge
 	p.Judge = false
-	if err := space.Label(t.labels); err != nil {
+	if err := x.Label(t.labels); err != nil {
 		return err
 	}
-	r, err := descend(ctx, space)
+	r, err := assessed(x.Solve(ctx))
 	if err != nil {
 		return err
 	}
-	t.learn(of, p, r)
+	t.learn(of, p, x, r)
 	p.Judge = judge
 	return nil
 }
@@ -76,33 +76,32 @@ func (t *trial) solveIn(ctx context.Context, space *solver.Space, of *episode) e
 func (t *trial) solveApart(ctx context.Context, of *episode) error {
 	p := of.problem
 	problem := p.Problem
-	problem.Judge, problem.Cache, problem.Earlier = false, nil, 0
-	rows := slices.Clone(p.each)
-	problem.Labels, problem.Sets = t.labels, slices.Clone(p.exampleSets)
-	own := &problem.Sets[0]
+	problem.Judge, problem.Earlier, problem.Labels = false, 0, t.labels
+	rows, sets := slices.Clone(p.each), slices.Clone(p.exampleSets)
+	own := &sets[0]
 	for _, e := range t.fresh {
 		row, _ := p.sets[0].Row(e)
 		rows, own.Without = append(rows, e.Vector), append(own.Without, row)
 	}
-	problem.List(rows)
 	slices.Sort(own.Without)
-	space, err := of.engine.solver.Embed(&problem)
+	problem.Rows, problem.Examples = solver.List(rows), solver.Prepared(nil, sets...)
+	x, err := of.engine.solver.Embed(&problem)
 	if err != nil {
 		return err
 	}
-	r, err := descend(ctx, space)
+	r, err := assessed(x.Solve(ctx))
 	if err != nil {
 		return err
 	}
-	t.learn(of, &problem, r)
+	t.learn(of, &problem, x, r)
 	return nil
 }
 
 // learn lists the answers of a solved trial, and fits the weights to those that could be right.
-func (t *trial) learn(of *episode, solved *solver.Problem, r *solver.Result) {
+func (t *trial) learn(of *episode, solved *solver.Problem, x *solver.Space, r *solver.Result) {
 	p, s := of.problem, of.stream
-	scores, limit := unknownScores(solved, r, p.nobody()), s.unknownLimit(&s.novelty.scores)
-	given, sources := r.Given(t.known), &trialSources{}
+	scores, limit := unknownScores(solved, x, r, p.nobody()), s.unknownLimit(&s.novelty.scores)
+	given, sources := x.Given(t.known), &trialSources{}
 	add := func(row int, id, label string, topic bool) {
 		c, ok := p.numbers[label]
 		if !ok {
@@ -125,7 +124,7 @@ func (t *trial) learn(of *episode, solved *solver.Problem, r *solver.Result) {
 		add(i, itemID(of.items, i, s.episode+1), of.items[i].Label, false)
 	}
 	for j, e := range t.fresh {
-		add(p.N+j, e.ID, e.Label, true)
+		add(p.Rows.N()+j, e.ID, e.Label, true)
 	}
 	s.weights.fit(sources)
 }

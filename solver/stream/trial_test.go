@@ -20,7 +20,7 @@ func TestTaughtEpisodesAreMeasuredInTheirSpace(t *testing.T) {
 	if len(s.calibration.answers) == 0 {
 		t.Fatal("no trial: this test tests nothing")
 	}
-	z, d, n := e.Solved().Z, len(labels.Everyone[0].Vector), e.problem.around.n
+	z, d, n := e.space.Z(), len(labels.Everyone[0].Vector), e.problem.around.n
 	for i := range n {
 		for j := range i {
 			want := 0.

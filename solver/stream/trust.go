@@ -5,7 +5,6 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
-	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
@@ -41,10 +40,10 @@ type comparison struct {
 }
 
 // trusted returns how far the stream's examples can be trusted for its items; false: there is too little to compare.
-func (e *episode) trusted(r *solver.Result) (trust float64, ok bool) {
-	p, d, w := e.problem, e.problem.D, &e.engine.comparison
+func (e *episode) trusted() (trust float64, ok bool) {
+	p, x, d, w := e.problem, e.space, e.stream.dimension, &e.engine.comparison
 	w.unlabelled, w.times, w.given, w.classes = w.unlabelled[:0], w.times[:0], w.given[:0], w.classes[:0]
-	outside, nobody := r.Examples(), p.nobody()
+	outside, nobody := x.Examples(), p.nobody()
 	for i, c := range outside {
 		if c >= 0 && c != nobody {
 			w.given, w.classes = append(w.given, i), append(w.classes, c)
@@ -54,8 +53,8 @@ func (e *episode) trusted(r *solver.Result) (trust float64, ok bool) {
 		switch {
 		case c < 0:
 			time := i
-			if i >= p.N-p.Earlier {
-				time -= p.N
+			if n := len(p.labels); i >= n-p.Earlier {
+				time -= n
 			}
 			w.unlabelled, w.times = append(w.unlabelled, i), append(w.times, time)
 		case c != nobody:
@@ -64,18 +63,18 @@ func (e *episode) trusted(r *solver.Result) (trust float64, ok bool) {
 	}
 	w.items, w.examples = w.items[:0], w.examples[:0]
 	for _, i := range evenly(w.unlabelled, comparedItems) {
-		w.items = append(w.items, r.Z[i*d:i*d+d]...)
+		w.items = append(w.items, x.Z()[i*d:i*d+d]...)
 	}
 	for _, i := range evenly(w.given, comparedExamples) {
 		if i < len(outside) {
-			w.examples = r.Example(w.examples, i)
+			w.examples = x.Example(w.examples, i)
 		} else {
 			i -= len(outside)
-			w.examples = append(w.examples, r.Z[i*d:i*d+d]...)
+			w.examples = append(w.examples, x.Z()[i*d:i*d+d]...)
 		}
 	}
 	if m := p.Embedding; m != nil && m.Metric != nil {
-		m.Metric.About(r.Mean, &w.about)
+		m.Metric.About(x.Mean(), &w.about)
 		w.about.Apply(w.items, nil)
 		w.about.Apply(w.examples, nil)
 	}

@@ -123,11 +123,11 @@ func (v *weights) probability(of *solver.Sources, class int32) float32 {
 }
 
 // renew takes the trust from a solve.
-func (v *weights) renew(of *episode, r *solver.Result) {
+func (v *weights) renew(of *episode) {
 	if !of.cold && !metric.Refreshes(of.number) {
 		return
 	}
-	if trust, ok := of.trusted(r); ok {
+	if trust, ok := of.trusted(); ok {
 		if v.trust == 1 { // not compared yet
 			v.trust = trust
 		}

@@ -30,7 +30,7 @@ func Example_solver() {
 		log.Fatal(err)
 	}
 	r, err := solve.Solve(context.Background(), &solver.Problem{
-		Rows: rows, N: 4, D: 3, K: 2,
+		Rows: solver.Matrix(rows, 3), K: 2,
 		Labels: []int32{0, 1, -1, -1},
 	})
 	if err != nil {

@@ -1,12 +1,98 @@
 package solver
 
 import (
-	"errors"
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
+
+// Result is a solved episode. Its slices belong to the Solver and are valid until its next Solve or Embed.
+type Result struct {
+	Labels []int32   // the class of each row; a labelled one keeps its own
+	S      []float32 // N x K: how much each class has of each row; labelled rows are one-hot
+
+	// Filled by Assess.
+	Confidence []float32 // z_p: softmax(-tau d2(u, C)) at the label, smoothed over the graph; 1: labelled
+	Agreement  []float32 // the same with the unit means of labelled items as prototypes
+	Distance   []float32 // to the nearest labelled item, with the metric
+
+	Descent
+
+	episode  *episode  // that was solved
+	nearestZ []float32 // n x K, by Assess: squared distances to the nearest labelled row in z-space
+}
+
+// Descent is how R fell.
+type Descent struct {
+	ObjectiveBefore, ObjectiveAfter float64   // R at the start and at the end, if judged
+	Iterations                      int       // prototype steps
+	Sweeps                          int       // assignment sweeps
+	Trace                           []float64 // R after every half-step, with Settings.Check
+	Rises                           int       // half-steps in which R rose by more than rounding, with Settings.Check
+}
+
+// PlacedResult is a solved Placed. Its slices are valid until the Solver's next solve.
+type PlacedResult struct {
+	Labels []int32
+	Descent
+
+	episode *episode
+}
+
+// answers fills out with the answered classes.
+func (e *episode) answers(out []int32) []int32 {
+	out = vector.Resize(out, e.rows.n)
+	for i := range out {
+		out[i] = e.classes.active[e.s.answer(i)]
+	}
+	return out
+}
+
+// soft returns S with the values of all K classes.
+func (e *episode) soft() []float32 {
+	n, k := e.rows.n, len(e.classes.number)
+	if !e.s.sparse() && e.classes.k == k {
+		return e.s.values // shared: a second N x K is made only to restore masked classes
+	}
+	e.scratch.wide = vector.Zeroed(e.scratch.wide, n*k)
+	for i := range n {
+		for c, v := range e.s.all(i) {
+			e.scratch.wide[i*k+int(e.classes.active[c])] = v
+		}
+	}
+	return e.scratch.wide
+}
+
+// centres returns the prototypes, K x D in u-space; a masked class has zeros.
+func (e *episode) centres() []float32 {
+	d := e.rows.d
+	out, active := make([]float32, len(e.classes.number)*d), make([]float32, e.classes.k*d)
+	e.prototypes.space.prototypes(active)
+	for c, class := range e.classes.active {
+		copy(out[int(class)*d:int(class)*d+d], active[c*d:c*d+d])
+	}
+	return out
+}
+
+// Distances fills out with the distance of each of the N rows to the nearest labelled row, without the metric and
+// without those of class except (-1: none): 0 for a labelled row, and 2, the largest possible distance, if there is
+// no such row. Assess must be called before.
+func (r *Result) Distances(out []float32, except int32) {
+	k := len(r.episode.classes.number)
+	for p := range out {
+		if out[p] = 0; r.episode.rows.label[p] >= 0 {
+			continue
+		}
+		nearest := float32(math.Inf(1))
+		for c, square := range r.nearestZ[p*k : (p+1)*k] {
+			if int32(c) != except {
+				nearest = min(nearest, square)
+			}
+		}
+		out[p] = float32(math.Sqrt(float64(min(4, max(0, nearest)))))
+	}
+}
 
 // assessment is the workspace of Result.Assess.
 type assessment struct {
@@ -15,12 +101,9 @@ type assessment struct {
 }
 
 // Assess fills Confidence, Agreement and the distances to labelled items: the last step of a solve, for those
-// who ask. It must come before the next solve. A Placed cannot be assessed.
-func (r *Result) Assess() error {
+// who ask. It must come before the next solve. It returns r.
+func (r *Result) Assess() *Result {
 	e, k := r.episode, r.episode.classes.k
-	if e.rows.points != nil {
-		return errors.New("points are not embedded, and so not assessed")
-	}
 	e.scratch.assessment.near = vector.Resize(e.scratch.assessment.near, e.rows.n*k)
 	w := e.pool.workers[0]
 	for lo := 0; lo < e.rows.n; lo += tile {
@@ -38,7 +121,7 @@ func (r *Result) Assess() error {
 	r.Agreement = e.sure(vector.Resize(r.Agreement, e.rows.n), r.Labels, nil, e.scratch.assessment.known)
 	e.listLabelled(e.rows.label[:e.rows.n], nil)
 	e.assessDistances(r)
-	return nil
+	return r
 }
 
 // sure fills out with z_p: row p of A = softmax(-tau d2(u, C) + w n), smoothed over neighbours, at the answered
@@ -79,7 +162,7 @@ func (e *episode) sure(out []float32, answers []int32, lengths []float64, known 
 // (1-x) softmax(-a + beta log pi) + x S, where x = part[p], 0 with a nil part. Without the proportions, of
 // which a block has its own, rows that stand in order would look as doubtful as rows that stand alone. The
 // confidence of a label is its share in (W A + A) / (degree + 1), over unlabelled neighbours.
-func (r *Result) Doubt(part []float32) (confidence []float32, second []int32) {
+func (r *PlacedResult) Doubt(part []float32) (confidence []float32, second []int32) {
 	e := r.episode
 	second = make([]int32, e.rows.n)
 	unit := tile
