@@ -79,7 +79,8 @@ var (
 	decoded     = with(checked, "map") // commands that decode records of the input
 	onKafka     = slices.Concat(checked, deadLetters, []string{"feed", "teach", "forget", "map"}, labelTopic,
 		[]string{"tail", "audit"}, states)
-	stage     = with(checked, "demo") // the stage, whatever its feed
+	stage     = with(checked, "demo")      // the stage, whatever its feed
+	asking    = []string{"similar", "mcp"} // commands that work by asking a running stage
 	measuring = []string{
 		"eval fewshot", "eval file", "eval cluster", "eval index", "tune", "eval stream", "eval paper",
 		"eval identities",
@@ -88,7 +89,7 @@ var (
 		"label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper", "eval file",
 		"eval index", "eval identities",
 	}, deadLetters, labelTopic, []string{"feed", "teach", "forget", "tail", "map", "broker", "sample"}, states,
-		[]string{"similar", "mcp", "health", "size", "version"})
+		asking, []string{"health", "size", "version"})
 )
 
 func with(commands []string, more ...string) []string { return slices.Concat(commands, more) }

@@ -77,7 +77,7 @@ type Listen struct {
 func (l *Listen) settings() []definition {
 	served := []string{"run", "backfill", "correct", "demo"}
 	return []definition{
-		define("listen", &l.At, []string{"run", "demo", "health", "state show", "similar", "mcp"},
+		define("listen", &l.At, with([]string{"run", "demo", "health", "state show"}, asking...),
 			[]string{"127.0.0.1:8070"},
 			"address of page, metrics and health; port 0 takes a free one; empty: none. Add advertise=HOST:PORT, or "+
 				"--advertise HOST:PORT, if others reach this process at another address, as behind NAT; "+
@@ -89,7 +89,7 @@ func (l *Listen) settings() []definition {
 			"where the page finds pictures: hosts, HOST or HOST:PORT, whose pictures the feed may name, * any; and a URL in which "+
 				"{id} stands for the item's id; none: only those in the records themselves").
 			example("HOST|URL,..."),
-		define("listen-token-file", &l.TokenFiles, with(served, "state show", "similar", "mcp"), nil,
+		define("listen-token-file", &l.TokenFiles, slices.Concat(served, []string{"state show"}, asking), nil,
 			"file of the token that a visitor has to show, on every path but health. Required if --listen is not "+
 				"loopback; the word none lets everyone in. Add view=FILE, or --view-token-file FILE, for a token "+
 				"to read and not teach").
@@ -181,7 +181,7 @@ func (l *Listen) check(c *Config, fault report) {
 			fault("listen", "advertises %s: must be HOST:PORT or a URL", l.Advertise)
 		}
 	}
-	if l.Address == "" || slices.Contains([]string{"health", "similar", "mcp"}, c.command) {
+	if l.Address == "" || c.command == "health" || slices.Contains(asking, c.command) {
 		return
 	}
 	if _, _, err := net.SplitHostPort(l.Address); err != nil {

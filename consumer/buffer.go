@@ -128,7 +128,7 @@ func before(p record.Position) record.Position {
 	if p.Object > 0 {
 		return record.Position{Offset: p.Offset, Object: p.Object - 1}
 	}
-	return record.Position{Offset: p.Offset - 1, Object: 1<<31 - 1}
+	return record.Start(p.Offset - 1).End()
 }
 
 // clockTolerance is how far senders' clocks may be ahead of the clock of their records' writer, and of ours.

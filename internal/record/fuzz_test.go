@@ -7,25 +7,26 @@ import (
 	"strconv"
 	"testing"
 	"testing/quick"
+
+	"github.com/slkstream/slkstream/internal/form"
 )
 
 // decodeAll decodes the value with many options. The result must be items that can be solved and encoded, or
 // a Rejection.
 func decodeAll(t *testing.T, value []byte) {
-	for _, o := range []Options{
+	options := []Options{
 		{},
-		{Format: "json"},
-		{Format: "f16"},
-		{Format: "bf16"},
-		{Format: "nv"},
-		{Format: "cloudevents"},
 		{StreamBy: "field:id", Dimension: 2},
 		{Paths: Paths{
 			Vector: "a[].v",
 			ID:     "a[].id", Time: "t", Frame: "f", Attributes: "a[].b", Track: "a[].b.t",
 		}},
 		{Paths: Paths{Vector: "v.w", Label: "l"}, TrackBy: "object"},
-	} {
+	}
+	for _, name := range form.Names() {
+		options = append(options, Options{Format: name})
+	}
+	for _, o := range options {
 		d, err := NewDecoder(o)
 		if err != nil {
 			t.Fatal(err)

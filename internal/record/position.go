@@ -1,5 +1,7 @@
 package record
 
+import "math"
+
 // Position is an embedding's position in its partition: the offset of its record, and the index of the object
 // in the record, -1 if the record is the embedding. Positions order the embeddings of a partition.
 type Position struct {
@@ -12,6 +14,9 @@ var NoPosition = Position{Offset: -1, Object: -1}
 
 // Start returns the first position of the record at offset.
 func Start(offset int64) Position { return Position{Offset: offset, Object: -1} }
+
+// End returns the position behind every object of p's record, and before the next record.
+func (p Position) End() Position { return Position{Offset: p.Offset, Object: math.MaxInt32} }
 
 // After says whether p is later than q.
 func (p Position) After(q Position) bool {
