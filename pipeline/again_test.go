@@ -10,10 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
-	"github.com/slkstream/slkstream/pipeline/health"
-	"github.com/slkstream/slkstream/pipeline/store"
 )
 
 // While one partition of the labels topic cannot be read, the topic is read again and again from its start.
@@ -46,23 +43,5 @@ func TestLabelsReadAgainHaveOneLetter(t *testing.T) {
 	write(t, client, f.records(in, 1, 10))
 	if letters := len(everything(t, client, o.Dead)); letters != 10 {
 		t.Errorf("%d dead letters: not one for each of 10 bad records", letters)
-	}
-}
-
-// Without the ids of topics, a log that ends before what was decided has lost its tail, unless it ends before
-// where reading starts: then it is another one.
-func TestResumeWithoutTopicIDs(t *testing.T) {
-	for _, c := range []struct{ from, decided, end, want int64 }{
-		{900, 1000, 950, 900},
-		{900, 1000, 899, 0},
-	} {
-		p := owned(&Stage{metrics: newMetrics(new(health.Watch))}, nil)
-		p.intake.replay.decided = record.Start(0)
-		start, err := p.resume(t.Context(), &store.Restored{Restored: &state.Restored{Journal: &state.Journal{
-			From: record.Start(c.from), Decided: record.Start(c.decided), Rejected: c.decided,
-		}}}, c.from, 0, c.end)
-		if err != nil || start != c.want {
-			t.Errorf("%+v: starts at %d, %v", c, start, err)
-		}
 	}
 }

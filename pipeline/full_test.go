@@ -8,8 +8,9 @@ import (
 func TestReadingWaitsForTheOutput(t *testing.T) {
 	const most = 8 << 20
 	p := owned(&Stage{options: Options{Process: Process{InFlight: most}}}, nil)
-	for inFlight, full := range map[int64]bool{0: false, most - 1: false, most: true} {
-		if p.ledger.inFlight = inFlight; p.full() != full {
+	for _, more := range []int64{0, most - 1, 1} {
+		p.ledger.Expect(jobOf(more, nil))
+		if inFlight := p.ledger.InFlight(); p.full() != (inFlight == most) {
 			t.Errorf("full %v with %d bytes in flight", p.full(), inFlight)
 		}
 	}

@@ -29,7 +29,7 @@ func (p *partition) handOver(cause error) error {
 	limit := o.DrainTimeout
 	if errors.Is(cause, consumer.ErrRevoked) {
 		limit = o.HandOver
-	} else if (o.DrainOpen || gone(cause)) && p.intake.caughtUp() {
+	} else if (o.DrainOpen || gone(cause)) && p.intake.CaughtUp() {
 		p.submit(p.intake.Drain())
 	}
 	p.progress.Doing("handing over")
@@ -40,8 +40,8 @@ func (p *partition) handOver(cause error) error {
 	defer half.Stop()
 	saved := false
 	for {
-		if p.answering.Jobs() == 0 && p.ledger.commits.sending == nil {
-			if !saved && p.intake.caughtUp() {
+		if p.answering.Jobs() == 0 && !p.ledger.Sending() {
+			if !saved && p.intake.CaughtUp() {
 				saved = true
 				p.saveAll(begin, limit)
 			}
@@ -64,7 +64,7 @@ func (p *partition) handOver(cause error) error {
 		case <-half.C:
 		case jobs := <-p.answering.Done():
 			p.collect(jobs)
-		case err := <-p.ledger.commits.result:
+		case err := <-p.ledger.Done():
 			if err := p.acknowledge(err); err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (p *partition) handOver(cause error) error {
 func (p *partition) saveAll(begin time.Time, limit time.Duration) {
 	room := int(handOverSpeed * (limit - time.Since(begin)).Seconds() / 2)
 	for room > 0 && time.Since(begin) < limit/2 {
-		s := p.ledger.saver.Take(time.Now())
+		s := p.ledger.Saver.Take(time.Now())
 		if s == nil {
 			return
 		}
@@ -111,13 +111,12 @@ func (s *Stage) keepRevoked(assigned []topic.TopicPartition) {
 // written says whether state, committed offset and input together hold all that the partition has in memory,
 // so that a new owner would restore the same. It is valid after the last commit has ended.
 func (p *partition) written() bool {
-	return p.intake.caughtUp() && p.intake.replay.left == 0 && p.answering.Jobs() == 0 && len(p.ledger.closings.waiting) == 0 &&
-		p.ledger.commits.sending == nil && p.ledger.commits.next.empty() && p.ledger.inFlight == 0
+	return p.intake.CaughtUp() && p.intake.Relearning() == 0 && p.answering.Jobs() == 0 && p.ledger.Empty()
 }
 
 // handedOver keeps the partition in memory if it equals its last commit.
 func (p *partition) handedOver() {
-	end, known := p.ledger.commits.committer.StateEnd()
+	end, known := p.ledger.StateEnd()
 	if !known || !p.written() {
 		return
 	}
@@ -137,9 +136,9 @@ func (p *partition) outdated(in input, committed int64) string {
 	switch {
 	case in.id != p.input:
 		return "the input was made again"
-	case committed != p.ledger.commits.last.Offset:
+	case committed != p.ledger.Last().Offset:
 		return "another offset was committed"
-	case p.intake.position.Offset < in.first || p.intake.position.Offset > in.end:
+	case p.intake.Position().Offset < in.first || p.intake.Position().Offset > in.end:
 		return "the input does not hold the next record"
 	}
 	return ""
@@ -177,9 +176,8 @@ func (s *Stage) proceed(
 	beside := p.extensions
 	p.own(s.ownership(a, p.State), committer)
 	p.stand(beside)
-	p.intake.fetchedAt, p.intake.endSince = time.Now(), time.Time{}
 	s.metrics.takeovers.Add(1, fromMemory)
-	p.Log.Info("partition goes on with what it has in memory", "from", p.intake.position.Offset, "committed", committed,
+	p.Log.Info("partition goes on with what it has in memory", "from", p.intake.Position().Offset, "committed", committed,
 		"streams", p.answering.Len())
 	return p, nil
 }

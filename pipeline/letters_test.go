@@ -18,6 +18,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/admin"
 	"github.com/slkstream/slkstream/pipeline/answering"
+	"github.com/slkstream/slkstream/pipeline/intake"
 	"github.com/slkstream/slkstream/producer"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -208,7 +209,7 @@ func TestWatchdog(t *testing.T) {
 	o.DrainTimeout, o.Session, o.Rebalance = 300*time.Millisecond, session, session
 	const n = 20
 	write(t, client, append(f.records(in, 1, n), markers(in, 1)...))
-	for range mostHangs {
+	for range intake.MostHangs {
 		h := &hang{make(chan struct{})}
 		o.Observer = h
 		s, err := New(client, o)
@@ -218,7 +219,7 @@ func TestWatchdog(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		err = s.Run(ctx)
 		cancel()
-		if !errors.Is(err, ErrHung) || !strings.Contains(err.Error(), "cam-0") {
+		if !errors.Is(err, intake.ErrHung) || !strings.Contains(err.Error(), "cam-0") {
 			t.Errorf("the stage ended with %v", err)
 		}
 		close(h.until)
@@ -229,7 +230,7 @@ func TestWatchdog(t *testing.T) {
 	write(t, client, append(f.records(in, 1, n), markers(in, 1)...))
 	collect(t, client, o.Out, count(n))
 	for _, l := range read(t, client, o.Dead, n) {
-		if reason, _ := l.Header(record.ErrorHeader); !strings.Contains(string(reason), ErrHung.Error()) {
+		if reason, _ := l.Header(record.ErrorHeader); !strings.Contains(string(reason), intake.ErrHung.Error()) {
 			t.Errorf("reason %q", reason)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/first"
 	"github.com/slkstream/slkstream/pipeline/health"
+	"github.com/slkstream/slkstream/pipeline/ledger"
+	"github.com/slkstream/slkstream/producer"
 )
 
 // Metrics are a stage's metrics.
@@ -316,11 +318,32 @@ func (m *Metrics) progress(now time.Time) {
 
 func (m *Metrics) size(p *partition) {
 	tags := tags(p.TopicPartition)
-	m.buffered.Set(float64(p.intake.buffer.Bytes()), tags...)
-	m.inflight.Set(float64(p.ledger.inFlight), tags...)
+	m.buffered.Set(float64(p.intake.Bytes()), tags...)
+	m.inflight.Set(float64(p.ledger.InFlight()), tags...)
 	m.streams.Set(float64(p.answering.Len()), tags...)
-	m.restoring.Set(float64(p.intake.replay.left), tags...)
-	m.recovery.Set(p.ledger.recovery().Seconds(), tags...)
+	m.restoring.Set(float64(p.intake.Relearning()), tags...)
+	m.recovery.Set(p.ledger.Recovery(int(p.stage.owned.Load())).Seconds(), tags...)
+}
+
+func (m *Metrics) commit(c *producer.Commit) {
+	m.stateBytes.Add(size(c.State))
+	m.outBytes.Add(size(c.Records))
+}
+
+// acknowledged takes the outcome of a commit, and what it held.
+func (m *Metrics) acknowledged(sent *ledger.Sent, err error, now time.Time) {
+	if err != nil {
+		m.commits.Add(1, "failed")
+		return
+	}
+	m.commits.Add(1, "done")
+	for fault, n := range sent.Faults {
+		m.rejections.Add(float64(n), string(fault))
+	}
+	for _, j := range sent.Jobs {
+		m.episode(j)
+		m.delay.ObserveTraced(now.Sub(j.At).Seconds(), j.Episode.Items[0].Trace.Parent)
+	}
 }
 
 func (m *Metrics) episode(j *answering.Job) {

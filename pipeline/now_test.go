@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/first"
 	"github.com/slkstream/slkstream/producer"
@@ -149,40 +147,6 @@ func TestNoFirstAnswerToWhatWasThere(t *testing.T) {
 		}
 	}
 }
-
-// The results of an episode wait for the first answers on their way.
-func TestCommitWaitsForFirstAnswers(t *testing.T) {
-	var mutex sync.Mutex
-	var order []string
-	add := func(what string) {
-		mutex.Lock()
-		defer mutex.Unlock()
-		order = append(order, what)
-	}
-	c := newCommits(committing(func() { add("commit") }), nil, time.Hour, true)
-	c.due = time.Now().Add(time.Hour)
-	sent := make(chan struct{})
-	c.next.records, c.next.after = []record.Out{{}}, []<-chan struct{}{sent}
-	if c.begin(context.Background(), time.Now(), nil) == nil {
-		t.Fatal("no commit")
-	}
-	add("first answer")
-	close(sent)
-	<-c.result
-	if fmt.Sprint(order) != "[first answer commit]" {
-		t.Error(order)
-	}
-}
-
-// committing is a committer that tells of each commit.
-type committing func()
-
-func (c committing) Commit(context.Context, *producer.Commit) error { c(); return nil }
-func (committing) Close(context.Context) error                      { return nil }
-
-func (committing) GiveUpHanging(context.Context, []topic.TopicPartition) error { return nil }
-func (committing) StateEnd() (int64, bool)                                     { return 0, false }
-func (committing) Failed() <-chan error                                        { return nil }
 
 // told is an observer of both answers of each item.
 type told struct {

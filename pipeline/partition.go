@@ -7,9 +7,13 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/health"
+	"github.com/slkstream/slkstream/pipeline/intake"
+	"github.com/slkstream/slkstream/pipeline/ledger"
+	"github.com/slkstream/slkstream/producer"
 )
 
 // ownership is one ownership of a partition, from claim to hand-over. Nothing of it changes once episodes are answered.
@@ -25,14 +29,15 @@ type ownership struct {
 // streams, and the ownership, and touch nothing else.
 type partition struct {
 	*ownership
-	intake    intake
+	intake    intake.Intake
 	answering answering.Streams
-	ledger    ledger
+	ledger    ledger.Ledger
 	progress  *health.Partition
 	input     topic.ID  // the topic's; zero: not known
 	works     func()    // called after an acknowledged commit
 	retired   time.Time // when silent streams were last searched for
-	handed    bool      // everything is committed or in flight; closing waits for it
+	warned    telemetry.Warnings
+	handed    bool // everything is committed or in flight; closing waits for it
 }
 
 var errAnew = errors.New("the input was deleted and made again")
@@ -58,8 +63,8 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 	for {
 		in := r.batches
 		if p.full() {
-			p.intake.replay.giveUp(p.intake.position, p.answering.Jobs())
-			p.intake.endSince, in = time.Time{}, nil
+			p.intake.Wait(p.answering.Jobs())
+			in = nil
 		}
 		select {
 		case <-ctx.Done():
@@ -79,11 +84,11 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 			}
 		case jobs := <-p.answering.Done():
 			p.collect(jobs)
-		case err := <-p.ledger.commits.result:
+		case err := <-p.ledger.Done():
 			if err := p.acknowledge(err); err != nil {
 				return err
 			}
-		case err := <-p.ledger.commits.committer.Failed():
+		case err := <-p.ledger.Failed():
 			return err
 		case now := <-timer.C:
 			if !now.Before(ticks) {
@@ -91,8 +96,8 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 			}
 		}
 		wakes := ticks
-		if now := time.Now(); !p.commit(false) && p.intake.caughtUp() {
-			if wait, ok := p.ledger.commits.wait(now); ok {
+		if now := time.Now(); !p.commit(false) && p.intake.CaughtUp() {
+			if wait, ok := p.ledger.Wait(now); ok {
 				wakes = sooner(wakes, now.Add(wait))
 			}
 		}
@@ -143,34 +148,36 @@ func (r *fetching) stop(cause error) {
 // full says that reading must wait: closed episodes must be acknowledged first, or the workers have enough to
 // do.
 func (p *partition) full() bool {
-	return p.ledger.inFlight >= p.stage.inFlightMost() || p.Budget.Paused.Load() || p.answering.Busy()
+	return p.ledger.InFlight() >= p.stage.inFlightMost() || p.Budget.Paused.Load() || p.answering.Busy()
 }
 
 // take adds a batch to the open episodes.
 func (p *partition) take(b *consumer.Batch) {
 	now := time.Now()
-	p.ledger.saver.Read(b)
+	p.ledger.Saver.Read(b)
 	t := p.intake.Take(b, now)
 	var last time.Time
 	old := time.Duration(0)
 	if b.Next < b.End {
 		last, old = b.Time, now.Sub(b.Time)
 	}
-	if len(t.joined) > 0 {
-		p.extensions.read(p.answering.Read(t.joined), old)
+	if len(t.Joined) > 0 {
+		p.extensions.read(p.answering.Read(t.Joined), old)
 	}
 	p.submit(t)
 	p.progress.Read(b.Next, last, now)
 	p.progress.Ends(b.End, b.Waiting, now)
-	if p.ledger.idle() {
+	if p.ledger.Idle() {
 		p.progress.Moved(now) // reading is all that remains
 	}
 }
 
 // submit passes on what was taken in.
-func (p *partition) submit(t passedOn) {
-	p.ledger.Letters(t.letters)
-	for _, c := range t.closed {
+func (p *partition) submit(t intake.PassedOn) {
+	for _, l := range t.Letters {
+		p.ledger.Letter(l.Out, l.Fault)
+	}
+	for _, c := range t.Closed {
 		p.ledger.Expect(p.answering.Submit(c))
 	}
 }
@@ -180,6 +187,9 @@ func (p *partition) collect(jobs []*answering.Job) {
 	now := time.Now()
 	for _, j := range p.answering.Collect(jobs) {
 		p.ledger.Add(j, now)
+		if j.Snapshot != nil {
+			p.stage.metrics.snapshots.Observe(float64(j.Snapshot.Bytes()))
+		}
 		if j.Answers() {
 			p.note(j, now)
 		}
@@ -214,29 +224,41 @@ func (p *partition) note(j *answering.Job, now time.Time) {
 // did. At least once, results are written as soon as they are ready, journal and offset at the commit
 // interval. In a transaction all of it is written together.
 func (p *partition) commit(final bool) bool {
-	if !p.intake.caughtUp() {
+	if !p.intake.CaughtUp() {
 		return false
 	}
 	now := time.Now()
+	var begun *producer.Commit
 	if p.ledger.WantsJournal(now, final) {
-		return p.ledger.Next(now, p.intake.restart())
+		begun = p.ledger.Next(now, p.intake.Restart())
+	} else {
+		begun = p.ledger.Next(now, nil)
 	}
-	return p.ledger.Next(now, nil)
+	if begun != nil {
+		p.stage.metrics.commit(begun)
+	}
+	return begun != nil
 }
 
 // acknowledge takes the outcome of a commit.
 func (p *partition) acknowledge(err error) error {
 	now := time.Now()
 	sent, err := p.ledger.Acked(err, now)
+	p.stage.metrics.acknowledged(&sent, err, now)
 	if err != nil {
 		return err
 	}
-	if len(sent.records) > 0 {
+	if traced := p.stage.options.Traced; traced != nil {
+		for _, j := range sent.Jobs {
+			traced(j.Trace(now))
+		}
+	}
+	if sent.Records > 0 {
 		p.works()
 	}
 	p.progress.Moved(now)
-	if sent.journal {
-		p.progress.Committed(p.ledger.commits.last.Offset, now)
+	if sent.Journal {
+		p.progress.Committed(p.ledger.Last().Offset, now)
 	}
 	return nil
 }
@@ -247,11 +269,11 @@ func (p *partition) tick() time.Duration {
 	p.submit(p.intake.Silent(now, p.Budget.Paused.Load()))
 	if p.State.Remade() {
 		for s := range p.answering.All() {
-			p.ledger.saver.Changed(s, now)
+			p.ledger.Saver.Changed(s, now)
 		}
 	}
-	if p.intake.caughtUp() {
-		for _, s := range p.ledger.DueForSaving(now) {
+	if p.intake.CaughtUp() {
+		for _, s := range p.ledger.DueForSaving(now, int(p.stage.owned.Load())) {
 			p.answering.Save(s)
 		}
 	}
@@ -259,14 +281,14 @@ func (p *partition) tick() time.Duration {
 	p.retire(now)
 	p.report(now)
 	next := min(restingTick, p.stage.options.StallAfter/4)
-	if p.intake.caughtUp() {
+	if p.intake.CaughtUp() {
 		again, records := p.extensions.labelled(p.stage.labels.Current())
 		p.ledger.Write(records)
 		if again > 0 {
 			next = min(next, again)
 		}
 	}
-	if p.intake.open() || p.answering.Jobs() > 0 || p.ledger.commits.waiting() || !p.intake.caughtUp() {
+	if p.intake.Open() || p.answering.Jobs() > 0 || p.ledger.Waiting() || !p.intake.CaughtUp() {
 		next = min(next, tickEvery)
 	}
 	return next
@@ -283,20 +305,20 @@ func (p *partition) report(now time.Time) {
 	p.stage.metrics.size(p)
 	doing := "reading"
 	switch {
-	case p.ledger.commits.sending != nil:
+	case p.ledger.Sending():
 		doing = "writing"
-	case len(p.ledger.closings.waiting) > 0:
+	case p.ledger.Unanswered():
 		doing = "answering"
-	case p.intake.replay.left > 0:
+	case p.intake.Relearning() > 0:
 		doing = "learning again"
 	case p.Budget.Paused.Load():
 		doing = "waiting for memory"
 	}
 	p.progress.Doing(doing)
-	if !p.intake.endSince.IsZero() && p.answering.Jobs() == 0 && p.ledger.idle() {
+	if p.intake.AtEnd() && p.answering.Jobs() == 0 && p.ledger.Idle() {
 		p.progress.Moved(now)
 	}
-	if p.intake.replay.left == 0 && p.intake.caughtUp() {
+	if p.intake.Relearning() == 0 && p.intake.CaughtUp() {
 		p.progress.Ready(now)
 	}
 }

@@ -3,8 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
@@ -13,7 +11,8 @@ import (
 	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/health"
-	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/intake"
+	"github.com/slkstream/slkstream/pipeline/ledger"
 	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
 )
@@ -65,25 +64,23 @@ func (s *Stage) claim(
 // after all state was read and before any is written, so that of two owners the one that sees more of the
 // state, or else has the later generation, is the one that owns the partition.
 func (p *partition) open() (*topic.Reader, *record.Decoder, error) {
-	decoder, err := p.newDecoder()
+	decoder, err := p.intake.NewDecoder()
 	if err != nil {
 		return nil, nil, err
 	}
-	p.stage.labels.Agree(p.intake.dimensions)
 	for _, name := range p.State.Outdated() {
 		if s := p.answering.Find(name); s != nil {
-			p.ledger.saver.Changed(s, time.Now())
+			p.ledger.Saver.Changed(s, time.Now())
 		}
 	}
-	committed := p.ledger.commits.last.Offset
-	if err := p.ledger.commits.committer.Commit(p.Context, &producer.Commit{Offset: committed}); err != nil {
+	if err := p.ledger.Confirm(p.Context); err != nil {
 		return nil, nil, err
 	}
-	p.progress.Committed(committed, time.Now())
+	p.progress.Committed(p.ledger.Last().Offset, time.Now())
 	o := &p.stage.options
 	reader := p.stage.client.NewReader(topic.ReaderSettings{
-		MaxWait: fetchWait,
-		Topic:   p.Topic, Partition: p.Partition, Offset: p.intake.position.Offset, End: p.stage.ranges[p.TopicPartition].To, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.LongestValue,
+		MaxWait: intake.FetchWait,
+		Topic:   p.Topic, Partition: p.Partition, Offset: p.intake.Position().Offset, End: p.stage.ranges[p.TopicPartition].To, Uncommitted: !o.Committed, MaxBytes: o.FetchBytes, MaxRecord: o.Decode.LongestValue,
 	})
 	return reader, decoder, nil
 }
@@ -95,24 +92,28 @@ func (s *Stage) ownership(a consumer.Assignment, session *store.Partition) *owne
 	return &ownership{Owner: answering.NewOwner(ctx, &s.answers, a.TopicPartition, session, log), stage: s, abandon: abandon}
 }
 
-// own makes p's stations work for an ownership: new ones, or, if p was kept in memory, those that it has.
-func (p *partition) own(of *ownership, committer producer.Committer) {
-	o := &of.stage.options
-	before := p.ledger.commits
-	p.ownership, p.handed = of, false
-	p.ledger.of, p.ledger.commits = of, newCommits(committer, of.State, o.CommitInterval, o.Eager)
-	if before != nil {
-		p.intake.of, p.ledger.commits.last = of, before.last
-		p.answering.Own(of.Owner)
-		return
+// newPartition returns a partition with empty stations.
+func newPartition(of *ownership, committer producer.Committer) *partition {
+	to := &of.stage.stations
+	return &partition{
+		ownership: of, intake: intake.New(to.intake, of.Log), answering: answering.New(of.Owner),
+		ledger: ledger.New(&to.ledger, of.Owner, committer),
 	}
-	p.intake = intake{of: of, replay: newReplay(), dimensions: map[string]int{}, fetchedAt: time.Now()}
-	p.intake.buffer = consumer.NewBuffer(o.Limits)
-	p.answering = answering.New(of.Owner)
+}
+
+// own has the stations of a partition that was kept in memory go on for another ownership.
+func (p *partition) own(of *ownership, committer producer.Committer) {
+	p.ownership, p.handed = of, false
+	p.intake.Own(of.Log)
+	p.answering.Own(of.Owner)
+	p.ledger.Own(of.Owner, committer)
 }
 
 // stand has extensions stand beside the partition.
-func (o *ownership) stand(beside extensions) { o.extensions, o.Learners = beside, beside.learners }
+func (p *partition) stand(beside extensions) {
+	p.extensions, p.Learners = beside, beside.learners
+	p.intake.Show(len(beside.readers) > 0)
+}
 
 // nameOf is the input's id as the journal writes it; "" if it is not known.
 func nameOf(input topic.ID) string {
@@ -142,41 +143,45 @@ func (s *Stage) restore(
 	if err != nil {
 		return nil, err
 	}
-	p := new(partition)
-	p.own(s.ownership(a, session), committer)
+	p := newPartition(s.ownership(a, session), committer)
 	if o.FromState != "" {
 		if err := p.inherit(ctx); err != nil {
 			return nil, err
 		}
-	}
-	p.intake.hung = restored.Hung
-	if j := restored.Journal; j != nil {
-		maps.Copy(p.intake.dimensions, j.Dimensions)
 	}
 	p.answering.Restore(restored.Snapshots)
 	now, err := p.find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.input, p.intake.input = now.id, nameOf(now.id)
-	start, err := p.resume(ctx, restored, committed, now.first, now.end)
+	p.input = now.id
+	from := now.first
+	if job, bounded := s.ranges[p.TopicPartition]; bounded {
+		from = job.From
+	}
+	begun, err := p.intake.Begin(ctx, restored.Restored, committed,
+		intake.Input{ID: nameOf(now.id), First: now.first, End: now.end, From: from})
 	if err != nil {
 		return nil, err
 	}
-	last := p.ledger.commits.last
+	if begun.Anew {
+		session.Anew()
+		p.answering.Anew()
+	}
+	p.ledger.Begin(begun.Last)
 	var earlier *extension.Earlier
-	if p.intake.replay.from == last {
-		earlier = extension.NewEarlier(restored.Restored, last)
+	if begun.Known {
+		earlier = extension.NewEarlier(restored.Restored, begun.Last)
 	}
 	beside, err := s.beside(ctx, p.ownership, earlier)
 	if err != nil {
 		return nil, err
 	}
 	p.stand(beside)
-	session.Start(last)
+	session.Start(begun.Last)
 	s.metrics.takeovers.Add(1, fromState)
-	log.Info("partition taken over", "from", start, "committed", committed, "streams", p.answering.Len(),
-		"episodes_to_learn_again", p.intake.replay.left, "state_bytes", restored.Bytes)
+	log.Info("partition taken over", "from", p.intake.Position().Offset, "committed", committed, "streams", p.answering.Len(),
+		"episodes_to_learn_again", p.intake.Relearning(), "state_bytes", restored.Bytes)
 	return p, nil
 }
 
@@ -204,107 +209,4 @@ func (p *partition) inherit(ctx context.Context) error {
 	}
 	p.answering.Inherit(restored.Snapshots)
 	return nil
-}
-
-// resume decides where to read from, and prepares the replay.
-func (p *partition) resume(ctx context.Context, r *store.Restored, committed, first, end int64) (int64, error) {
-	j := r.Journal
-	if j == nil {
-		start := committed
-		if start < 0 {
-			start = first
-			if r, bounded := p.stage.ranges[p.TopicPartition]; bounded {
-				start = r.From
-			}
-		}
-		return p.begin(p.within(start, first, end)), nil
-	}
-	// An owner decides and rejects only what it has read.
-	shorter := max(j.From.Offset, j.Decided.Offset, j.Rejected) > end
-	known := j.Input != "" && p.intake.input != ""
-	remade := known && j.Input != p.intake.input || !known && j.From.Offset > end
-	if shorter || remade {
-		// Offsets refer to other records now. The streams' memories still hold, but not the positions up to
-		// which they learned.
-		start := first
-		if !remade {
-			// Brokers have lost the end of the log. The records left in it before From were answered; the next
-			// ones have the offsets of the lost ones.
-			start = p.within(min(j.From.Offset, end), first, end)
-			p.Log.Error("the brokers have lost records at the end of the input that were read: it is read on "+
-				"from its end, or the first item without an answer, memories stay", "from", start,
-				"was", max(j.From.Offset, j.Rejected), "end", end)
-		} else {
-			p.Log.Error("the input was deleted and made again: it is read from its start, memories stay",
-				"was", j.From.Offset, "end", end)
-		}
-		p.State.Anew()
-		p.answering.Anew()
-		return p.begin(start), nil
-	}
-	// Every offset is committed with a journal that covers it, so one beyond it was committed by others: by a consumer
-	// that has the group by mistake, or by a crashed broker for a topic that was deleted.
-	from := j.From
-	if committed > from.Offset {
-		p.Log.Error("the group's offset was moved forward by others: reading starts where this group has answered to, "+
-			"so that nothing is left without an answer", "from", from.Offset, "offset", committed)
-	}
-	p.intake.replay.from, p.intake.replay.decided = from, j.Decided
-	p.intake.rejected = j.Rejected
-	p.intake.buffer.Resume(j.High, time.Now())
-	for name, last := range r.Done {
-		p.intake.buffer.Skip(name, last)
-	}
-	ahead := make([]consumer.AnsweredAhead, len(r.Ahead))
-	for i, g := range r.Ahead {
-		ahead[i] = consumer.AnsweredAhead{Key: g.Stream, First: g.First, Last: g.Last, At: g.At, Closed: consumer.Reason(g.Closed)}
-	}
-	p.intake.buffer.AddAhead(ahead)
-	start, lost := from.Offset, 0
-	var v *labels.Version
-	for _, a := range r.Relearn {
-		if a.First.Offset < first {
-			lost++
-			continue
-		}
-		if v == nil || !slices.Equal(v.Next, a.Labels) {
-			var err error
-			if v, err = p.stage.labels.At(ctx, a.Labels, v); err != nil {
-				return 0, err
-			}
-		}
-		p.intake.replay.add(a, v)
-		start = min(start, a.First.Offset)
-	}
-	if lost > 0 {
-		p.Log.Warn("retention took items before they were saved in a snapshot: what was learned from them is lost", "episodes", lost)
-	}
-	start = p.within(start, first, end)
-	p.intake.position, p.ledger.commits.last = record.Start(start), from
-	read := max(from.Offset, j.Decided.Offset, j.Rejected)
-	for _, last := range r.Done {
-		read = max(read, last.Offset+1)
-	}
-	return start, p.intake.decodeBy(j.Reading, read, start)
-}
-
-// begin sets where a partition without a usable journal is read from, and returns it.
-func (p *partition) begin(start int64) int64 {
-	_ = p.intake.decodeBy("", start, start)
-	p.intake.position, p.ledger.commits.last, p.intake.rejected = record.Start(start), record.Start(start), start
-	return start
-}
-
-// within moves a start outside the log to its nearest end, and logs it.
-func (p *partition) within(start, first, end int64) int64 {
-	switch {
-	case start < first:
-		p.stage.metrics.lost.Add(float64(first - start))
-		p.Log.Warn("retention took records before they were read", "records", first-start, "from", start, "to", first)
-		return first
-	case start > end:
-		p.Log.Error("the group's offset is past the end of the log, which is read from its start", "offset", start, "end", end)
-		return first
-	}
-	return start
 }

@@ -39,13 +39,13 @@ func (s *Stage) guard(now time.Time) {
 func (p *partition) relieve(now time.Time) {
 	b := p.Budget
 	if (b.Metrics.Load() > 0 || b.Streams.Load() > 0) && p.mayEvict() {
-		p.away(p.answering.PutAwayForMemory(now, p.ledger.saves))
+		p.away(p.answering.PutAwayForMemory(now, p.ledger.Saves))
 	}
 	if b.Metrics.Load() > 0 {
 		p.dropMetrics(now)
 	}
 	if b.Streams.Load() > 0 && p.mayEvict() {
-		p.evict(p.answering.ForMemory(p.intake.position.Offset), "memory",
+		p.evict(p.answering.ForMemory(p.intake.Position().Offset), "memory",
 			"streams given up, the least lasting for their bytes first: memory is used up")
 	}
 }
@@ -53,13 +53,13 @@ func (p *partition) relieve(now time.Time) {
 func (p *partition) dropMetrics(now time.Time) {
 	dropped := p.answering.DropMetrics()
 	for _, s := range dropped {
-		p.ledger.saver.Changed(s, now)
+		p.ledger.Saver.Changed(s, now)
 	}
 	if len(dropped) == 0 {
 		return
 	}
 	p.stage.metrics.metricsDropped.Add(float64(len(dropped)))
-	p.intake.warned.Once("metrics", func(int) {
+	p.warned.Once("metrics", func(int) {
 		p.Log.Warn("metrics of streams given up: memory is used up", "streams", len(dropped),
 			"memory", budget.Mebibytes(p.Budget.Limit))
 	})
@@ -67,7 +67,7 @@ func (p *partition) dropMetrics(now time.Time) {
 
 // mayEvict says whether streams may be evicted now: no commit is in flight, and nothing is replayed.
 func (p *partition) mayEvict() bool {
-	return p.ledger.commits.sending == nil && p.intake.caughtUp() && p.intake.replay.left == 0
+	return !p.ledger.Sending() && p.intake.CaughtUp() && p.intake.Relearning() == 0
 }
 
 // retire evicts streams that have been silent for longer than StateTTL, by event time, so that eviction is a
@@ -77,17 +77,17 @@ func (p *partition) retire(now time.Time) {
 		return
 	}
 	o := &p.stage.options
-	p.evict(p.answering.Beyond(o.MaxStreams, p.intake.position.Offset), "too-many",
+	p.evict(p.answering.Beyond(o.MaxStreams, p.intake.Position().Offset), "too-many",
 		"streams given up, the shortest and longest silent first: there are more than a partition remembers")
 	if now.Sub(p.retired) < min(10*time.Second, max(o.StateTTL, time.Second)) {
 		return
 	}
 	p.retired = now
-	p.away(p.answering.PutAway(now, p.ledger.saves))
-	from := p.ledger.restart(p.intake.restart()).From
+	p.away(p.answering.PutAway(now, p.ledger.Saves))
+	from := p.ledger.Restart(p.intake.Restart()).From
 	forgotten := p.answering.ForgetEvicted(from)
 	if o.StateTTL > 0 {
-		for _, s := range p.answering.ForgetSilent(p.intake.buffer.High().Add(-o.StateTTL), from) {
+		for _, s := range p.answering.ForgetSilent(p.intake.High().Add(-o.StateTTL), from) {
 			forgotten = true
 			p.drop(s)
 			p.extensions.forgotten(s.Key)
@@ -117,7 +117,7 @@ func (p *partition) evict(list []*answering.Stream, reason, why string) {
 		p.extensions.forgotten(s.Key)
 	}
 	p.stage.metrics.retired.Add(float64(len(list)), reason)
-	p.intake.warned.Once("streams "+reason, func(times int) {
+	p.warned.Once("streams "+reason, func(times int) {
 		p.Log.Warn(why, "streams", len(list), "most", p.stage.options.MaxStreams, "times", times)
 	})
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 	"github.com/slkstream/slkstream/pipeline/answering"
 	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/pipeline/health"
+	"github.com/slkstream/slkstream/pipeline/intake"
+	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
 )
@@ -20,7 +23,8 @@ import (
 func TestOutdated(t *testing.T) {
 	p := owned(&Stage{}, nil)
 	p.input = topic.ID{1}
-	p.intake.position, p.ledger.commits.last = record.Start(30), record.Start(20)
+	begin(t, p, 30, nil)
+	p.ledger.Begin(record.Start(20))
 	for name, c := range map[string]struct {
 		in        input
 		committed int64
@@ -43,12 +47,24 @@ func TestOutdated(t *testing.T) {
 func owned(s *Stage, committer producer.Committer) *partition {
 	s.options.Log, s.watch = quiet(), new(health.Watch)
 	s.answers = answering.Settings{Pool: answering.NewPool(0), Known: new(answering.Known), Budget: budget.New(0)} // nobody works
-	p := &partition{works: func() {}}
+	s.intake = &intake.Settings{Labels: labels.New(labels.Options{})}
+	s.ledger = s.committing()
 	at := topic.TopicPartition{Topic: "in"}
-	p.progress = s.watch.Partitions.Assign(at, time.Now())
 	writer := state.NewWriter("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
-	p.own(s.ownership(consumer.Assignment{TopicPartition: at}, &store.Partition{Writer: writer}), committer)
+	p := newPartition(s.ownership(consumer.Assignment{TopicPartition: at}, &store.Partition{Writer: writer}), committer)
+	p.works, p.progress = func() {}, s.watch.Partitions.Assign(at, time.Now())
 	return p
+}
+
+// begin has a partition begin at an offset, or with what a journal says of episodes that are to be learned again.
+func begin(t *testing.T, p *partition, offset int64, r *state.Restored) {
+	t.Helper()
+	if r == nil {
+		r = new(state.Restored)
+	}
+	if _, err := p.intake.Begin(t.Context(), r, offset, intake.Input{End: 99}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Revoked partitions are kept if the group assigns them again, and each is taken once.
@@ -74,24 +90,47 @@ func TestRevokedPartitionsAreHeldUntilTheNextGeneration(t *testing.T) {
 
 // A partition may be kept only if its state in the topic equals its memory.
 func TestWritten(t *testing.T) {
-	fresh := func() *partition { return owned(&Stage{}, nil) }
+	fresh := func() *partition { return owned(&Stage{metrics: newMetrics(new(health.Watch))}, lasting{}) }
 	if !fresh().written() {
 		t.Error("an idle partition is not written")
 	}
 	for name, change := range map[string]func(*partition){
-		"replaying":     func(p *partition) { p.intake.replay.decided = record.Start(9) },
-		"relearning":    func(p *partition) { p.intake.replay.left = 1 },
-		"solving":       func(p *partition) { p.answering.Save(new(answering.Stream)) },
-		"unanswered":    func(p *partition) { p.ledger.closings.add(new(answering.Job)) },
-		"writing":       func(p *partition) { p.ledger.commits.sending = &draft{} },
-		"uncommitted":   func(p *partition) { p.ledger.commits.next.records = make([]record.Out, 1) },
-		"not in flight": func(p *partition) { p.ledger.inFlight = 1 },
+		"replaying": func(p *partition) {
+			begin(t, p, 0, &state.Restored{Journal: &state.Journal{From: record.Start(0), Decided: record.Start(9)}})
+		},
+		"relearning": func(p *partition) {
+			begin(t, p, 0, &state.Restored{
+				Journal: &state.Journal{From: record.Start(0), Decided: record.Start(0)}, Relearn: make([]state.Episode, 1),
+			})
+		},
+		"solving":     func(p *partition) { p.answering.Save(new(answering.Stream)) },
+		"unanswered":  func(p *partition) { p.ledger.Expect(jobOf(0, nil)) },
+		"in flight":   func(p *partition) { p.ledger.Expect(jobOf(1, p.stage.intake.Labels.Current())) },
+		"uncommitted": func(p *partition) { p.ledger.Write(make([]record.Out, 1)) },
+		"writing": func(p *partition) {
+			p.ledger.Write(make([]record.Out, 1))
+			p.commit(true)
+		},
 	} {
 		p := fresh()
 		if change(p); p.written() {
 			t.Errorf("%s counts as written", name)
 		}
+		p.abandon()
 	}
+}
+
+// jobOf answers an episode of so many bytes, or, with labels, replays it.
+func jobOf(bytes int64, replay *labels.Version) *answering.Job {
+	return &answering.Job{Closed: intake.Closed{Episode: &consumer.Episode{Bytes: bytes}, Replay: replay}}
+}
+
+// lasting is a committer whose commits do not end before their context.
+type lasting struct{ producer.Committer }
+
+func (lasting) Commit(ctx context.Context, _ *producer.Commit) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // Members come and go while a stage stays. The partitions that stay with it are not restored. All answers

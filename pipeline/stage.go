@@ -1,6 +1,6 @@
 // Package pipeline runs the labelling stage: it reads partitions, gathers episodes, has each stream's
 // memory answer them, and commits results, state and offsets. It keeps the guarantees about repeats: see
-// partition, and internal/state.
+// partition, and its stations, which have a package each.
 package pipeline
 
 import (
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/consumer"
-	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/answering"
@@ -21,7 +20,9 @@ import (
 	"github.com/slkstream/slkstream/pipeline/corrections"
 	"github.com/slkstream/slkstream/pipeline/first"
 	"github.com/slkstream/slkstream/pipeline/health"
+	"github.com/slkstream/slkstream/pipeline/intake"
 	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/pipeline/ledger"
 	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
 )
@@ -30,16 +31,22 @@ import (
 type Stage struct {
 	options Options
 	client  *topic.Client
-	answers answering.Settings
+	stations
 	labels  *labels.Topic
 	metrics *Metrics
-	letters letters
 	watch   *health.Watch
 	warned  telemetry.Warnings
 	store   *store.Store
 	claims  // the partitions of this process
 	*corrections.Recent
 	firstAnswers *first.Process
+}
+
+// stations are the settings of those of all partitions.
+type stations struct {
+	intake  *intake.Settings
+	answers answering.Settings
+	ledger  ledger.Settings
 }
 
 // claims says which partitions this process has, or had last.
@@ -52,9 +59,6 @@ type claims struct {
 	restores chan struct{}                           // one for each running restore; see turn
 	ranges   map[topic.TopicPartition]backfill.Range // offsets that a backfill answers; nil: all, without end
 }
-
-// ErrHung is returned when a solve does not end. The process must exit so that others take its partitions.
-var ErrHung = errors.New("an episode does not end")
 
 // New prepares a stage without contacting brokers.
 func New(client *topic.Client, o Options) (*Stage, error) {
@@ -94,7 +98,7 @@ func New(client *topic.Client, o Options) (*Stage, error) {
 		Client: client, Topic: o.Now, Results: o.Out, Within: o.NowWithin, Labels: s.labels, Most: o.Budget, Log: o.Log,
 		Tell: o.AnsweredFirst, Counted: s.metrics.now, Took: s.metrics.nowTook,
 	})
-	s.answers = s.answering(memory)
+	s.intake, s.answers, s.ledger = s.takingIn(), s.answering(memory), s.committing()
 	s.Recent = corrections.NewRecent(o.Recent, s.labels, s.options.Memory)
 	return s, nil
 }
@@ -107,6 +111,28 @@ func (s *Stage) watched(memory *budget.Budget) health.Settings {
 		Out: o.Out, Dead: o.Dead, State: o.State, Labels: o.Labels, Identities: o.Identities,
 		Others:  []string{o.Now, o.Review, o.Episodes, o.Corrections},
 		Schemas: o.Decode.Schemas, Memory: memory.Troubles, Log: o.Log,
+	}
+}
+
+// takingIn says how records become episodes. What a comparison cannot use has its dead letter already.
+func (s *Stage) takingIn() *intake.Settings {
+	o, m := &s.options, s.metrics
+	settings := &intake.Settings{
+		Decode: o.Decode, Limits: o.Limits, Bounded: o.Bounded, Dead: o.Dead, Labels: s.labels, Records: &s.watch.Records,
+		Empty: m.empty, Cut: m.cutLetters, Lost: m.lost,
+	}
+	if o.Compare != nil {
+		settings.Dead = ""
+	}
+	return settings
+}
+
+// committing says how and when commits are made.
+func (s *Stage) committing() ledger.Settings {
+	o := &s.options
+	return ledger.Settings{
+		Interval: o.CommitInterval, Eager: o.Eager, StateInterval: o.StateInterval, RecoveryTarget: o.RecoveryTarget,
+		Workers: o.Workers,
 	}
 }
 
@@ -205,7 +231,7 @@ func (s *Stage) Run(ctx context.Context) error {
 	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
 		err = cause
 	}
-	if !errors.Is(err, ErrHung) {
+	if !errors.Is(err, intake.ErrHung) {
 		s.answers.Pool.Close()
 	}
 	return err
@@ -254,7 +280,7 @@ func (s *Stage) own(ctx context.Context, a consumer.Assignment) error {
 			continue
 		}
 		progress.Failed("taking over", err)
-		if errors.Is(err, state.ErrBlocked) {
+		if health.Blocked(err) {
 			s.warned.Once("blocked "+tp.String(), func(int) {
 				s.options.Log.Error(
 					"partition not taken over",
@@ -309,7 +335,7 @@ func (s *Stage) hold(
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	err = errors.Join(err, p.ledger.commits.committer.Close(closing))
+	err = errors.Join(err, p.ledger.Close(closing))
 	if err == nil && errors.Is(context.Cause(ctx), consumer.ErrRevoked) {
 		p.handedOver()
 	}
@@ -319,13 +345,13 @@ func (s *Stage) hold(
 // leave waits until no commit is in flight. A worker may still be busy with an episode of the partition; its
 // result is discarded.
 func (p *partition) leave(limit time.Duration) bool {
-	if p.ledger.commits.sending == nil {
+	if !p.ledger.Sending() {
 		return true
 	}
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	select {
-	case <-p.ledger.commits.result:
+	case <-p.ledger.Done():
 		return true
 	case <-deadline.C:
 		return false
@@ -363,6 +389,6 @@ func (s *Stage) hangs(j *answering.Job, since time.Duration) error {
 			s.options.Log.Error("an episode that does not end cannot be recorded: the next owner will try it again", "error", err)
 		}
 	}
-	return fmt.Errorf("stream %q of %s: %w, after %v", j.Stream.Key.Name, j.Stream.At, ErrHung,
+	return fmt.Errorf("stream %q of %s: %w, after %v", j.Stream.Key.Name, j.Stream.At, intake.ErrHung,
 		since.Round(time.Millisecond))
 }

@@ -29,7 +29,6 @@ func (s *Stage) prepare(ctx context.Context) error {
 	own := []topic.Description{
 		{Name: o.Out, Partitions: partitions},
 		{Name: o.Dead, Partitions: partitions},
-		s.store.Topic(partitions),
 	}
 	s.firstAnswers.MakeTopic(ctx, partitions)
 	for _, optional := range []string{o.Episodes, o.Review, o.Corrections} {
@@ -46,6 +45,10 @@ func (s *Stage) prepare(ctx context.Context) error {
 		if err := s.step(ctx, "making topic "+d.Name, func() error { return s.client.Ensure(ctx, d) }); err != nil {
 			return err
 		}
+	}
+	err = s.step(ctx, "making topic "+o.State, func() error { return s.store.Make(ctx, partitions) })
+	if err != nil {
+		return err
 	}
 	s.watch.Start.Begin("looking at topic "+o.State, time.Now())
 	s.store.Begin(ctx)

@@ -58,6 +58,7 @@ func TestCallsOfTheArchitecturePageExist(t *testing.T) {
 	}
 	folders := map[string]string{
 		"stream": "solver/stream", "record": "internal/record", "state": "internal/state", "answering": "pipeline/answering",
+		"intake": "pipeline/intake", "ledger": "pipeline/ledger",
 	}
 	calls := regexp.MustCompile("(?m)^\\| `(\\w+)\\.(?:(\\w+)\\.)?(\\w+)` \\|").FindAllStringSubmatch(string(page), -1)
 	if len(calls) == 0 || len(calls) > 60 {

@@ -13,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -59,7 +60,7 @@ var ErrNewer = errors.New("the state topic has newer memory")
 func ExportState(
 	ctx context.Context, client *topic.Client, group, name, only string,
 ) (list []Exported, err error) {
-	err = eachState(ctx, client, name, group, func(at topic.TopicPartition, restored *state.Restored) error {
+	err = store.Each(ctx, client, name, group, func(at topic.TopicPartition, restored *state.Restored) error {
 		partitions, err := client.Partitions(ctx, at.Topic)
 		if err != nil && !topic.IsMissing(err) {
 			return err
@@ -179,7 +180,7 @@ func importInto(
 	ctx context.Context, client *topic.Client, group, name string, tp topic.TopicPartition, list []Exported,
 	replace bool,
 ) ([]record.Out, error) {
-	inputs, err := loadAll(ctx, client, name, tp.Partition, group)
+	inputs, err := store.Inputs(ctx, client, name, tp.Partition, group)
 	if err != nil {
 		return nil, err
 	}

@@ -7,13 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
@@ -30,65 +30,10 @@ type Remembered struct {
 	Err       error           // why the snapshot cannot be read
 }
 
-// loadAll reads a partition of a state topic, by input topic: the state of the group or, with "",
-// of any group.
-func loadAll(
-	ctx context.Context,
-	client *topic.Client,
-	name string,
-	partition int32,
-	group string,
-) (map[string]*state.Restored, error) {
-	loaders := map[string]*state.Loader{}
-	for r, err := range client.All(ctx, topic.TopicPartition{Topic: name, Partition: partition}) {
-		if err != nil {
-			return nil, err
-		}
-		_, input, ok := state.Input(r.Key)
-		if !ok {
-			continue // a backfill's plan
-		}
-		loader := loaders[input]
-		if loader == nil {
-			loader = state.NewLoader(group, input)
-			loaders[input] = loader
-		}
-		loader.Add(r)
-	}
-	restored := map[string]*state.Restored{}
-	for input, loader := range loaders {
-		restored[input] = loader.Restore()
-	}
-	return restored, nil
-}
-
-// eachState calls do with the state of each input partition in a state topic: of the group or, with "", of any.
-func eachState(
-	ctx context.Context, client *topic.Client, name, group string,
-	do func(input topic.TopicPartition, r *state.Restored) error,
-) error {
-	n, err := client.Partitions(ctx, name)
-	if err != nil {
-		return fmt.Errorf("state: %w", err)
-	}
-	for p := range int32(n) {
-		inputs, err := loadAll(ctx, client, name, p, group)
-		if err != nil {
-			return err
-		}
-		for _, input := range slices.Sorted(maps.Keys(inputs)) {
-			if err := do(topic.TopicPartition{Topic: input, Partition: p}, inputs[input]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // ReadState lists the streams in a group's state or, with "", in that of any group, by input, partition and
 // stream. faults are the errors of records that cannot be read.
 func ReadState(ctx context.Context, client *topic.Client, name, group string) (list []Remembered, faults []error, err error) {
-	err = eachState(ctx, client, name, group, func(at topic.TopicPartition, restored *state.Restored) error {
+	err = store.Each(ctx, client, name, group, func(at topic.TopicPartition, restored *state.Restored) error {
 		faults = append(faults, restored.Faults...)
 		for key, done := range restored.Done {
 			r := Remembered{
@@ -122,7 +67,7 @@ func ResetState(ctx context.Context, client *topic.Client, group, name, stream s
 	if err := idle(ctx, client, group); err != nil {
 		return 0, err
 	}
-	err = eachState(ctx, client, name, group, func(at topic.TopicPartition, restored *state.Restored) error {
+	err = store.Each(ctx, client, name, group, func(at topic.TopicPartition, restored *state.Restored) error {
 		var snapshots []*state.Snapshot
 		for key, done := range restored.Done {
 			if stream == "" || key.Name == stream {
@@ -144,7 +89,7 @@ func ResetState(ctx context.Context, client *topic.Client, group, name, stream s
 // DiscardState deletes the records of a group's state that this build cannot read, in all partitions, and
 // returns how many. The group may be running.
 func DiscardState(ctx context.Context, client *topic.Client, group, name string) (count int, err error) {
-	err = eachState(ctx, client, name, group, func(at topic.TopicPartition, restored *state.Restored) error {
+	err = store.Each(ctx, client, name, group, func(at topic.TopicPartition, restored *state.Restored) error {
 		var tombstones []record.Out
 		for _, key := range restored.Unreadable {
 			tombstones = append(tombstones, record.Out{Topic: name, Partition: at.Partition, Key: []byte(key)})

@@ -9,27 +9,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/pipeline/extension"
+	"github.com/slkstream/slkstream/pipeline/intake"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// Closed is an episode to be answered, or to be replayed: learned from without results.
-type Closed struct {
-	Episode *consumer.Episode
-	Replay  *labels.Version // the labels with which an earlier owner answered it; nil: it is to be answered
-	Poison  error           // why it must not be solved; nil: it may be
-	At      time.Time       // by the wall clock
-}
-
 // Job is one task of a stream: answer an episode, replay one, or take a snapshot.
 type Job struct {
-	of     *Owner
-	Stream *Stream
-	Closed // without an episode: take a snapshot
+	of            *Owner
+	Stream        *Stream
+	intake.Closed // without an episode: take a snapshot
 	Outcome
 	Collected bool // the partition's owner has it back
 

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/extension"
+	"github.com/slkstream/slkstream/pipeline/intake"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
 )
@@ -43,7 +43,7 @@ func TestAnswersComeBeforeLearning(t *testing.T) {
 	streams, jobs := make([]*Stream, 2), make([]*Job, 2)
 	for i := range streams {
 		streams[i] = &Stream{Stream: extension.Stream{Memory: stream.New("camera")}}
-		jobs[i] = &Job{of: of, Stream: streams[i], Closed: Closed{Poison: errors.New("not solved here")}}
+		jobs[i] = &Job{of: of, Stream: streams[i], Closed: intake.Closed{Poison: errors.New("not solved here")}}
 	}
 	run := func(s *Stream, j *Job) {
 		pool.mutex.Lock()
@@ -58,7 +58,10 @@ func TestAnswersComeBeforeLearning(t *testing.T) {
 		t.Error("a stream's next job came before what it had left to learn, or left nothing to learn")
 	}
 	large := &consumer.Episode{Bytes: 2 << 20, Items: make([]record.Item, 1)}
-	run(streams[1], &Job{of: of, Stream: streams[1], Closed: Closed{large, new(labels.Version), jobs[1].Poison, time.Time{}}})
+	run(
+		streams[1],
+		&Job{of: of, Stream: streams[1], Closed: intake.Closed{Episode: large, Replay: new(labels.Version), Poison: jobs[1].Poison}},
+	)
 	if streams[1].unlearned != nil {
 		t.Error("a copy of a large episode waits")
 	}

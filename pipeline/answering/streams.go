@@ -18,6 +18,7 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/budget"
 	"github.com/slkstream/slkstream/pipeline/extension"
+	"github.com/slkstream/slkstream/pipeline/intake"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -72,7 +73,7 @@ func New(of *Owner) Streams { return Streams{of: of, all: map[record.StreamID]*S
 func (a *Streams) Own(of *Owner) { a.of = of }
 
 // Submit has a closed episode answered.
-func (a *Streams) Submit(c Closed) *Job {
+func (a *Streams) Submit(c intake.Closed) *Job {
 	a.unsolved += c.Episode.Bytes
 	j := &Job{Closed: c, Stream: a.Stream(c.Episode.Key)}
 	a.submit(j)

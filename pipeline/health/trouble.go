@@ -72,12 +72,15 @@ func (f *fault) lasting(now time.Time, limit time.Duration) (time.Duration, erro
 	return 0, nil
 }
 
+// Blocked says whether a partition waits for a person, as what its owners answered cannot be read.
+func Blocked(err error) bool { return errors.Is(err, state.ErrBlocked) }
+
 // Remedy returns what a person can do about an error that blocks a partition.
 func Remedy(err error) string {
 	if err == nil {
 		return "look at the CPU and at slow solves: slkstream_solve_seconds"
 	}
-	if errors.Is(err, state.ErrBlocked) {
+	if Blocked(err) {
 		return "go back to the version that wrote it, or delete what cannot be read: slkstream state discard; " +
 			"what was answered since the last journal that can be read may be answered again"
 	}

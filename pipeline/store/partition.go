@@ -10,6 +10,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/producer"
 )
 
 // Partition writes the state of one partition, for one owner after the other as long as none of them is of another
@@ -145,6 +146,13 @@ func (p *Partition) Remade() bool {
 	again := made != p.made
 	p.made = made
 	return again
+}
+
+// Add adds a journal, and snapshots of streams, to a commit.
+func (p *Partition) Add(to *producer.Commit, j *state.Journal, snapshots []*state.Snapshot) {
+	to.State = p.Commit(j, snapshots)
+	to.Stated = p.Durable()
+	to.Offset = j.From.Offset
 }
 
 // Wrote notes the offset behind the last record that was written.

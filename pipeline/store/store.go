@@ -28,8 +28,13 @@ func New(client *topic.Client, group, name string, log *slog.Logger) *Store {
 	return &Store{client: client, group: group, name: name, log: log}
 }
 
-// Topic describes the state topic for inputs of so many partitions: a partition's state is kept under its number.
-func (s *Store) Topic(partitions int) topic.Description {
+// Make makes the state topic, unless it is there, for inputs of so many partitions.
+func (s *Store) Make(ctx context.Context, partitions int) error {
+	return s.client.Ensure(ctx, s.topic(partitions))
+}
+
+// topic describes the state topic: a partition's state is kept under its number.
+func (s *Store) topic(partitions int) topic.Description {
 	return topic.Description{Name: s.name, Partitions: partitions, Settings: topic.StateSettings()}
 }
 
@@ -44,7 +49,7 @@ func (s *Store) Check(ctx context.Context, partitions func(context.Context) (int
 		s.log.Error("the state topic was deleted: it is made again, and streams are saved again", "topic", s.name)
 		var n int
 		if n, err = partitions(ctx); err == nil {
-			err = s.client.Create(ctx, s.Topic(n))
+			err = s.client.Create(ctx, s.topic(n))
 		}
 		if err != nil {
 			s.log.Warn("the state topic could not be made", "topic", s.name, "error", err)

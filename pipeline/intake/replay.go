@@ -1,4 +1,4 @@
-package pipeline
+package intake
 
 import (
 	"github.com/slkstream/slkstream/internal/record"

@@ -1,4 +1,4 @@
-package pipeline
+package intake
 
 import (
 	"log/slog"
@@ -7,13 +7,13 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
-	"github.com/slkstream/slkstream/pipeline/health"
+	"github.com/slkstream/slkstream/internal/telemetry"
 )
 
 // Unreadable records are kept whole up to a rate. Beyond it each still has a letter, cut short. Letters that
 // could be replayed are never cut.
 func TestLettersHaveARate(t *testing.T) {
-	s := &Stage{metrics: newMetrics(new(health.Watch))}
+	s := &Settings{Cut: telemetry.NewSet().Counter("cut", "letters")}
 	now := time.Now()
 	bytes := func(fault record.Fault, size int, at time.Time) int {
 		r := &consumer.Record{

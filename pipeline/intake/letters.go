@@ -1,4 +1,4 @@
-package pipeline
+package intake
 
 import (
 	"bytes"
@@ -20,15 +20,15 @@ const (
 	letterUseful = 64 << 10
 )
 
-// letters measures the rate of bytes in dead letters.
-type letters struct {
+// rate measures the bytes a second in a process's dead letters.
+type rate struct {
 	mutex sync.Mutex
 	at    time.Time
 	debt  float64 // bytes written, reduced over time by letterRate
 }
 
 // whole says whether a letter of n bytes may be written whole.
-func (l *letters) whole(n int, now time.Time) bool {
+func (l *rate) whole(n int, now time.Time) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if passed := now.Sub(l.at).Seconds(); passed > 0 {
@@ -43,19 +43,19 @@ func (l *letters) whole(n int, now time.Time) bool {
 
 // letter returns a record's dead letter. Letters that a replay could use are never cut, only those of records
 // that are too large, or unreadable and larger than embeddings are.
-func (s *Stage) letter(log *slog.Logger, r *consumer.Record, now time.Time) record.Out {
+func (s *Settings) letter(log *slog.Logger, r *consumer.Record, now time.Time) record.Out {
 	limit, size := 0, len(r.Raw.Value)
 	useless := r.Rejected.Fault == record.TooLarge && size > letterStart ||
 		r.Rejected.Fault == record.Unreadable && size > letterUseful
-	if useless && !s.letters.whole(size, now) {
+	if useless && !s.rate.whole(size, now) {
 		limit = letterStart
-		s.metrics.cutLetters.Add(1)
+		s.Cut.Add(1)
 		s.warned.Once("letters", func(int) {
 			log.Warn("more bytes are unreadable than the dead letters take: letters keep the beginning of records",
 				"topic", r.Raw.Topic, "offset", r.Offset, "bytes", size, "kept", limit)
 		})
 	}
-	out := record.DeadLetter(s.options.Dead, r.Raw, r.Rejected.Error(), limit)
+	out := record.DeadLetter(s.Dead, r.Raw, r.Rejected.Error(), limit)
 	if limit > 0 {
 		out.Value = bytes.Clone(out.Value) // frees the rest
 	}

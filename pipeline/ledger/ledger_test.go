@@ -1,9 +1,11 @@
-package pipeline
+package ledger
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 	"weak"
@@ -11,77 +13,32 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
-	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/answering"
+	"github.com/slkstream/slkstream/pipeline/intake"
 	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
 )
 
-func item(stream string, offset int64) *record.Item {
-	return &record.Item{Stream: stream, Source: record.Source{Offset: offset, Object: -1}}
+// committing is a committer of which only Commit is called.
+type committing struct {
+	producer.Committer
+	do func(*producer.Commit) error
 }
 
-func answeredEpisode(stream string, first, last int64) state.Episode {
-	return state.Episode{Stream: record.StreamID{Name: stream}, First: record.Start(first), Last: record.Start(last)}
-}
+func (c committing) Commit(_ context.Context, commit *producer.Commit) error { return c.do(commit) }
 
-// A replay passes on an episode when its last item is there, each stream's in order, and does not wait for
-// items that the log no longer holds.
-func TestReplay(t *testing.T) {
-	r := newReplay()
-	r.from, r.decided = record.Start(6), record.Start(8)
-	r.add(answeredEpisode("a", 0, 2), nil)
-	r.add(answeredEpisode("a", 3, 5), nil)
-	r.add(answeredEpisode("b", 1, 1), nil)
-	var learned []int64
-	for _, it := range []*record.Item{item("a", 0), item("b", 1), item("a", 2), item("a", 4), item("c", 5), item("a", 7)} {
-		for _, e := range r.take(it) {
-			for i := range e.items {
-				if e.items[i].Stream != e.Stream.Name {
-					t.Errorf("an item of %s in an episode of %s", e.items[i].Stream, e.Stream.Name)
-				}
-				learned = append(learned, e.items[i].Source.Offset)
-			}
-		}
-	}
-	want := []int64{1, 0, 2, 4}
-	if len(learned) != len(want) || r.left != 0 {
-		t.Fatalf("learned %v, %d left", learned, r.left)
-	}
-	for i := range want {
-		if learned[i] != want[i] {
-			t.Errorf("learned %v, not %v", learned, want)
-		}
-	}
-	if !r.covers(record.Start(5)) || r.covers(record.Start(6)) || r.over(record.Start(7)) || !r.over(record.Start(8)) {
-		t.Error("the replay does not know where it is")
-	}
+func item(offset int64) record.Item {
+	return record.Item{Stream: "a", Source: record.Source{Offset: offset, Object: -1}}
 }
-
-// noted is a Committer that stores what it is called with.
-type noted struct {
-	commits chan *producer.Commit
-	err     error
-}
-
-func (n *noted) Commit(_ context.Context, c *producer.Commit) error {
-	n.commits <- c
-	return n.err
-}
-func (n *noted) Close(context.Context) error { return nil }
-func (n *noted) Failed() <-chan error        { return nil }
-
-func (n *noted) GiveUpHanging(context.Context, []topic.TopicPartition) error { return nil }
-func (n *noted) StateEnd() (int64, bool)                                     { return -1, true }
 
 // ofEpisode is the job to answer an episode.
 func ofEpisode(e *consumer.Episode) *answering.Job {
-	return &answering.Job{Closed: answering.Closed{Episode: e}}
+	return &answering.Job{Closed: intake.Closed{Episode: e}}
 }
 
 // answeredJob is one of an episode of one item, with its answer.
 func answeredJob() *answering.Job {
-	j := ofEpisode(&consumer.Episode{Items: []record.Item{*item("a", 1)}})
+	j := ofEpisode(&consumer.Episode{Items: []record.Item{item(1)}})
 	j.Records = []record.Out{{Value: []byte("answer")}}
 	return j
 }
@@ -89,7 +46,12 @@ func answeredJob() *answering.Job {
 // Results are written at once, one commit at a time. Their journal entries wait for the journal, which is
 // written at the interval.
 func TestCommits(t *testing.T) {
-	committer := &noted{commits: make(chan *producer.Commit, 1)}
+	sending := make(chan *producer.Commit, 1)
+	var refused error
+	committer := committing{do: func(c *producer.Commit) error {
+		sending <- c
+		return refused
+	}}
 	writer := state.NewWriter("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
 	c := newCommits(committer, &store.Partition{Writer: writer}, time.Minute, true)
 	at := state.Journal{From: record.Start(3), Decided: record.Start(5)}
@@ -103,7 +65,7 @@ func TestCommits(t *testing.T) {
 	}
 	ended := func(offset int64) *draft {
 		t.Helper()
-		if sent := <-committer.commits; sent.Offset != offset {
+		if sent := <-sending; sent.Offset != offset {
 			t.Errorf("offset %d, not %d", sent.Offset, offset)
 		}
 		d, err := c.acknowledge(<-c.result, now)
@@ -138,10 +100,10 @@ func TestCommits(t *testing.T) {
 	if begin(true) != nil {
 		t.Error("a commit of nothing")
 	}
-	committer.err = errors.New("no")
+	refused = errors.New("no")
 	at.From = record.Start(4)
 	begin(true)
-	<-committer.commits
+	<-sending
 	if _, err := c.acknowledge(<-c.result, now); err == nil {
 		t.Error("a failed commit was acknowledged")
 	}
@@ -152,7 +114,7 @@ func TestCommits(t *testing.T) {
 func TestClosings(t *testing.T) {
 	c := closings{}
 	add := func(first, at int64) *answering.Job {
-		j := ofEpisode(&consumer.Episode{Items: []record.Item{*item("a", first)}, At: record.Start(at)})
+		j := ofEpisode(&consumer.Episode{Items: []record.Item{item(first)}, At: record.Start(at)})
 		c.add(j)
 		return j
 	}
@@ -183,7 +145,7 @@ func TestClosings(t *testing.T) {
 func TestAnsweredEpisodesAreFreed(t *testing.T) {
 	c, answered := closings{}, []weak.Pointer[answering.Job]{}
 	for _, at := range []int64{10, 10, 10, 11} {
-		j := ofEpisode(&consumer.Episode{Items: []record.Item{*item("a", at-1)}, At: record.Start(at), Closed: consumer.Age})
+		j := ofEpisode(&consumer.Episode{Items: []record.Item{item(at - 1)}, At: record.Start(at), Closed: consumer.Age})
 		j.Collected = true
 		c.add(j)
 		answered = append(answered, weak.Make(j))
@@ -204,7 +166,7 @@ func TestAnsweredEpisodesAreFreed(t *testing.T) {
 func TestClosingsBySilence(t *testing.T) {
 	c := closings{}
 	add := func(first int64, why consumer.Reason) *answering.Job {
-		j := ofEpisode(&consumer.Episode{Items: []record.Item{*item("a", first)}, At: record.Start(12), Closed: why})
+		j := ofEpisode(&consumer.Episode{Items: []record.Item{item(first)}, At: record.Start(12), Closed: why})
 		c.add(j)
 		return j
 	}
@@ -228,7 +190,11 @@ func TestClosingsBySilence(t *testing.T) {
 // In a transaction results must be written within the interval. The duration of commits is subtracted from
 // it, down to half of it, which is also the longest wait for the next commit.
 func TestCommitsBeginInTime(t *testing.T) {
-	committer := &noted{commits: make(chan *producer.Commit, 1)}
+	sending := make(chan *producer.Commit, 1)
+	committer := committing{do: func(c *producer.Commit) error {
+		sending <- c
+		return nil
+	}}
 	writer := state.NewWriter("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
 	const interval = 100 * time.Millisecond
 	c := newCommits(committer, &store.Partition{Writer: writer}, interval, false)
@@ -253,7 +219,7 @@ func TestCommitsBeginInTime(t *testing.T) {
 		if _, waits := c.wait(now); waits {
 			t.Fatal("waits to begin a commit while one is on its way")
 		}
-		<-committer.commits
+		<-sending
 		now = begun.Add(step.takes)
 		if _, err := c.acknowledge(<-c.result, now); err != nil {
 			t.Fatal(err)
@@ -267,5 +233,33 @@ func TestCommitsBeginInTime(t *testing.T) {
 			t.Fatalf("commit %d begins early", i+1)
 		}
 		now = now.Add(wait)
+	}
+}
+
+// The results of an episode wait for the first answers on their way.
+func TestCommitWaitsForFirstAnswers(t *testing.T) {
+	var mutex sync.Mutex
+	var order []string
+	add := func(what string) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		order = append(order, what)
+	}
+	committer := committing{do: func(*producer.Commit) error {
+		add("commit")
+		return nil
+	}}
+	c := newCommits(committer, nil, time.Hour, true)
+	c.due = time.Now().Add(time.Hour)
+	sent := make(chan struct{})
+	c.next.records, c.next.after = []record.Out{{}}, []<-chan struct{}{sent}
+	if c.begin(context.Background(), time.Now(), nil) == nil {
+		t.Fatal("no commit")
+	}
+	add("first answer")
+	close(sent)
+	<-c.result
+	if fmt.Sprint(order) != "[first answer commit]" {
+		t.Error(order)
 	}
 }
