@@ -1,7 +1,12 @@
 package pipeline
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,4 +138,61 @@ func TestStreamThatIsAwayAndLost(t *testing.T) {
 	if err != nil || again >= 2*episodes || again == 0 {
 		t.Errorf("%d episodes after %d: %v", again, episodes, err)
 	}
+}
+
+// However long brokers take to give a stream's memory back, other streams are answered meanwhile, and no job hangs: the
+// watchdog would end a process that only waits.
+func TestReadingBackBlocksNobody(t *testing.T) {
+	t.Parallel()
+	brokers := brokertest.Brokers(t)
+	client := brokertest.Connect(t, brokers)
+	f := newFeed(79)
+	in := brokertest.Topic(t, client, "in", 2, nil)
+	o := basics(client, in, f)
+	o.StateInterval, o.State, o.Workers = 50*time.Millisecond, brokertest.Name("state"), 1
+	unreachable := []byte(o.State + "\x00\x00\x00\x01\x00\x00\x00\x00") // one partition, number 0
+	var holds atomic.Bool
+	asked, comes := make(chan struct{}, 100), make(chan struct{})
+	mend := sync.OnceFunc(func() {
+		holds.Store(false)
+		close(comes)
+	})
+	defer mend()
+	held := through(t, brokers, func(conn net.Conn, b []byte) (int, error) {
+		const fetch = 1
+		if holds.Load() && len(b) > 6 && binary.BigEndian.Uint16(b[4:]) == fetch && bytes.Contains(b, unreachable) {
+			asked <- struct{}{}
+			<-comes
+		}
+		return conn.Write(b)
+	})
+	o.Delivery = &producer.AtLeastOnce{Client: held, Log: o.Log}
+	o.PutAway = time.Millisecond
+	s, err := New(held, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s)
+	feed := func(partition int32) {
+		records := f.records(in, 1, 40)
+		records = append(records, markers(in, 1)...)
+		for i := range records {
+			records[i].Partition, records[i].Key = partition, fmt.Appendf(nil, "cam-%d", partition)
+		}
+		write(t, client, records)
+	}
+	feed(0)
+	feed(1)
+	collect(t, client, o.Out, count(80))
+	eventually(t, "all are away", func() bool { return memories(s) == 0 })
+	holds.Store(true)
+	feed(0)
+	<-asked
+	feed(1)
+	collect(t, client, o.Out, count(120))
+	if j, _ := s.answers.Pool.Hung(0); j != nil && j.Stream.Key.Name == "cam-0" {
+		t.Error("a job hangs whose stream's memory is read back")
+	}
+	mend()
+	collect(t, client, o.Out, count(160))
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/segmentio/kafka-go"
+
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
@@ -129,7 +131,7 @@ func BenchmarkRestore(b *testing.B) {
 	}
 	b.ResetTimer()
 	for range b.N {
-		a := consumer.Assignment{TopicPartition: topic.TopicPartition{Topic: in}}
+		a := consumer.Assignment{TopicPartition: topic.TopicPartition{Topic: in}, Generation: new(kafka.Generation)}
 		restored, session, err := s.store.Open(context.Background(), a, nil)
 		if err != nil {
 			b.Fatal(err)

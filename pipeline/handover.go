@@ -81,12 +81,11 @@ func (p *partition) saveAll(begin time.Time, limit time.Duration) {
 			return
 		}
 		s.Lock() // it may still be learning from its last job
-		if s.Memory == nil {
-			s.Unlock() // it is in the state topic
-			continue
-		}
 		snapshot := s.Snapshot()
 		s.Unlock()
+		if snapshot == nil { // it is in the state topic
+			continue
+		}
 		room -= snapshot.Bytes()
 		p.ledger.Save(snapshot)
 		p.stage.metrics.snapshots.Observe(float64(snapshot.Bytes()))

@@ -67,7 +67,7 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	took := time.Since(began).Round(100 * time.Millisecond)
+	took, spent := time.Since(began).Round(100*time.Millisecond), s.procs[0].spent()
 	s.h.note("new records are answered in every partition")
 	nearlyAll := func(committed, end int64) bool { return committed >= end*99/100 }
 	if err := s.answeredTo(ctx, nearlyAll, time.Hour); err != nil {
@@ -93,10 +93,10 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 	}
 	return fmt.Sprintf("%d streams of %d dimensions, %d records, %d MiB; state topic: %d MiB\n"+
 		"the first stage answered %.0f%% in %v and held %d MiB\n"+
-		"the second answered new records after %v (the dead one's session is %v) and held %d MiB; violations: %d",
+		"the second answered new records after %v and %v of CPU (the dead one's session is %v) and held %d MiB; violations: %d",
 		s.streams, recoveryDimension, s.records, int64(s.records)*recoveryDimension*4>>20, state>>20,
 		100*killedAt, worked.Round(time.Second), largest[0]>>20,
-		took, s.session, largest[1]>>20, len(s.h.failed())), nil
+		took, spent, s.session, largest[1]>>20, len(s.h.failed())), nil
 }
 
 // pourAll feeds everything at once. It repeats a few vectors, as only their number matters.

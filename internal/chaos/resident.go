@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/vector"
@@ -35,6 +37,22 @@ func residentBytes(pid int) (int64, bool) {
 		_, err = fmt.Sscan(string(text), &total, &resident)
 	}
 	return resident * int64(os.Getpagesize()), err == nil
+}
+
+// spent returns the processor time that the stage has taken; 0: it has ended, or this is not Linux.
+func (p *process) spent() time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	_, behind, _ := strings.Cut(string(text), ") ") // the name, which may hold anything
+	const user, system, tick = 11, 12, 10 * time.Millisecond
+	fields := append(strings.Fields(behind), make([]string, system+1)...)
+	ticks := func(i int) time.Duration {
+		n, _ := strconv.Atoi(fields[i]) // 0 where there is none
+		return time.Duration(n) * tick
+	}
+	return ticks(user) + ticks(system)
 }
 
 // last returns the latest sample; 0: none yet.

@@ -43,7 +43,7 @@ func (s *scenario) labelled(ctx context.Context) (string, error) {
 		}
 	}
 	s.h.note("%d labels are taught", s.records)
-	var took [2]time.Duration
+	var took, spent [2]time.Duration
 	playing, stop := context.WithCancel(ctx)
 	defer stop()
 	var feeding sync.WaitGroup
@@ -65,7 +65,7 @@ func (s *scenario) labelled(ctx context.Context) (string, error) {
 				return "", err
 			}
 		}
-		took[owner] = time.Since(began).Round(100 * time.Millisecond)
+		took[owner], spent[owner] = time.Since(began).Round(100*time.Millisecond), s.procs[0].spent()
 		s.h.note("new records are answered in every partition after %v", took[owner])
 		if err := topic.Pause(ctx, s.long); err != nil {
 			return "", err
@@ -96,9 +96,9 @@ func (s *scenario) labelled(ctx context.Context) (string, error) {
 		s.h.violation("behind: %d records are not committed after %v", behind, s.long)
 	}
 	return fmt.Sprintf("%d labels of %d dimensions, %d lessons and %.0f items a second, %d streams\n"+
-		"first answers in every partition %v after the start, and %v after a kill (the dead one's session is %v)\n"+
+		"first answers in every partition %v (%v of CPU) after the start, %v (%v) after a kill (the dead one's session is %v)\n"+
 		"largest stage %d MiB, after the kill %d MiB; %d records behind at the end; violations: %d",
-		s.records, recoveryDimension, taughtLessons, s.rate, s.streams, took[0], took[1], s.session,
+		s.records, recoveryDimension, taughtLessons, s.rate, s.streams, took[0], spent[0], took[1], spent[1], s.session,
 		largest[0]>>20, largest[1]>>20, behind, len(s.h.failed())), nil
 }
 

@@ -1,76 +1,14 @@
 package state
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"math"
-	"net/url"
 	"slices"
-	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
 	memory "github.com/slkstream/slkstream/solver/stream"
 )
-
-// Loader collects the records of one partition of the state topic that belong to one group and one input
-// topic. The last record of each key counts.
-type Loader struct {
-	group   string // "": any
-	topic   string
-	values  map[string][]byte
-	written map[string]writing // by the same keys
-	end     int64              // offset behind the last record
-	bytes   int64
-}
-
-// writing is when and where a record was written.
-type writing struct {
-	time   time.Time
-	offset int64
-}
-
-// NewLoader returns a loader for a group and an input topic; "" means any group.
-func NewLoader(group, topic string) *Loader {
-	return &Loader{group: group, topic: topic, values: map[string][]byte{}, written: map[string]writing{}}
-}
-
-// Input returns the group and the input topic that a key belongs to. ok is false for a key that does not hold
-// state, such as a backfill's plan.
-func Input(key []byte) (group, topic string, ok bool) {
-	head, rest, _ := bytes.Cut(key, []byte("/"))
-	if len(head) == 0 || head[0] != groupMark {
-		return "", "", false
-	}
-	group, err := url.PathUnescape(string(head[1:]))
-	input, _, _ := bytes.Cut(rest, []byte("/"))
-	return group, string(input), err == nil && len(input) > 0
-}
-
-// Concerns says whether a record under the key may be part of the group's state of the input topic.
-func Concerns(key []byte, group, topic string) bool {
-	of, input, ok := Input(key)
-	return ok && input == topic && (group == "" || of == group)
-}
-
-// Add takes the next record. It copies the value, so that the rest of the fetched batch can be freed.
-func (l *Loader) Add(raw *record.Raw) {
-	if !Concerns(raw.Key, l.group, l.topic) {
-		return
-	}
-	l.bytes += int64(len(raw.Value))
-	l.end = raw.Offset + 1
-	if raw.Value == nil {
-		delete(l.values, string(raw.Key))
-		delete(l.written, string(raw.Key))
-		return
-	}
-	l.values[string(raw.Key)] = bytes.Clone(raw.Value)
-	l.written[string(raw.Key)] = writing{raw.Time, raw.Offset}
-}
-
-// Bytes is the size of all values passed to Add.
-func (l *Loader) Bytes() int64 { return l.bytes }
 
 // Restored is the state of an input partition as of the last commit.
 type Restored struct {
@@ -151,7 +89,8 @@ func (l *Loader) Restore() *Restored {
 	var lost []lostJournal
 	torn := map[stateKey]bool{} // first keys of versions of snapshots with an unreadable chunk
 	versions := map[candidateName]*candidate{}
-	for key, value := range l.values {
+	for key, record := range l.last {
+		value := record.value
 		p, err := parseStateKey([]byte(key))
 		if err != nil {
 			r.leave(Owner{}, err, key)
@@ -204,11 +143,10 @@ func (l *Loader) Restore() *Restored {
 	r.cover()
 	r.hangs()
 	slices.Sort(r.superfluous)
-	l.values = nil // r holds the values that still count
 	for stream, keys := range r.keys {
 		at := &stretch{from: math.MaxInt64}
 		for _, key := range keys.keys {
-			w := l.written[key]
+			w := l.last[key]
 			at.from, at.to = min(at.from, w.offset), max(at.to, w.offset+1)
 			if w.time.After(r.Snapshots[stream].Written) {
 				r.Snapshots[stream].Written = w.time
@@ -217,6 +155,7 @@ func (l *Loader) Restore() *Restored {
 		at.durable.Store(true)
 		r.stretches[stream] = at
 	}
+	l.last = nil // r holds the values that still count
 	return r
 }
 

@@ -62,7 +62,8 @@ func (c *Client) SpansOf(ctx context.Context, committed bool, name string) ([]Sp
 }
 
 // Batches reads a span. Reaching its end ends it, not a record: compaction leaves gaps. A log that
-// ends before, because brokers have lost its end, is an error. After an error it yields no more.
+// ends before, because brokers have lost its end, is an error. After an error it yields no more. Who keeps nothing of a batch
+// calls its Spent.
 func (c *Client) Batches(ctx context.Context, s Span) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		settings := ReaderSettings{
@@ -81,6 +82,9 @@ func (c *Client) Batches(ctx context.Context, s Span) iter.Seq2[*Batch, error] {
 			b.Before(s.To)
 			if !yield(b, nil) {
 				return
+			}
+			if b.spent {
+				reader.Recycle(b)
 			}
 		}
 	}

@@ -40,7 +40,12 @@ type Batch struct {
 	HighWatermark, LastStable, LogStart int64
 
 	buffer []byte
+	spent  bool
 }
+
+// Spent says that nothing references the records of a batch from Client.Batches, nor a part of them: their memory is that of
+// the next batch.
+func (b *Batch) Spent() { b.spent = true }
 
 // Before drops the records from an offset on.
 func (b *Batch) Before(end int64) {

@@ -58,7 +58,7 @@ func (a *Streams) leaves(s *Stream, since time.Time, saves func(record.StreamID)
 		return false
 	}
 	defer s.Unlock()
-	return s.Memory != nil && !s.used.After(since) && !saves(s.Key) && s.putAway(a.of)
+	return (s.Memory != nil || s.asleep != nil) && !s.used.After(since) && !saves(s.Key) && s.putAway(a.of)
 }
 
 // putAway drops the memory of a stream, if the state topic is known to have it. The caller holds the stream.
@@ -67,27 +67,50 @@ func (s *Stream) putAway(of *Owner) bool {
 	if kept == nil {
 		return false
 	}
-	s.Memory, s.Away = nil, func(ctx context.Context) (*stream.Stream, error) { return s.fetch(ctx, of, kept) }
-	s.bytes.Store(0)
-	s.metricBytes.Store(0)
+	s.sleep(of, nil, kept)
 	of.Moves.Add(1, MoveAway)
 	return true
 }
 
-// fetch reads back a memory that was put away. A stream whose records somebody has taken out of the state topic starts
-// from its labels.
-func (s *Stream) fetch(ctx context.Context, of *Owner, kept *state.Saved) (*stream.Stream, error) {
-	snapshot, err := of.State.Read(ctx, kept)
+// sleep has the stream's memory made from a snapshot when it is next wanted: from asleep, or from kept if that is nil. The
+// caller holds the stream.
+func (s *Stream) sleep(of *Owner, asleep *state.Snapshot, kept *state.Saved) {
+	s.Memory, s.asleep, s.kept = nil, asleep, kept
+	s.Away = func(ctx context.Context) (*stream.Stream, error) { return s.wake(ctx, of) }
+	s.bytes.Store(0)
+	if asleep != nil {
+		s.bytes.Store(int64(asleep.Bytes()))
+	}
+	s.metricBytes.Store(0)
+}
+
+// fetch reads back the snapshot of a stream that was put away. A stream whose records somebody has taken out of the state
+// topic starts from its labels. The caller holds the stream; the error is that of ctx.
+func (s *Stream) fetch(ctx context.Context, of *Owner) error {
+	if s.kept == nil {
+		return nil
+	}
+	snapshot, err := of.State.Read(ctx, s.kept)
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-	s.used = time.Now()
+	if err != nil {
+		of.Log.Error("the state topic has lost a stream that was put away: it starts from its labels", "stream", s.Key.Name,
+			"model", s.Key.Model, "error", err)
+		snapshot = &state.Snapshot{Stream: s.Key}
+	}
+	s.kept, s.asleep, s.used = nil, snapshot, time.Now()
 	of.Moves.Add(1, MoveBack)
-	if err == nil {
-		memory, _ := of.memory(snapshot)
-		return memory, nil
+	return nil
+}
+
+// wake makes the memory of a stream that sleeps, or was put away. The caller holds the stream; the error is that of ctx.
+func (s *Stream) wake(ctx context.Context, of *Owner) (*stream.Stream, error) {
+	if err := s.fetch(ctx, of); err != nil {
+		return nil, err
 	}
-	of.Log.Error("the state topic has lost a stream that was put away: it starts from its labels", "stream", s.Key.Name,
-		"model", s.Key.Model, "error", err)
-	return stream.New(s.Key.Name, of.Memory), nil
+	memory, readable := of.memory(s.asleep)
+	s.asleep = nil
+	s.unreadable.Store(!readable)
+	return memory, nil
 }

@@ -1,7 +1,6 @@
 package answering
 
 import (
-	"context"
 	"log/slog"
 	"slices"
 	"testing"
@@ -12,53 +11,87 @@ import (
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/budget"
-	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// However long brokers take to give a stream's memory back, its job does not hang: the watchdog would end a process that
-// only waits. What it does with the memory may hang.
-func TestReadingBackDoesNotHang(t *testing.T) {
+// A restored stream's memory is made when it is first wanted, and is what was saved. Until then it is saved again as it was
+// read. A snapshot of which no memory can be made is left alone: the stream starts cold.
+func TestMemoriesAreMadeWhenWanted(t *testing.T) {
+	learned := stream.New("good")
+	for e := range 3 {
+		items := make([]stream.Item, 20)
+		for i := range items {
+			vector := []float32{1, .1, 0, float32(i) / 100}
+			vector[i%2], vector[1-i%2] = 1, .1
+			items[i] = stream.Item{Vector: vector, Position: stream.Position{Offset: int64(20*e + i), Object: -1}}
+			if i < 2 {
+				items[i].Label = []string{"a", "b"}[i]
+			}
+		}
+		if _, _, err := learned.Answer(t.Context(), new(stream.Engine), items, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pieces := learned.State()
+	writer := state.NewWriter("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
+	at := record.Position{Offset: 59, Object: -1}
+	writer.Start(record.Position{})
+	snapshots := map[record.StreamID]*state.Snapshot{}
+	var list []*state.Snapshot
+	for name, pieces := range map[string][]state.Piece{
+		"good": pieces, "cut": pieces[:len(pieces)-1], "damaged": {{Name: "head", Bytes: pieces[0].Bytes[:20]}}, "reset": nil,
+	} {
+		s := &state.Snapshot{Stream: record.StreamID{Name: name}, Learned: at, Pieces: pieces}
+		snapshots[s.Stream], list = s, append(list, s)
+	}
+	writer.Commit(&state.Journal{From: at, Decided: at}, list)
+	writer.Durable()(20, true)
+	writer.Committed()
 	pool := NewPool(1)
-	of := NewOwner(t.Context(), &Settings{Pool: pool}, topic.TopicPartition{}, nil, slog.New(slog.DiscardHandler))
+	defer pool.Close()
+	settings := &Settings{Memory: stream.Defaults(), Budget: budget.New(0), Known: new(Known), Pool: pool}
+	of := NewOwner(t.Context(), settings, topic.TopicPartition{}, &store.Partition{Writer: writer}, slog.New(slog.DiscardHandler))
 	a := New(of)
-	reads, comes, learns := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	s := &Stream{Stream: extension.Stream{Away: func(context.Context) (*stream.Stream, error) {
-		close(reads)
-		<-comes
-		return stream.New("camera"), nil
-	}}}
-	of.Learners = []extension.Learner{waits{learns}}
-	hung := func() bool {
-		j, _ := pool.Hung(0)
-		return j != nil
+	a.Restore(snapshots)
+	for name, want := range map[string]struct {
+		episodes   int64
+		left, made bool
+	}{"good": {episodes: 3}, "cut": {episodes: 3}, "damaged": {left: true, made: true}, "reset": {}} {
+		s := a.Find(record.StreamID{Name: name})
+		if made := s.Memory != nil; made != want.made || s.episodes != want.episodes || s.taught != (want.episodes > 0) {
+			t.Errorf("%s: memory %v, %d episodes, taught %v", name, made, s.episodes, s.taught)
+		}
+		if left := writer.Saved(s.Key, at) == nil; left != want.left {
+			t.Errorf("%s: left alone %v", name, left)
+		}
+		if want.made {
+			continue
+		}
+		a.Save(s)
+		jobs := a.Collect(<-a.Done())
+		if got := jobs[0].Snapshot; s.Memory != nil || !slices.EqualFunc(got.Pieces, snapshots[s.Key].Pieces, samePiece) ||
+			got.Learned != at {
+			t.Errorf("%s: saved as %v", name, got)
+		}
+		s.Lock()
+		if err := s.Return(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		again := s.Snapshot().Pieces
+		s.Unlock()
+		if name == "good" && !slices.EqualFunc(again, pieces, samePiece) {
+			t.Error("it is not what was saved")
+		}
+		a.Save(s)
+		a.Collect(<-a.Done())
+		if left := writer.Saved(s.Key, at) == nil; left != (name == "cut") {
+			t.Errorf("%s: left alone %v once it was wanted", name, left)
+		}
 	}
-	a.Save(s)
-	<-reads
-	if hung() {
-		t.Error("a job hangs whose stream's memory is read back")
-	}
-	close(comes)
-	learns <- struct{}{}
-	if !hung() {
-		t.Error("what comes after that may hang for ever")
-	}
-	learns <- struct{}{}
-	pool.Close()
 }
 
-// waits is a learner that waits in Free.
-type waits struct{ until chan struct{} }
-
-func (w waits) Hold(*extension.Stream, record.Position) <-chan struct{} { return nil }
-
-func (w waits) Learned(*extension.Stream, *extension.Answered) {}
-
-func (w waits) Free(*extension.Stream) {
-	<-w.until
-	<-w.until
-}
+func samePiece(a, b state.Piece) bool { return a.Name == b.Name && string(a.Bytes) == string(b.Bytes) }
 
 // Where memory is used up, saved streams that have been silent for a while wait in the state topic, the longest silent
 // first, and no more of them than the budget asks for.

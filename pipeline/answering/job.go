@@ -3,10 +3,8 @@ package answering
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime/debug"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -24,10 +22,6 @@ type Job struct {
 	intake.Closed // without an episode: take a snapshot
 	Outcome
 	Collected bool // the partition's owner has it back
-
-	// since is from when on it can hang, in nanoseconds of Unix time; 0: from its beginning. It is far off while brokers are
-	// to give the stream's memory back, however long they are away.
-	since atomic.Int64
 }
 
 // Outcome is what came of a job.
@@ -84,17 +78,12 @@ func (j *Job) fail(err error) {
 
 func (j *Job) do(ctx context.Context, engine *stream.Engine) {
 	s := j.Stream
-	if s.Away != nil {
-		j.since.Store(math.MaxInt64)
-		err := s.Return(ctx)
-		j.since.Store(time.Now().UnixNano())
-		if err != nil {
-			return // the partition is released
-		}
-	}
 	if j.Episode == nil {
 		j.Snapshot = s.Snapshot()
 		return
+	}
+	if s.Return(ctx) != nil {
+		return // the partition is released
 	}
 	s.used = time.Now()
 	v := j.Replay

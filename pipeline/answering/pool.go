@@ -21,7 +21,8 @@ type Pool struct {
 	unlearned []*Stream // streams with an answered job to learn from, and none running; the oldest first
 	closed    bool
 	workers   sync.WaitGroup
-	busy      []busy // each worker's running job
+	busy      []busy               // each worker's running job
+	returning map[*Owner][]*Stream // streams of an owner whose snapshots are read back, the first of them now
 }
 
 type busy struct {
@@ -38,7 +39,7 @@ const (
 
 // NewPool starts so many workers.
 func NewPool(workers int) *Pool {
-	p := &Pool{busy: make([]busy, workers)}
+	p := &Pool{busy: make([]busy, workers), returning: map[*Owner][]*Stream{}}
 	p.wake.L = &p.mutex
 	for i := range workers {
 		p.workers.Add(1)
@@ -94,19 +95,32 @@ func (p *Pool) do(worker int, engine *stream.Engine, s *Stream, j *Job) {
 	p.mutex.Unlock()
 
 	s.learn(before)
+	returns := false
 	if j != nil {
 		s.Lock()
-		if j.of.Context.Err() == nil {
+		switch {
+		case j.of.Context.Err() != nil:
+		case s.kept != nil:
+			returns = true
+		default:
 			j.attempt(j.of.Context, engine)
 		}
 		s.Unlock()
-		j.of.done.put(j)
+		if !returns {
+			j.of.done.put(j)
+		}
 	}
 	// A busy worker would keep its core for ten milliseconds, while fetches, writes and acknowledgements need
 	// one several times for each commit.
 	runtime.Gosched()
 
 	p.mutex.Lock()
+	if returns {
+		s.jobs = slices.Insert(s.jobs, 0, j)
+		p.busy[worker] = busy{}
+		p.fetch(j.of, s)
+		return
+	}
 	if j != nil && j.episodeBytes() <= unlearnedBytes && len(p.ready) > 0 && len(p.unlearned) < unlearnedMost {
 		s.unlearned, p.unlearned = j, append(p.unlearned, s)
 	} else {
@@ -115,11 +129,40 @@ func (p *Pool) do(worker int, engine *stream.Engine, s *Stream, j *Job) {
 		p.mutex.Lock()
 	}
 	p.busy[worker] = busy{}
+	p.next(s)
+}
+
+// next makes a stream ready for its next job. The lock is held.
+func (p *Pool) next(s *Stream) {
 	s.running = false
 	if len(s.jobs) > 0 {
 		p.ready = append(p.ready, s)
 		p.wake.Signal()
 	}
+}
+
+// fetch reads back the snapshot of a stream that was put away, one stream of an owner after the other and not on a worker, as
+// brokers may take however long: then the stream is ready for its next job. The lock is held.
+func (p *Pool) fetch(of *Owner, s *Stream) {
+	p.returning[of] = append(p.returning[of], s)
+	if len(p.returning[of]) > 1 {
+		return
+	}
+	p.workers.Go(func() {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		for list := p.returning[of]; len(list) > 0; list = p.returning[of] {
+			s := list[0]
+			p.mutex.Unlock()
+			s.Lock()
+			_ = s.fetch(of.Context, of) // on an error the partition is released, and its jobs end so
+			s.Unlock()
+			p.mutex.Lock()
+			p.returning[of] = p.returning[of][1:]
+			p.next(s)
+		}
+		delete(p.returning, of)
+	})
 }
 
 // busyFor says whether at least so many streams for each worker are ready.
@@ -137,8 +180,7 @@ func (p *Pool) Hung(limit time.Duration) (*Job, time.Duration) {
 		if b.job == nil {
 			continue
 		}
-		begun := max(b.since.UnixNano(), b.job.since.Load())
-		if runs := time.Duration(time.Now().UnixNano() - begun); runs > limit {
+		if runs := time.Since(b.since); runs > limit {
 			return b.job, runs
 		}
 	}

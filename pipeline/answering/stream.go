@@ -22,6 +22,12 @@ type Stream struct {
 
 	used time.Time // when it was last answered, or came back
 
+	// Without a memory, that is made once it is wanted, from asleep, or from kept, which is read first. The other is nil. They
+	// belong to who holds the lock.
+	asleep     *state.Snapshot
+	kept       *state.Saved // in the state topic
+	unreadable atomic.Bool  // its memory could not be made from the snapshot, which the partition's owner must leave alone
+
 	bytes, metricBytes atomic.Int64 // approximate size of its memory, and of the metric in it
 
 	// Of the pool, under its lock.
@@ -57,7 +63,7 @@ func (s *Stream) learn(j *Job) {
 		return
 	}
 	s.Lock()
-	if s.Memory == nil { // the job was its snapshot, and it was put away since
+	if s.Memory == nil { // the job was its snapshot, and it was put away since, or sleeps
 		s.Unlock()
 		return
 	}
@@ -76,12 +82,18 @@ func (s *Stream) learn(j *Job) {
 	}
 }
 
-// Snapshot encodes the stream's memory. The caller holds its lock.
+// Snapshot encodes the stream's memory; nil: it was put away. The caller holds its lock.
 func (s *Stream) Snapshot() *state.Snapshot {
-	return &state.Snapshot{
-		Stream: s.Key, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime,
-		Pieces: s.Memory.State(),
+	out := &state.Snapshot{Stream: s.Key, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime}
+	switch {
+	case s.asleep != nil:
+		out.Pieces = s.asleep.Pieces
+	case s.Memory != nil:
+		out.Pieces = s.Memory.State()
+	default:
+		return nil
 	}
+	return out
 }
 
 // measure stores the size of the stream's memory. The caller holds its lock.

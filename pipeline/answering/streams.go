@@ -98,6 +98,7 @@ func (a *Streams) Collect(jobs []*Job) []*Job {
 	for _, j := range jobs {
 		a.jobs--
 		j.Stream.pending--
+		a.leave(j.Stream)
 		if j.Episode != nil {
 			a.unsolved -= j.Episode.Bytes
 		}
@@ -132,15 +133,20 @@ func (a *Streams) Find(key record.StreamID) *Stream { return a.all[key] }
 func (a *Streams) Stream(key record.StreamID) *Stream {
 	s := a.all[key]
 	if s == nil {
-		s = &Stream{
-			Stream: extension.Stream{
-				Key: key, At: a.of.TopicPartition, Memory: stream.New(key.Name, a.of.Memory),
-			},
-			learned: record.NoPosition, saved: time.Now(), used: time.Now(),
-		}
-		a.all[key] = s
+		s = a.add(key)
+		s.Memory = stream.New(key.Name, a.of.Memory)
 		a.of.Known.Add(s)
 	}
+	return s
+}
+
+// add adds a stream without a memory, which nobody else knows.
+func (a *Streams) add(key record.StreamID) *Stream {
+	s := &Stream{
+		Stream:  extension.Stream{Key: key, At: a.of.TopicPartition},
+		learned: record.NoPosition, saved: time.Now(), used: time.Now(),
+	}
+	a.all[key] = s
 	return s
 }
 
@@ -167,26 +173,30 @@ const (
 	readyMost    = 2
 )
 
-// Restore restores the memories of streams. A stream whose snapshot cannot be read starts cold, and the snapshot is left
-// for a version that can.
+// Restore restores streams. Their memories are made when they are first wanted, so that a new owner answers soon. A stream
+// whose snapshot cannot be read starts cold, and the snapshot is left for a version that can.
 func (a *Streams) Restore(snapshots map[record.StreamID]*state.Snapshot) {
 	held := int64(0)
 	for key, snapshot := range snapshots {
-		s := a.Stream(key)
+		s := a.all[key]
+		if s == nil {
+			s = a.add(key)
+		}
 		s.learned, s.labels, s.learnedTime = snapshot.Learned, snapshot.Labels, snapshot.Seen
 		s.size = snapshot.Bytes()
-		var readable bool
-		if s.Memory, readable = a.of.memory(snapshot); !readable {
-			a.of.State.Leave(key)
-		}
-		s.episodes, s.taught = s.Memory.Episode(), s.Memory.Taught()
-		snapshot.Pieces = nil // so that no stream is in memory twice for long
-		if after := a.of.PutAway; after > 0 && time.Since(snapshot.Written) >= after && s.putAway(a.of) {
+		var err error
+		s.episodes, s.taught, err = stream.Peek(snapshot.Pieces)
+		s.sleep(a.of, snapshot, nil)
+		after := a.of.PutAway
+		if err == nil && after > 0 && time.Since(snapshot.Written) >= after && s.putAway(a.of) {
 			continue
 		}
-		s.measure()
-		if a.of.Budget.Tight(held + s.bytes.Load()) {
-			s.Memory.DropMetric()
+		if tight := a.of.Budget.Tight(held + s.bytes.Load()); err != nil || tight {
+			_ = s.Return(a.of.Context) // it is here
+			a.leave(s)
+			if tight {
+				s.Memory.DropMetric()
+			}
 			s.measure()
 		}
 		held += s.bytes.Load()
@@ -196,9 +206,16 @@ func (a *Streams) Restore(snapshots map[record.StreamID]*state.Snapshot) {
 // Inherit starts streams from another group's snapshots, with the labels in force.
 func (a *Streams) Inherit(snapshots map[record.StreamID]*state.Snapshot) {
 	for key, snapshot := range snapshots {
-		s := a.Stream(key)
+		s := a.add(key)
 		s.Memory, _ = a.of.memory(snapshot)
 		a.of.Labels.Current().Reset(s.Memory, key.Name, snapshot.Labels)
+	}
+}
+
+// leave leaves a stream's snapshot alone, and before its next one, if its memory could not be made from it.
+func (a *Streams) leave(s *Stream) {
+	if s.unreadable.Swap(false) {
+		a.of.State.Leave(s.Key)
 	}
 }
 

@@ -16,12 +16,12 @@ type Stream struct {
 	sync.Mutex
 	Key    record.StreamID
 	At     topic.TopicPartition
-	Memory *stream.Stream // nil: put away
-	// Away reads the memory back; nil: it was not put away.
+	Memory *stream.Stream // nil: put away, or nobody has wanted it since the process has the stream
+	// Away makes the memory, or reads it back; nil: it is there.
 	Away func(context.Context) (*stream.Stream, error)
 }
 
-// Return brings the memory back if it was put away. The caller holds the lock. The error is that of ctx.
+// Return brings the memory back if it is away. The caller holds the lock. The error is that of ctx.
 func (s *Stream) Return(ctx context.Context) (err error) {
 	if s.Away == nil {
 		return nil

@@ -119,6 +119,7 @@ func (s *Store) load(ctx context.Context, loader *state.Loader, of topic.TopicPa
 		for i := range b.Records {
 			loader.Add(&b.Records[i])
 		}
+		b.Spent()
 		if time.Since(said) > 2*time.Second {
 			said = time.Now()
 			log.Info("restoring", "read", fmt.Sprintf("%d of %d", b.Next-first, end-first), "bytes", loader.Bytes())

@@ -180,7 +180,7 @@ func (r *Report) note(format string, args ...any) {
 func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	p, items, report := of.problem, of.items, of.report
 	if of.rows = items; !of.cold {
-		of.rows, p.earlier = s.earlier.before(items, p.earlier)
+		of.rows = s.earlier.before(items, p)
 	}
 	p.fill(s, of.rows, len(of.rows)-len(items))
 	if !of.cold {

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"math"
-	"slices"
 
 	"github.com/slkstream/slkstream/internal/vector"
 )
@@ -17,7 +16,7 @@ const (
 
 // earlier are the last items that were answered, oldest first, without their labels: these may be corrected
 // later, and count as examples. A short episode is solved with them as unlabelled rows. A stream whose last
-// episode was long enough keeps none. The lists are replaced, never changed.
+// episode was long enough keeps none.
 type earlier struct {
 	rows    []byte    // half rows, one after the other
 	scales  []float32 // of each row
@@ -34,22 +33,21 @@ type earlierItem struct {
 	tracked
 }
 
-// before appends the earlier items that an episode is solved with to its own. values is memory for their
-// vectors, and returned.
-func (r *earlier) before(items []Item, values []float32) ([]Item, []float32) {
+// before returns an episode's items and the earlier ones that it is solved with, in p's memory, for as long as the episode.
+func (r *earlier) before(items []Item, p *problem) []Item {
 	count := min(len(r.scales), solvedTogether-len(items), earlierEach*len(items))
 	if count <= 0 {
-		return items, values
+		return items
 	}
 	d, first := len(items[0].Vector), len(r.scales)-count
-	rows, values := slices.Clone(items), vector.Resize(values, count*d)
+	p.together, p.earlier = append(p.together[:0], items...), vector.Resize(p.earlier, count*d)
 	for i := range count {
 		x := r.item(first+i, d)
-		row := values[i*d : i*d+d]
+		row := p.earlier[i*d : i*d+d]
 		vector.Unhalve(row, x.row, x.scale)
-		rows = append(rows, Item{Vector: row, Frame: x.frame, Track: x.track})
+		p.together = append(p.together, Item{Vector: row, Frame: x.frame, Track: x.track})
 	}
-	return rows, values
+	return p.together
 }
 
 // item returns an item. Its row is shared.
@@ -67,32 +65,63 @@ func (r *earlier) observe(e *episode) {
 		*r = earlier{}
 		return
 	}
-	first := max(0, len(r.scales)+len(e.items)-solvedTogether)
-	next := newEarlier(len(r.scales)-first+len(e.items), e.stream.dimension)
-	for i := first; i < len(r.scales); i++ {
-		next.add(r.item(i, e.stream.dimension))
-	}
-	row := make([]byte, vector.HalfBytes(e.stream.dimension))
+	d := e.stream.dimension
+	r.drop(len(r.scales)+len(e.items)-solvedTogether, d)
+	r.grow(len(e.items), d)
 	for i := range e.items {
-		x := earlierItem{row: row, tracked: tracked{e.items[i].Frame, e.items[i].Track}}
-		x.scale = vector.Halve(row, e.items[i].Vector)
-		next.add(x)
+		r.add(tracked{e.items[i].Frame, e.items[i].Track}, d, func(row []byte) float32 {
+			return vector.Halve(row, e.items[i].Vector)
+		})
 	}
-	*r = next
 }
 
-func newEarlier(n, d int) earlier {
-	return earlier{rows: make([]byte, 0, n*vector.HalfBytes(d)), scales: make([]float32, 0, n)}
+// drop drops the oldest n items; none if that is below 1.
+func (r *earlier) drop(n, d int) {
+	if n <= 0 {
+		return
+	}
+	r.rows = r.rows[:copy(r.rows, r.rows[n*vector.HalfBytes(d):])]
+	r.scales = r.scales[:copy(r.scales, r.scales[n:])]
+	if r.tracked != nil {
+		left := copy(r.tracked, r.tracked[n:])
+		clear(r.tracked[left:])
+		r.tracked = r.tracked[:left]
+	}
 }
 
-func (r *earlier) add(x earlierItem) {
-	if r.tracked == nil && x.tracked != (tracked{}) {
+// grow makes room for n more items, and for no more than ever are kept.
+func (r *earlier) grow(n, d int) {
+	have, want := cap(r.scales), len(r.scales)+n
+	if want <= have {
+		return
+	}
+	room := min(max(want, 2*have), max(want, solvedTogether))
+	r.rows = append(make([]byte, 0, room*vector.HalfBytes(d)), r.rows...)
+	r.scales = append(make([]float32, 0, room), r.scales...)
+	if r.tracked != nil {
+		r.tracked = append(make([]tracked, 0, room), r.tracked...)
+	}
+}
+
+// add adds an item, for which there is room. fill writes its half row, and returns the scale.
+func (r *earlier) add(x tracked, d int, fill func(row []byte) float32) {
+	if r.tracked == nil && x != (tracked{}) {
 		r.tracked = make([]tracked, len(r.scales), cap(r.scales))
 	}
 	if r.tracked != nil {
-		r.tracked = append(r.tracked, x.tracked)
+		r.tracked = append(r.tracked, x)
 	}
-	r.rows, r.scales = append(r.rows, x.row...), append(r.scales, x.scale)
+	from, to := len(r.rows), len(r.rows)+vector.HalfBytes(d)
+	r.rows = r.rows[:to]
+	r.scales = append(r.scales, fill(r.rows[from:to]))
+}
+
+func (r *earlier) detach() {
+	r.rows = append(make([]byte, 0, cap(r.rows)), r.rows...)
+	r.scales = append(make([]float32, 0, cap(r.scales)), r.scales...)
+	if r.tracked != nil {
+		r.tracked = append(make([]tracked, 0, cap(r.tracked)), r.tracked...)
+	}
 }
 
 // reset drops the items: any may be of the class.
@@ -115,9 +144,13 @@ func (r *earlier) fields(f *fields) {
 	if f.writes || f.err != nil {
 		return
 	}
-	*r = newEarlier(len(items), f.dimension)
+	*r = earlier{}
+	r.grow(len(items), f.dimension)
 	for _, x := range items {
-		r.add(x)
+		r.add(x.tracked, f.dimension, func(row []byte) float32 {
+			copy(row, x.row)
+			return x.scale
+		})
 	}
 }
 

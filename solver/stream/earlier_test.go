@@ -60,7 +60,7 @@ func TestEarlierItemsComeBefore(t *testing.T) {
 	for range 20 {
 		items, _ := f.episode(7, .2)
 		items[0].Frame, items[1].Track = "frame", "track"
-		rows, _ := s.earlier.before(items, nil)
+		rows := s.earlier.before(items, new(problem))
 		most := min(solvedTogether-len(items), earlierEach*len(items))
 		want := slices.Concat(items, last[max(0, len(last)-most):])
 		if len(rows) != len(want) {
@@ -96,7 +96,7 @@ func TestEarlierItemsOfOlderStates(t *testing.T) {
 	read.kind, read.dimension = "earlier", 3
 	var r earlier
 	r.fields(read)
-	rows, _ := r.before([]Item{{Vector: make([]float32, 3)}}, nil)
+	rows := r.before([]Item{{Vector: make([]float32, 3)}}, new(problem))
 	if read.err != nil || len(rows) != 2 || rows[1].Frame != "frame" ||
 		!slices.Equal(rows[1].Vector, []float32{2, -2, 0}) {
 		t.Errorf("%+v, %v", rows, read.err)

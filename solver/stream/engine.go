@@ -14,13 +14,14 @@ import (
 // problem is one episode of one stream, prepared for the solver. Its slices are reused.
 type problem struct {
 	solver.Problem
-	outside outside
-	names   []string // class number -> label, in order
-	numbers map[string]int32
-	each    [][]float32 // the rows' vectors
-	labels  []int32
-	earlier []float32 // vectors of earlier items
-	sum     uint64    // of the labels topic's examples in force
+	outside  outside
+	names    []string // class number -> label, in order
+	numbers  map[string]int32
+	each     [][]float32 // the rows' vectors
+	labels   []int32
+	earlier  []float32 // vectors of earlier items
+	together []Item    // an episode's items, and earlier ones
+	sum      uint64    // of the labels topic's examples in force
 
 	feed        *feed
 	sets        [3]*taught.Prepared // the labels topic's, for this stream and for every stream; the feed's

@@ -210,6 +210,24 @@ func SameVersion(pieces []Piece) error {
 	return nil
 }
 
+// Peek returns how many episodes an encoded stream has answered, and whether labelled items of its own feed have taught it.
+// It looks at no more, and no pieces are a new stream: that Restore reads the rest is not sure.
+func Peek(pieces []Piece) (episodes int64, taught bool, err error) {
+	for _, p := range pieces {
+		f, err := open(p.Bytes)
+		if err != nil {
+			return 0, false, fmt.Errorf("state %s: %w", p.Name, err)
+		}
+		switch text(f, fieldKind, &f.kind); f.kind {
+		case "head":
+			integer(f, fieldEpisode, &episodes)
+		case "class":
+			taught = taught || len(f.values[fieldExample]) > 0
+		}
+	}
+	return episodes, taught, nil
+}
+
 // Inspect describes an encoded stream, whatever the settings it was learned with.
 func Inspect(pieces []Piece) (Summary, error) {
 	s := New("", Settings{})

@@ -96,9 +96,6 @@ func (s *Stream) restart(why string) {
 // Episode returns the number of episodes answered.
 func (s *Stream) Episode() int64 { return s.episode }
 
-// Taught reports whether labelled items of the stream's own feed have taught it.
-func (s *Stream) Taught() bool { return len(s.classes.owner) > 0 }
-
 // LearnedTo returns the position of the last item that the stream has learned. Items up to it were answered,
 // and their results handed over, before the state with this position was written: a reader that gets them
 // again skips them, so that nothing is learned twice.
