@@ -153,13 +153,9 @@ func (t *Topics) settings() []definition {
 		define("dead", &t.Dead, holding, "", "topic of records that cannot be read; none: OUT-dead").
 			example("TOPIC").
 			when("dead list, dead show, dead replay", "", "topic of dead letters; none: OUT-dead"),
-		define(
-			"episodes",
-			&t.Episodes,
-			holding,
-			"",
-			"topic of one record an episode, and with --identities of where things are seen; none: not written",
-		).example("TOPIC"),
+		define("episodes", &t.Episodes, holding, "",
+			"topic of one record an episode, and with --identities of where things are seen; none: not written").
+			example("TOPIC"),
 		define("now", &t.Now, []string{"run", "check", "forget"}, "",
 			"topic of first answers: each item of the last 2 s is answered when it is read, its result follows; none: not written").
 			example("TOPIC"),
@@ -258,6 +254,9 @@ func (t *Topics) check(c *Config, fault report) {
 	}
 	if t.Identities != "" && t.Labels == "" {
 		fault("identities", "is %s: needs labels, where identities are told", t.Identities)
+	}
+	if c.Memory.Transit != "" && t.Identities == "" {
+		fault("transit", "is %s: needs identities, which it is evidence for", c.Memory.Transit)
 	}
 	owner := map[string]string{}
 	for _, in := range t.In {

@@ -137,8 +137,9 @@ type Memory struct {
 	StateTTL         time.Duration
 	RecoveryTarget   time.Duration
 	MaxIdentities    int
-	Recent           Bytes // 0: items are not kept
-	Budget           Bytes // of the process; 0: from GOMEMLIMIT or the control group
+	Transit          string // file; "": none
+	Recent           Bytes  // 0: items are not kept
+	Budget           Bytes  // of the process; 0: from GOMEMLIMIT or the control group
 }
 
 func (m *Memory) settings() []definition {
@@ -171,6 +172,9 @@ func (m *Memory) settings() []definition {
 			atLeast[time.Duration](0)),
 		define("max-identities", &m.MaxIdentities, []string{"run"}, 10_000,
 			"things that --identities knows over all streams at once: beyond, those of fewest items are given up", atLeast(1)),
+		define("transit", &m.Transit, []string{"run", "check"}, "",
+			"CSV file of ways between cameras, STREAM,STREAM,LEAST,MOST in seconds or STREAM,STREAM,overlap: what was seen where one "+
+				"thing cannot have been is never one of --identities; none: nothing is known").example("FILE"),
 		define("recent", &m.Recent, []string{"run", "demo", "size"}, 64<<20,
 			"bytes of the latest answered items that are kept for the page and similar; 0: none",
 			atLeast[Bytes](0), atMost[Bytes](1<<40)),

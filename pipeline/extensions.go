@@ -22,7 +22,7 @@ func (s *Stage) beside(ctx context.Context, of *ownership, earlier *extension.Ea
 		w.add(s.firstAnswers.Following(of.Log))
 	}
 	if o.Identities != "" {
-		w.add(link.Publish(o.Identities, o.Group))
+		w.add(link.Publish(o.Identities, o.Group, len(o.Transit) > 0))
 	}
 	if o.Recent != nil {
 		r, err := corrections.New(ctx, s.correcting(), of.TopicPartition, earlier, of.Log)
@@ -57,7 +57,7 @@ func (s *Stage) link(ctx context.Context) {
 	group.ID, group.Topics, group.Out, group.State, group.Agree = link.GroupOf(o.Group), []string{o.Identities}, o.Labels, "", nil
 	link.Run(ctx, link.Settings{
 		Client: s.client, Delivery: o.Delivery, Stage: o.Group, Group: group, Topic: o.Labels, Episodes: o.Episodes,
-		Labels: s.labels, Most: o.MostIdentities, Log: o.Log,
+		Labels: s.labels, Most: o.MostIdentities, Transit: o.Transit, Log: o.Log,
 	})
 }
 

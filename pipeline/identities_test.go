@@ -36,9 +36,8 @@ func newLinked(t *testing.T, exactlyOnce bool) *linked {
 	w := &linked{t: t, client: brokertest.Connect(t, brokers), feed: newFeed(5)}
 	w.child = child{
 		Brokers: brokers, Group: brokertest.Name("group"), Out: brokertest.Name("out"), Labels: brokertest.Name("labels"),
-		Identities: brokertest.Name(
-			"identities",
-		), Episodes: brokertest.Name("episodes"), Seed: 5, Limits: consumer.Limits{Size: 20, Age: time.Hour, Memory: 64 << 20},
+		Identities: brokertest.Name("identities"), Episodes: brokertest.Name("episodes"), Seed: 5,
+		Limits:  consumer.Limits{Size: 20, Age: time.Hour, Memory: 64 << 20},
 		Session: session, StateInterval: 300 * time.Millisecond, ExactlyOnce: exactlyOnce,
 	}
 	w.child.In = brokertest.Topic(t, w.client, "in", 2, nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/slkstream/slkstream/pipeline/backfill"
 	"github.com/slkstream/slkstream/pipeline/first"
 	"github.com/slkstream/slkstream/producer"
+	"github.com/slkstream/slkstream/solver/identity"
 	"github.com/slkstream/slkstream/solver/stream"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
@@ -66,7 +67,9 @@ type Answers struct {
 	MaxStreams int              // of a partition; beyond, those of least worth are evicted; default 20,000
 	// MostIdentities bounds the things that are known over all streams; default 10,000.
 	MostIdentities int
-	Recent         *recent.Store // keeps the last answered items; nil: not kept
+	// Transit is what is known of the ways between streams, in milliseconds; nil: nothing.
+	Transit identity.Transit
+	Recent  *recent.Store // keeps the last answered items; nil: not kept
 
 	Observer answering.Observer // nil: none
 	// AnsweredFirst gets first answers when they are acknowledged, from several goroutines, in order within a

@@ -15,7 +15,7 @@ var agreeing = []string{"Topics", "Records in", "Episodes", "Schema registry", "
 
 // ofProcess are the settings of those sections that a process may have to itself.
 var ofProcess = []string{
-	"in", "group", "support", "support-labels", "solver", "memory", "recent", "recovery-target", "schema-registry",
+	"in", "group", "support", "support-labels", "solver", "transit", "memory", "recent", "recovery-target", "schema-registry",
 }
 
 // agreed returns the settings in which the processes of a group must agree, by name: those that differ from their
@@ -34,12 +34,15 @@ func agreed(c *config.Config, support []taught.Example) (map[string]string, erro
 	if held := taught.Digest(support); held != "" {
 		agreed["support"] = held
 	}
-	if c.Solver.File != "" {
-		numbers, err := os.ReadFile(c.Solver.File)
-		if err != nil {
-			return nil, fmt.Errorf("solver: %w", err)
+	for name, file := range map[string]string{"solver": c.Solver.File, "transit": c.Memory.Transit} {
+		if file == "" {
+			continue
 		}
-		agreed["solver"] = fmt.Sprintf("%x", sha256.Sum256(numbers))[:16]
+		held, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		agreed[name] = fmt.Sprintf("%x", sha256.Sum256(held))[:16]
 	}
 	return agreed, nil
 }

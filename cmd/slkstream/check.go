@@ -41,6 +41,9 @@ const patience = 15 * time.Second
 func check(ctx context.Context, c *call, client *topic.Client) error {
 	k := &checker{config: c.Config, client: client, out: c.Out}
 	var err error
+	if _, err = readTransit(c.Config.Memory.Transit); err != nil {
+		k.fault("transit", "%v", err)
+	}
 	if k.support, err = readSupport(c.Config); err != nil {
 		k.fault("support", "%v", err)
 	}

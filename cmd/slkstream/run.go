@@ -155,6 +155,9 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 	if o.Support, err = readSupport(c.Config); err != nil {
 		return o, err
 	}
+	if o.Transit, err = readTransit(c.Config.Memory.Transit); err != nil {
+		return o, err
+	}
 	if o.Agree, err = agreed(c.Config, o.Support); err != nil {
 		return o, err
 	}

@@ -18,23 +18,11 @@ var described = []struct {
 	of                              reflect.Type
 }{
 	{"in", "in", "embeddings, in JSON; of other forms docs/formats.md", "record", reflect.TypeFor[Example]()},
-	{
-		"labels",
-		"labels",
-		"labelled examples; rejections, names and resets are in docs/formats.md",
-		"label",
-		reflect.TypeFor[Example](),
-	},
+	{"labels", "labels", "labelled examples; of rejections, names and resets docs/formats.md", "label", reflect.TypeFor[Example]()},
 	{"out", "out", "one result for each embedding", "result", reflect.TypeFor[Result]()},
 	{"now", "now", "first answers, before the episode closes", "", reflect.TypeFor[Result]()},
 	{"corrections", "corrections", "new labels of items that have a result", "correction", reflect.TypeFor[Correction]()},
-	{
-		"episodes",
-		"episodes",
-		"one record an episode; with --identities also one where an identity is seen",
-		"episode",
-		reflect.TypeFor[Episode](),
-	},
+	{"episodes", "episodes", "one record an episode, and one where an identity is seen", "episode", reflect.TypeFor[Episode]()},
 	{"episodes", "sightings", "", "sighting", reflect.TypeFor[Sighting]()},
 	{"review", "review", "items whose label would teach most", "review", reflect.TypeFor[Review]()},
 }

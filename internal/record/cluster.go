@@ -22,6 +22,7 @@ type Cluster struct {
 	Seen    time.Time `json:"seen" doc:"event time of its last item"`
 	Item    string    `json:"item,omitempty" doc:"the id of the result of its last item, whose picture shows it"`
 	Apart   []string  `json:"apart,omitempty" doc:"clusters of the stream that were in one frame with it"`
+	Visits  []Visit   `json:"visits,omitempty" doc:"with --transit, its last visits: from and to, in milliseconds since 1970"`
 
 	// AsOf is the offset up to which its record takes those before it into account: its own, or if the link wrote it
 	// (ByLink) that of the last record that the link had read. The stream may have written others in between.
@@ -29,10 +30,16 @@ type Cluster struct {
 	ByLink bool  `json:"-"`
 }
 
+// Visit is when a stream saw a cluster without a pause, from and to, in milliseconds since 1970.
+type Visit = [2]int64
+
 const asOf = "as-of" // header of AsOf
 
-// MostApart bounds the clusters in Apart.
-const MostApart = 256
+// MostApart bounds the clusters in Apart, MostVisits the Visits.
+const (
+	MostApart  = 256
+	MostVisits = 16
+)
 
 // clusterPrefix is how the names of clusters begin.
 const clusterPrefix = "cluster-"
@@ -129,6 +136,8 @@ func DecodeCluster(raw *Raw) (*Cluster, error) {
 		return nil, reject(Unreadable, "the key %q is not that of the cluster", short(raw.Key))
 	case len(c.Apart) > MostApart:
 		return nil, reject(TooLarge, "apart has more than %d clusters", MostApart)
+	case len(c.Visits) > MostVisits:
+		return nil, reject(TooLarge, "visits has more than %d", MostVisits)
 	}
 	return c, nil
 }

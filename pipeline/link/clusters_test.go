@@ -80,7 +80,7 @@ func (k *clustersTopic) begin() {
 	for i := range k.records {
 		found.add(k.decode(&k.records[i]), k.records[i].Offset < k.committed)
 	}
-	k.link, k.next = newLinking("shop", 100), k.end
+	k.link, k.next = newLinking("shop", 100, nil), k.end
 	k.link.restore(found.known(), found.since, nil, nil, nil)
 	k.commit()
 }
@@ -129,7 +129,7 @@ func (k *clustersTopic) check(seed int) {
 func TestStreamsWriteMeanwhile(t *testing.T) {
 	for seed := range *histories {
 		r := rand.New(rand.NewPCG(uint64(seed), 11))
-		k := &clustersTopic{t: t, has: map[string]int64{}, link: newLinking("shop", 100)}
+		k := &clustersTopic{t: t, has: map[string]int64{}, link: newLinking("shop", 100, nil)}
 		for range 60 {
 			stream, cluster := fmt.Sprintf("cam-%d", r.IntN(2)), fmt.Sprintf("cluster-%d", r.IntN(2))
 			switch r.IntN(10) {

@@ -35,9 +35,9 @@ const (
 	atOnce   = 1000
 )
 
-func newLinking(group string, most int) *linking {
+func newLinking(group string, most int, transit identity.Transit) *linking {
 	settings := identity.Defaults()
-	settings.Most = most
+	settings.Most, settings.Transit = most, transit
 	return &linking{
 		group: group, linker: identity.New(settings), clusters: map[identity.Key]*record.Cluster{}, told: map[int64]bool{},
 		said: map[string]string{}, wanted: map[string]string{}, corrected: map[identity.Key]*record.Cluster{},
@@ -154,10 +154,10 @@ func keyOf(c *record.Cluster) identity.Key {
 func (l *linking) take(c *record.Cluster) identity.Cluster {
 	key := keyOf(c)
 	one := identity.Cluster{
-		Key: key, Mean: c.Mean, Items: c.Items, Seen: c.Seen.Unix(), Name: l.people.nameOf(c), Apart: c.Apart,
+		Key: key, Mean: c.Mean, Items: c.Items, Seen: c.Seen.Unix(), Name: l.people.nameOf(c), Apart: c.Apart, Visits: c.Visits,
 	}
 	kept := *c
-	kept.Mean, kept.Apart = nil, nil
+	kept.Mean, kept.Apart, kept.Visits = nil, nil, nil
 	l.clusters[key] = &kept
 	return one
 }

@@ -49,9 +49,14 @@ const (
 	most    = 12
 )
 
+// ways are those between the streams of the worlds, in milliseconds.
+var ways = identity.Transit{
+	{"cam-0", "cam-1"}: {Least: 15_000}, {"cam-1", "cam-2"}: {Overlap: true}, {"cam-2", "cam-3"}: {Least: 5000},
+}
+
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
-		t: t, random: rand.New(rand.NewPCG(seed, 7)), link: newLinking("shop", most), clusters: map[string]*record.Cluster{},
+		t: t, random: rand.New(rand.NewPCG(seed, 7)), link: newLinking("shop", most, ways), clusters: map[string]*record.Cluster{},
 		said: map[string]string{}, names: map[string]record.Name{}, rejected: map[string]record.NotThis{},
 		told: map[string]bool{}, gone: map[string]bool{}, seen: map[string]map[string]told{},
 	}
@@ -92,6 +97,11 @@ func (w *world) publish() {
 	if w.random.IntN(12) == 0 {
 		c.Label = []string{"anna", "ben"}[w.random.IntN(2)]
 	}
+	if known := w.clusters[c.Name()]; known != nil {
+		c.Visits = slices.Clone(known.Visits)
+	}
+	c.Visits = append(c.Visits, record.Visit{1000 * w.seconds, 1000 * (w.seconds + w.random.Int64N(3))})
+	c.Visits = c.Visits[max(0, len(c.Visits)-record.MostVisits):]
 	if w.random.IntN(8) == 0 {
 		c.Apart = []string{fmt.Sprintf("cluster-%d", w.random.IntN(2*len(w.things)))}
 	}
@@ -153,10 +163,10 @@ func (w *world) step() {
 		}
 	case 9:
 		what = "killed"
-		w.start(newLinking("shop", most))
+		w.start(newLinking("shop", most, ways))
 	case 10: // an earlier link does not know of its end
 		old := w.link
-		w.start(newLinking("shop", most))
+		w.start(newLinking("shop", most, ways))
 		w.publish()
 		old.update(w.since)
 		w.write(old)
@@ -201,7 +211,7 @@ func (w *world) rebalance() (what string) {
 		w.since = w.since[some:]
 		w.write(w.link)
 	}
-	w.start(newLinking("shop", most))
+	w.start(newLinking("shop", most, ways))
 	return what
 }
 
@@ -366,6 +376,13 @@ func (w *world) check() {
 				}
 			}
 		}
+		for i, a := range list {
+			for _, b := range list[:i] {
+				if !w.possible(a, b) {
+					w.fail("%v and %v, which is too fast for one thing, are %s", a, b, id)
+				}
+			}
+		}
 		for _, key := range list {
 			if _, told := w.seen[id][key.Stream]; !told {
 				w.fail("nobody is told that %s is seen in %s", id, key.Stream)
@@ -391,8 +408,24 @@ func (w *world) check() {
 	}
 }
 
+// possible says whether one thing can have made the last visits of two clusters.
+func (w *world) possible(a, b identity.Key) bool {
+	way := ways[[2]string{min(a.Stream, b.Stream), max(a.Stream, b.Stream)}]
+	visits := func(key identity.Key) []record.Visit {
+		return w.clusters[record.ClusterName(record.StreamID{Name: key.Stream}, key.Cluster)].Visits
+	}
+	for _, x := range visits(a) {
+		for _, y := range visits(b) {
+			if way.Least > 0 && x[0]-y[1] < way.Least && y[0]-x[1] < way.Least {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // In any order of clusters, names of people, rejections, undoing, kills, rebalances and late writes of an earlier link no two
-// names of people are one identity, nothing that was said to differ is, a kill changes no identity, and
+// names of people are one identity, nothing that was said to differ or was seen too fast is, a kill changes no identity, and
 // no id is given twice. In which streams an identity is seen one link tells once, and a new identity is told once
 // but for what a link that begins tells again.
 func TestHistories(t *testing.T) {
@@ -411,7 +444,7 @@ func TestHistories(t *testing.T) {
 
 // inTwo returns a link that was told of two clusters of one thing, and what it says of them, by name.
 func inTwo(t *testing.T, stream string, label string) (l *linking, say func() map[string]string) {
-	l = newLinking("shop", most)
+	l = newLinking("shop", most, nil)
 	say = func() map[string]string {
 		t.Helper()
 		d, err := record.NewDecoder(record.Options{})
@@ -496,7 +529,7 @@ func TestBatches(t *testing.T) {
 	for range 100 {
 		w.publish()
 	}
-	together, apart := newLinking("shop", most), newLinking("shop", most)
+	together, apart := newLinking("shop", most, nil), newLinking("shop", most, nil)
 	together.update(w.since)
 	for _, c := range w.since {
 		apart.update([]*record.Cluster{c})
@@ -511,7 +544,7 @@ func TestBatches(t *testing.T) {
 
 // A stream that is given up has no clusters, whatever its model, and their records are deleted; those of other models stay.
 func TestForgottenStream(t *testing.T) {
-	l := newLinking("shop", most)
+	l := newLinking("shop", most, nil)
 	for _, model := range []string{"", "clip", "dino"} {
 		for _, in := range []string{"cam-1", "cam-2"} {
 			l.update([]*record.Cluster{{Stream: in, Cluster: "cluster-1", Model: model, Mean: []float32{1, 2}, Items: 4}})

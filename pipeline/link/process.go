@@ -29,7 +29,8 @@ type Settings struct {
 	Topic    string                 // of labels
 	Episodes string                 // topic of episodes, where sightings are told; "": none
 	Labels   *labels.Topic
-	Most     int // identities
+	Most     int              // identities
+	Transit  identity.Transit // in milliseconds
 	Log      *slog.Logger
 }
 
@@ -88,7 +89,7 @@ func (s *Settings) hold(ctx context.Context, a consumer.Assignment, works func()
 	if err := committer.GiveUpHanging(ctx, append(written, a.TopicPartition)); err != nil {
 		return err
 	}
-	h := &holding{Settings: s, linking: newLinking(s.Stage, s.Most), committer: committer, at: a.TopicPartition}
+	h := &holding{Settings: s, linking: newLinking(s.Stage, s.Most, s.Transit), committer: committer, at: a.TopicPartition}
 	next, err := h.begin(ctx, committed)
 	if err != nil {
 		return err

@@ -16,6 +16,9 @@ const (
 	publishEvery = 10 * time.Second
 	// silentAfter is the wall-clock time after which the changes of a stream that has become silent are published too.
 	silentAfter = 10 * time.Second
+	// pause is the event time without an item that ends a visit. Somebody who was elsewhere meanwhile took at most half
+	// of it each way.
+	pause = 2 * time.Second
 	// forgottenAfter is the wall-clock time after which nothing is kept of a silent stream.
 	forgottenAfter = time.Hour
 )
@@ -26,6 +29,7 @@ type Publisher struct {
 	extension.Nothing
 	topic   string
 	group   string // of the stage
+	visits  bool   // are published
 	streams map[record.StreamID]*published
 	records []record.Out // that Records has not returned yet
 }
@@ -44,9 +48,9 @@ type cluster struct {
 	label          string    // by then
 }
 
-// Publish returns the publisher of a partition, for a stage of this group.
-func Publish(topic, group string) *Publisher {
-	return &Publisher{topic: topic, group: group, streams: map[record.StreamID]*published{}}
+// Publish returns the publisher of a partition, for a stage of this group. With visits, it publishes those of clusters.
+func Publish(topic, group string, visits bool) *Publisher {
+	return &Publisher{topic: topic, group: group, visits: visits, streams: map[record.StreamID]*published{}}
 }
 
 // Forgotten implements extension.Extension.
@@ -92,14 +96,14 @@ func (p *Publisher) Answered(e *extension.Answered) {
 		known.Mean, known.Apart, known.Items, known.waits = c.Mean, c.Apart, c.Items, true
 		changed[c.Label] = known
 	}
-	now := saw(e, changed)
+	now := p.saw(e, changed)
 	p.publish(s, now, func(c *cluster) bool {
 		return c.published.IsZero() || c.label != c.Label || now.Sub(c.published) >= publishEvery
 	})
 }
 
 // saw notes when clusters were seen last. changed has them by class. It returns the latest event time.
-func saw(e *extension.Answered, changed map[string]*cluster) (latest time.Time) {
+func (p *Publisher) saw(e *extension.Answered, changed map[string]*cluster) (latest time.Time) {
 	for i := range e.Answers {
 		it, c := &e.Episode.Items[i], changed[e.Answers[i].Class]
 		if it.Time.After(latest) {
@@ -111,8 +115,26 @@ func saw(e *extension.Answered, changed map[string]*cluster) (latest time.Time) 
 		if c.Item = record.ResultOf(e.Keys[i]); it.Time.After(c.Seen) {
 			c.Seen = it.Time
 		}
+		if p.visits {
+			c.visit(it.Time.UnixMilli())
+		}
 	}
 	return latest
+}
+
+// visit notes that the cluster was seen. What comes later than its visit is left out.
+func (c *cluster) visit(at int64) {
+	const most = int64(pause / time.Millisecond)
+	if n := len(c.Visits); n > 0 && at <= c.Visits[n-1][1]+most {
+		if last := &c.Visits[n-1]; at >= last[0]-most {
+			last[0], last[1] = min(last[0], at), max(last[1], at)
+		}
+		return
+	}
+	if len(c.Visits) == record.MostVisits {
+		c.Visits = slices.Delete(c.Visits, 0, 1)
+	}
+	c.Visits = append(c.Visits, record.Visit{at, at})
 }
 
 // publish publishes those of a stream's changed clusters that are due.

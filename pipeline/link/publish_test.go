@@ -15,7 +15,7 @@ import (
 // A cluster is published at once when it is new or has another label, else ten seconds of event time after the last time
 // and with what came since; one that is gone has a tombstone.
 func TestPublish(t *testing.T) {
-	p := Publish("clusters", "shop")
+	p := Publish("clusters", "shop", false)
 	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	answered := func(second int, clusters ...stream.ClusterSummary) (published []string) {
 		t.Helper()
@@ -80,4 +80,41 @@ func TestPublish(t *testing.T) {
 		Report:  stream.Report{Episode: 1, Clusters: []stream.ClusterSummary{a(1)}},
 	})
 	rest("a stream begins anew")
+}
+
+// A visit ends with a pause of more than two seconds; the last ones are published, of items in whatever order.
+func TestVisits(t *testing.T) {
+	var last []record.Visit
+	p := Publish("clusters", "shop", true)
+	see := func(seconds ...float64) {
+		e := &extension.Answered{Episode: &consumer.Episode{Key: record.StreamID{Name: "cam"}}}
+		for i, at := range seconds {
+			e.Episode.Items = append(e.Episode.Items, record.Item{Time: time.UnixMilli(int64(1000 * at))})
+			e.Keys = append(e.Keys, record.ItemKey(fmt.Sprintf("in/0/%d", i)))
+			e.Answers = append(e.Answers, stream.Answer{Class: "cluster-1"})
+		}
+		e.Report.Clusters = []stream.ClusterSummary{{Cluster: "cluster-1", Label: "cluster-1", Items: 1, Mean: []float32{1, 0}}}
+		p.Answered(e)
+		for _, r := range p.Records() {
+			c, err := record.DecodeCluster(&record.Raw{Key: r.Key, Value: r.Value})
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = c.Visits
+		}
+	}
+	see(100, 102, 101, 104.5, 103.9)
+	if want := []record.Visit{{100_000, 102_000}, {103_900, 104_500}}; !slices.Equal(last, want) {
+		t.Errorf("visits %v, not %v", last, want)
+	}
+	see(50, 105, 200) // the first is late
+	if want := []record.Visit{{100_000, 102_000}, {103_900, 105_000}, {200_000, 200_000}}; !slices.Equal(last, want) {
+		t.Errorf("visits %v, not %v", last, want)
+	}
+	for i := range 2 * record.MostVisits {
+		see(float64(300 + 20*i))
+	}
+	if n := len(last); n != record.MostVisits || last[n-1][1] != 1000*(300+20*(2*record.MostVisits-1)) {
+		t.Errorf("%d visits, %v", n, last)
+	}
 }

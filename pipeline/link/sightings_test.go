@@ -22,7 +22,7 @@ func TestSightings(t *testing.T) {
 	for _, stream := range []string{"a", "b", "c"} {
 		known = append(known, &record.Cluster{Stream: stream, Cluster: "cluster-2", Mean: []float32{0, 1}, Items: 9, Seen: start})
 	}
-	l, identity := newLinking("shop", most), ""
+	l, identity := newLinking("shop", most, nil), ""
 	l.restore(nil, known, nil, nil, nil)
 	told := func() (list []string) {
 		_, sightings, said := l.unsaid("labels", "clusters")
@@ -75,7 +75,7 @@ func TestSightings(t *testing.T) {
 		said = append(said, record.Name{Name: name, Into: into, By: record.ByLink})
 	}
 	known = append(known, one("a", 1000), one("b", 400))
-	l = newLinking("shop", most)
+	l = newLinking("shop", most, nil)
 	l.restore(known, []*record.Cluster{one("b", 1010), one("c", 1011)}, said, names, nil)
 	got := told()
 	slices.Sort(got)

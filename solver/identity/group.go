@@ -137,6 +137,7 @@ func (l *Linker) together(a, b []*member) (share float32, ok bool) {
 			xName, yName := l.nameOf(x), l.nameOf(y)
 			if xName != "" && yName != "" && xName != yName ||
 				x.Stream == y.Stream && (x.apart[y.Cluster.Cluster] || y.apart[x.Cluster.Cluster]) ||
+				!l.settings.Transit.allows(x, y) ||
 				len(l.rejected) > 0 && l.rejected[pairOf(x.Key, y.Key)] {
 				return 0, false
 			}

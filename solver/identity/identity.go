@@ -29,6 +29,8 @@ type Settings struct {
 	Limit float64
 	// Most identities are kept; beyond them those of least items go, the ones unseen for longest first.
 	Most int
+	// Transit is what is known of the ways between streams.
+	Transit Transit
 }
 
 // Defaults returns the settings that the stage uses.
@@ -45,11 +47,12 @@ func (k Key) Compare(o Key) int {
 // Cluster is what is known of a cluster.
 type Cluster struct {
 	Key
-	Mean  []float32 // of its items at length 1; those of other dimensions are never compared
-	Items int64
-	Seen  int64    // when, in any unit that grows
-	Name  string   // that people gave it; "": none. Clusters of different names are never joined
-	Apart []string // clusters of its stream that it was seen in one frame with, beside those known before
+	Mean   []float32 // of its items at length 1; those of other dimensions are never compared
+	Items  int64
+	Seen   int64      // when, in any unit that grows
+	Visits [][2]int64 // from and to, each without a pause, in the unit of Transit; without any Transit says nothing of it
+	Name   string     // that people gave it; "": none. Clusters of different names are never joined
+	Apart  []string   // clusters of its stream that it was seen in one frame with, beside those known before
 }
 
 // Change is a cluster that has another identity than before; 0: none.
@@ -290,7 +293,7 @@ func (l *Linker) put(c *Cluster) *member {
 		m.camera.members = append(m.camera.members, m)
 	}
 	m.Cluster = *c
-	m.Mean, m.Cluster.Apart = nil, nil
+	m.Mean, m.Cluster.Apart, m.Visits = nil, nil, slices.Clone(c.Visits)
 	m.mean = vector.Shorts(nil, c.Mean, 1)
 	for _, other := range c.Apart {
 		m.apart[other] = true
