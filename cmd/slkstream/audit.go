@@ -6,6 +6,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
+	"github.com/slkstream/slkstream/solver/stream/audit"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
@@ -16,7 +17,7 @@ var auditCommand = command{
 		"another label: by stream and class, worst first, with the id by which teach corrects or forgets them. An example that is\n" +
 		"alone in its class cannot be checked. Nothing is changed.",
 	example: "  slkstream audit --labels labels\n  slkstream audit --support sample/support.jsonl --json",
-	run:     audit,
+	run:     auditLabels,
 }
 
 // auditRow is a printed doubtful example.
@@ -28,7 +29,7 @@ type auditRow struct {
 	Confidence float64 `json:"confidence"`
 }
 
-func audit(ctx context.Context, c *call) error {
+func auditLabels(ctx context.Context, c *call) error {
 	support, err := readSupport(c.Config)
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func audit(ctx context.Context, c *call) error {
 		return err
 	}
 	engine := new(stream.Engine)
-	doubts, alone, err := stream.Audit(ctx, engine, settings, inForce)
+	doubts, alone, err := audit.Labels(ctx, engine, settings, inForce)
 	if err != nil {
 		return err
 	}

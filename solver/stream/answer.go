@@ -108,7 +108,7 @@ func (s *Stream) answerOne(
 	if s.settings.Summaries {
 		of.report.Clusters = s.clusters.changed(of.number)
 	}
-	s.clusters.gone = nil
+	s.clusters.Told()
 	s.notes = nil
 	s.episode++
 	for _, item := range items {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
@@ -28,7 +29,7 @@ type heldOut struct {
 	label     string  // the item's
 	predicted string  // the stream's
 	z         float32 // confidence before calibration
-	score     float32 // unknown score; 0: an older version kept none
+	score     float32 // unknown score; 0 of a copy of a labelled item, which says nothing of others
 	topic     bool    // the item is an example of the labels topic
 	alone     bool    // no other item of its class is labelled: no answer could be right
 }
@@ -125,14 +126,14 @@ func (c *calibration) reset(class string) bool {
 
 func (c *calibration) bytes(int) int { return overhead * len(c.answers) }
 
-func (c *calibration) fields(f *fields) {
-	if f.kind != "head" {
+func (c *calibration) fields(f *piece.Fields) {
+	if f.Kind != "head" {
 		return
 	}
-	list(f, fieldVerdict, &c.answers, func(f *fields, field int, a *heldOut) { f.group(field, a.fields) })
+	piece.List(f, piece.Verdict, &c.answers, func(f *piece.Fields, field int, a *heldOut) { f.Group(field, a.fields) })
 	tested := slices.Sorted(maps.Keys(c.tested))
-	list(f, fieldTopic, &tested, integer[uint64])
-	if !f.writes && len(tested) > 0 {
+	piece.List(f, piece.Topic, &tested, piece.Integer[uint64])
+	if !f.Writes && len(tested) > 0 {
 		c.tested = map[uint64]bool{}
 		for _, sum := range tested {
 			c.tested[sum] = true
@@ -140,13 +141,13 @@ func (c *calibration) fields(f *fields) {
 	}
 }
 
-func (a *heldOut) fields(f *fields) {
-	text(f, fieldID, &a.id)
-	text(f, fieldLabel, &a.label)
-	text(f, fieldPredicted, &a.predicted)
-	number(f, fieldZ, &a.z)
-	number(f, fieldScore, &a.score)
-	flag(f, fieldTopic, &a.topic)
+func (a *heldOut) fields(f *piece.Fields) {
+	piece.Text(f, piece.ID, &a.id)
+	piece.Text(f, piece.Label, &a.label)
+	piece.Text(f, piece.Predicted, &a.predicted)
+	piece.Number(f, piece.Confidence, &a.z)
+	piece.Number(f, piece.Score, &a.score)
+	piece.Flag(f, piece.Topic, &a.topic)
 }
 
 func (c *calibration) contribute(e *episode) { c.follow(e.problem.taught) }

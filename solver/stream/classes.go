@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
@@ -156,27 +157,27 @@ func (c *classes) reset(class string) bool {
 // bytes counts each example twice: as received, and prepared.
 func (c *classes) bytes(d int) int { return 2*(4*d+overhead)*len(c.owner) + overhead*len(c.kept) }
 
-func (c *classes) fields(f *fields) {
-	examples, known := c.kept[f.name]
-	if f.kind != "class" || f.writes && !known {
+func (c *classes) fields(f *piece.Fields) {
+	examples, known := c.kept[f.Name]
+	if f.Kind != "class" || f.Writes && !known {
 		return
 	}
-	list(f, fieldExample, &examples, func(f *fields, field int, x *example) {
-		f.group(field, func(f *fields) {
-			text(f, fieldID, &x.id)
-			integer(f, fieldEpisode, &x.episode)
-			slice(f, fieldVector, &x.vector, f.dimension)
-			f.check(len(x.vector) == f.dimension, "example")
+	piece.List(f, piece.Example, &examples, func(f *piece.Fields, field int, x *example) {
+		f.Group(field, func(f *piece.Fields) {
+			piece.Text(f, piece.ID, &x.id)
+			piece.Integer(f, piece.Episode, &x.episode)
+			piece.Slice(f, piece.Vector, &x.vector, f.Dimension)
+			f.Check(len(x.vector) == f.Dimension, "example")
 		})
 	})
-	if f.writes {
+	if f.Writes {
 		return
 	}
-	c.add(f.name)
+	c.add(f.Name)
 	for _, x := range examples {
-		c.owner[x.id] = f.name
+		c.owner[x.id] = f.Name
 	}
-	c.kept[f.name] = examples
+	c.kept[f.Name] = examples
 }
 
 // feed holds the examples of the stream's own feed that are in force. It is valid until labels change.

@@ -165,8 +165,8 @@ func TestClustersKeepTheirIDs(t *testing.T) {
 				}
 			}
 		}
-		if len(s.clusters.list) > 12 {
-			t.Errorf("episodes of %d: %d clusters of ten things", size, len(s.clusters.list))
+		if found := len(s.Clusters()); found > 12 {
+			t.Errorf("episodes of %d: %d clusters of ten things", size, found)
 		}
 		for c, of := range labels {
 			if len(of) != 1 {

@@ -1,9 +1,8 @@
 package stream
 
 import (
-	"math"
-
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
 // A few items alone hardly show which of them belong together: an episode is solved with the items before it,
@@ -132,42 +131,32 @@ func (r *earlier) reset(string) bool {
 
 func (r *earlier) bytes(int) int { return len(r.rows) + 4*len(r.scales) + 32*len(r.tracked) }
 
-func (r *earlier) fields(f *fields) {
-	if f.kind != "earlier" {
+func (r *earlier) fields(f *piece.Fields) {
+	if f.Kind != "earlier" {
 		return
 	}
 	items := make([]earlierItem, len(r.scales))
 	for i := range items {
-		items[i] = r.item(i, f.dimension)
+		items[i] = r.item(i, f.Dimension)
 	}
-	list(f, fieldEarlierItem, &items, func(f *fields, field int, x *earlierItem) { f.group(field, x.fields) })
-	if f.writes || f.err != nil {
+	piece.List(f, piece.EarlierItem, &items, func(f *piece.Fields, field int, x *earlierItem) { f.Group(field, x.fields) })
+	if f.Writes || f.Err != nil {
 		return
 	}
 	*r = earlier{}
-	r.grow(len(items), f.dimension)
+	r.grow(len(items), f.Dimension)
 	for _, x := range items {
-		r.add(x.tracked, f.dimension, func(row []byte) float32 {
+		r.add(x.tracked, f.Dimension, func(row []byte) float32 {
 			copy(row, x.row)
 			return x.scale
 		})
 	}
 }
 
-func (x *earlierItem) fields(f *fields) {
-	text(f, fieldHalfBytes, &x.row)
-	number(f, fieldScales, &x.scale)
-	text(f, fieldFrame, &x.frame)
-	text(f, fieldTrack, &x.track)
-	if _, older := f.last(fieldCodes); older { // a byte a number: 127 stands for the scale
-		var codes []int8
-		slice(f, fieldCodes, &codes, f.dimension)
-		values := make([]float32, len(codes))
-		for j, code := range codes {
-			values[j] = x.scale * (float32(code) / math.MaxInt8)
-		}
-		x.row = make([]byte, vector.HalfBytes(len(values)))
-		x.scale = vector.Halve(x.row, values)
-	}
-	f.check(len(x.row) == vector.HalfBytes(f.dimension) && x.scale > 0, "earlier item")
+func (x *earlierItem) fields(f *piece.Fields) {
+	piece.Text(f, piece.HalfBytes, &x.row)
+	piece.Number(f, piece.Scales, &x.scale)
+	piece.Text(f, piece.Frame, &x.frame)
+	piece.Text(f, piece.Track, &x.track)
+	f.Check(len(x.row) == vector.HalfBytes(f.Dimension) && x.scale > 0, "earlier item")
 }

@@ -83,26 +83,6 @@ func TestEarlierItemsComeBefore(t *testing.T) {
 	}
 }
 
-// Earlier items of a state of before had a byte a number.
-func TestEarlierItemsOfOlderStates(t *testing.T) {
-	written := &fields{kind: "earlier", writes: true, dimension: 3}
-	written.group(fieldEarlierItem, func(f *fields) {
-		codes, scale, frame := []int8{127, -127, 0}, float32(2), "frame"
-		slice(f, fieldCodes, &codes, 3)
-		number(f, fieldScales, &scale)
-		text(f, fieldFrame, &frame)
-	})
-	read := parse(written.b)
-	read.kind, read.dimension = "earlier", 3
-	var r earlier
-	r.fields(read)
-	rows := r.before([]Item{{Vector: make([]float32, 3)}}, new(problem))
-	if read.err != nil || len(rows) != 2 || rows[1].Frame != "frame" ||
-		!slices.Equal(rows[1].Vector, []float32{2, -2, 0}) {
-		t.Errorf("%+v, %v", rows, read.err)
-	}
-}
-
 // The largest number that a vector may have is kept as a finite one.
 func TestEarlierItemsStayFinite(t *testing.T) {
 	f := newCamera(7, 3, 16, 1)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
 // An embedder replaced behind the same dimension and model name gives vectors to which no label and nothing
@@ -199,23 +200,20 @@ func (h *embedder) bytes(int) int {
 	return 4 * (len(h.mean) + len(h.spread) + len(h.sum) + len(h.squares))
 }
 
-func (h *embedder) fields(f *fields) {
-	if f.kind != "embedder" || f.writes && h.mean == nil && h.count == 0 {
+func (h *embedder) fields(f *piece.Fields) {
+	if f.Kind != "embedder" || f.Writes && h.mean == nil && h.count == 0 {
 		return
 	}
-	number(f, fieldMass, &h.mass)
-	integer(f, fieldCount, &h.count)
-	integer(f, fieldItemCount, &h.unlike)
-	if !f.writes {
-		h.usual = 1 // older states have none: their shapes were always judged
-	}
-	number(f, fieldUsual, &h.usual)
-	shorts(f, fieldMean, &h.mean, unitRow)
-	shorts(f, fieldSpread, &h.spread, unitRow)
-	slice(f, fieldSum, &h.sum, -1)
-	slice(f, fieldPending, &h.squares, -1)
-	fits := func(v []float32, there bool) bool { return len(v) == 0 && !there || there && len(v) == f.dimension }
-	f.check(h.count >= 0 && h.unlike >= 0 && h.mass >= 0, "number in a shape")
-	f.check(fits(h.mean, h.mass > 0) && fits(h.spread, h.mass > 0), "shape")
-	f.check(fits(h.sum, h.count > 0) && fits(h.squares, h.count > 0), "sum of rows")
+	piece.Number(f, piece.Mass, &h.mass)
+	piece.Integer(f, piece.Count, &h.count)
+	piece.Integer(f, piece.ItemCount, &h.unlike)
+	piece.Number(f, piece.Usual, &h.usual)
+	piece.Shorts(f, piece.Mean, &h.mean, unitRow)
+	piece.Shorts(f, piece.Spread, &h.spread, unitRow)
+	piece.Slice(f, piece.Sum, &h.sum, -1)
+	piece.Slice(f, piece.Pending, &h.squares, -1)
+	fits := func(v []float32, there bool) bool { return len(v) == 0 && !there || there && len(v) == f.Dimension }
+	f.Check(h.count >= 0 && h.unlike >= 0 && h.mass >= 0, "number in a shape")
+	f.Check(fits(h.mean, h.mass > 0) && fits(h.spread, h.mass > 0), "shape")
+	f.Check(fits(h.sum, h.count > 0) && fits(h.squares, h.count > 0), "sum of rows")
 }

@@ -193,23 +193,17 @@ func (p *problem) byClass() [][]*taught.Entry {
 	out := make([][]*taught.Entry, len(p.names))
 	list, classes := p.listed()
 	for i, c := range classes {
-		out[c] = append(out[c], list[i].Entry)
+		out[c] = append(out[c], list[i])
 	}
 	return out
 }
 
-// knownExample is an example in force outside the episode.
-type knownExample struct {
-	*taught.Entry
-	own bool // from the labels topic, for this stream alone
-}
-
 // listed returns the examples that the episode gets, with their classes.
-func (p *problem) listed() (list []knownExample, classes []int32) {
+func (p *problem) listed() (list []*taught.Entry, classes []int32) {
 	for i, set := range p.sets {
 		for row, e := range set.Entries {
 			if _, corrected := slices.BinarySearch(p.without, int32(row)); i != 1 || !corrected {
-				list, classes = append(list, knownExample{e, i == 0}), append(classes, p.numbers[e.Label])
+				list, classes = append(list, e), append(classes, p.numbers[e.Label])
 			}
 		}
 	}

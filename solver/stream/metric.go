@@ -3,6 +3,7 @@ package stream
 import (
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
 // learnedMetric is a stream's metric, and the statistics for the next one.
@@ -61,17 +62,17 @@ func (m *learnedMetric) bytes() (n int) {
 	return n
 }
 
-func (m *learnedMetric) fields(f *fields) {
+func (m *learnedMetric) fields(f *piece.Fields) {
 	switch {
-	case f.kind == "metric" && (!f.writes || m.current != nil):
-		if !f.writes {
+	case f.Kind == "metric" && (!f.Writes || m.current != nil):
+		if !f.Writes {
 			m.current = &metric.Metric{}
 		}
 		if metricFields(f, m.current); m.current.Centre == nil || m.current.Units == nil {
 			m.current = nil // of a form that is no longer read: the next refresh replaces it
 		}
-	case f.kind == "scatter" && (!f.writes || m.seen != nil):
-		if !f.writes {
+	case f.Kind == "scatter" && (!f.Writes || m.seen != nil):
+		if !f.Writes {
 			m.seen = &metric.Sketch{}
 		}
 		if sketchFields(f, m.seen, m.current); m.seen.Sum == nil {
@@ -80,37 +81,37 @@ func (m *learnedMetric) fields(f *fields) {
 	}
 }
 
-func metricFields(f *fields, m *metric.Metric) {
-	slice(f, fieldRawMean, &m.Centre, f.dimension)
-	number(f, fieldInverse, &m.Inverse)
-	slice(f, fieldScales, &m.Scales, -1)
-	slice(f, fieldUnits, &m.Units, -1)
-	f.check(m.Units == nil || len(m.Units) == len(m.Scales)*f.dimension, "metric")
+func metricFields(f *piece.Fields, m *metric.Metric) {
+	piece.Slice(f, piece.RawMean, &m.Centre, f.Dimension)
+	piece.Number(f, piece.Inverse, &m.Inverse)
+	piece.Slice(f, piece.Scales, &m.Scales, -1)
+	piece.Slice(f, piece.Units, &m.Units, -1)
+	f.Check(m.Units == nil || len(m.Units) == len(m.Scales)*f.Dimension, "metric")
 }
 
 // sketchFields are those of a sketch, which may be about the stream's metric.
-func sketchFields(f *fields, r *metric.Sketch, current *metric.Metric) {
-	number(f, fieldCount, &r.Count)
-	slice(f, fieldRawSum, &r.Sum, f.dimension)
-	number(f, fieldInverse, &r.Inverse)
-	slice(f, fieldProductScales, &r.Scales, -1)
-	f.check(r.Count >= 0 && r.Inverse >= 0, "scatter")
+func sketchFields(f *piece.Fields, r *metric.Sketch, current *metric.Metric) {
+	piece.Number(f, piece.Count, &r.Count)
+	piece.Slice(f, piece.RawSum, &r.Sum, f.Dimension)
+	piece.Number(f, piece.Inverse, &r.Inverse)
+	piece.Slice(f, piece.ProductScales, &r.Scales, -1)
+	f.Check(r.Count >= 0 && r.Inverse >= 0, "scatter")
 	if len(r.Scales) == 0 { // no residuals, or of a form that is no longer read: new ones are collected
 		return
 	}
-	number(f, fieldFreedom, &r.Freedom)
-	number(f, fieldTrace, &r.Trace)
+	piece.Number(f, piece.Freedom, &r.Freedom)
+	piece.Number(f, piece.Trace, &r.Trace)
 	about := r.Metric != nil
-	if flag(f, fieldAbout, &about); about && !f.writes {
-		f.check(current != nil, "scatter about no metric")
+	if piece.Flag(f, piece.About, &about); about && !f.Writes {
+		f.Check(current != nil, "scatter about no metric")
 		r.Metric = current
 	}
-	if !f.writes || len(r.Rows) > 0 {
-		text(f, fieldHalfBytes, &r.Rows)
+	if !f.Writes || len(r.Rows) > 0 {
+		piece.Text(f, piece.HalfBytes, &r.Rows)
 	}
-	slice(f, fieldDirections, &r.Directions, -1)
-	slice(f, fieldProducts, &r.Products, -1)
-	f.check(r.Freedom >= 0 && r.Trace >= 0 && r.Fits(f.dimension), "scatter")
+	piece.Slice(f, piece.Directions, &r.Directions, -1)
+	piece.Slice(f, piece.Products, &r.Products, -1)
+	f.Check(r.Freedom >= 0 && r.Trace >= 0 && r.Fits(f.Dimension), "scatter")
 }
 
 // Budget is memory that streams share. A metric is learned only while the budget has room for it.

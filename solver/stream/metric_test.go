@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slkstream/slkstream/solver/metric"
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
 // TestResidueChangesRarely: long after its start a stream changes its residuals only now and then, and never
@@ -70,35 +71,6 @@ func TestResidualsOfSmallEpisodesCount(t *testing.T) {
 	}
 }
 
-// TestOlderResidualsAreCollectedAnew: of residuals in the form before this one the mean stays, and the metric
-// that was made of them.
-func TestOlderResidualsAreCollectedAnew(t *testing.T) {
-	written := &fields{kind: "scatter", writes: true, dimension: 3}
-	count, inverse, freedom, sum := 9., 4., 7., []float64{1, 2, 3}
-	codes, scales := []byte{1, 2, 3}, []float32{1, 1, 1}
-	text(written, fieldKind, &written.kind)
-	number(written, fieldCount, &count)
-	slice(written, fieldRawSum, &sum, 3)
-	number(written, fieldInverse, &inverse)
-	number(written, fieldFreedom, &freedom)
-	number(written, fieldTrace, &freedom)
-	slice(written, fieldScales, &scales, 3)
-	text(written, fieldCodes, &codes)
-	read, err := open(written.sealed())
-	if err != nil {
-		t.Fatal(err)
-	}
-	read.kind, read.dimension = "scatter", 3
-	m := learnedMetric{current: &metric.Metric{}}
-	if m.fields(read); read.err != nil {
-		t.Fatal(read.err)
-	}
-	want := &metric.Sketch{Count: 9, Inverse: 4, Sum: sum}
-	if !reflect.DeepEqual(m.seen, want) || m.current == nil {
-		t.Errorf("read %+v", m.seen)
-	}
-}
-
 // TestSketchesThatDoNotFitAreRefused: a state whose sketch does not fit together is not read.
 func TestSketchesThatDoNotFitAreRefused(t *testing.T) {
 	sum, scales, products := make([]float64, 2), make([]float32, 2), make([]int16, 4)
@@ -119,14 +91,14 @@ func TestSketchesThatDoNotFitAreRefused(t *testing.T) {
 		"freedom":        {sketch{Products: products, Freedom: -1}, nil},
 	} {
 		c.Sum, c.Scales = sum, scales
-		written := &fields{kind: "scatter", writes: true, dimension: 2}
+		written := &piece.Fields{Kind: "scatter", Writes: true, Dimension: 2}
 		sketchFields(written, &c.sketch, about)
-		read, err := open(written.sealed())
+		read, err := piece.Open(written.Sealed())
 		if err != nil {
 			t.Fatal(err)
 		}
-		read.dimension = 2
-		if sketchFields(read, new(metric.Sketch), c.current); read.err == nil {
+		read.Dimension = 2
+		if sketchFields(read, new(metric.Sketch), c.current); read.Err == nil {
 			t.Errorf("%s: read", name)
 		}
 	}

@@ -88,14 +88,13 @@ func TestNamedClustersKeepTheirNames(t *testing.T) {
 	} {
 		labels, none := named(t, &taught.Labels{}, c.names...).For("cam"), (*taught.Labels)(nil).For("cam")
 		s := New("cam", settings(t))
-		mean := []float32{1, 0}
-		s.dimension, s.clusters.list = 2, []*cluster{{id: 1, mean: mean, mass: 3}, {id: 2, mean: mean, mass: 1}}
+		answer(t, s, new(Engine), []Item{{Vector: []float32{1, 0, 0}}, {Vector: []float32{0, 1, 0}}, {Vector: []float32{0, 0, 1}}}, nil)
 		restored, err := Restore(settings(t), s.State())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, of := range []string{"cluster-1", "cluster-2"} {
-			label := restored.clusters.list[i].label()
+			label := restored.Clusters()[i+1].Label
 			if called, undone := labels.Called(label), none.Called(label); called != c.called[i] || undone != of {
 				t.Errorf("%v: %s is called %s, and %s when the names are undone", c.names, of, called, undone)
 			}

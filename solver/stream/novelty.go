@@ -9,6 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
 // Nobody is the class of items without an identity: false detections, passers-by. Similarity to one of them
@@ -27,18 +28,18 @@ func (v *novelty) observe(e *episode) {
 	}
 }
 
-func (v *novelty) fields(f *fields) {
-	if f.kind != "head" {
+func (v *novelty) fields(f *piece.Fields) {
+	if f.Kind != "head" {
 		return
 	}
 	scores := v.scores[:]
-	slice(f, fieldSpread, &scores, len(v.scores))
+	piece.Slice(f, piece.Spread, &scores, len(v.scores))
 	copy(v.scores[:], scores)
-	if f.writes && v.leftOut == nil {
+	if f.Writes && v.leftOut == nil {
 		return
 	}
-	if slice(f, fieldLeftOut, &v.leftOut, -1); v.leftOut != nil {
-		f.check(len(v.leftOut) >= enough && slices.IsSorted(v.leftOut), "scores of labelled items")
+	if piece.Slice(f, piece.LeftOut, &v.leftOut, -1); v.leftOut != nil {
+		f.Check(len(v.leftOut) >= enough && slices.IsSorted(v.leftOut), "scores of labelled items")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
 // part is one thing that a stream learns, with its state, its rules and its bytes in one file. A new one
@@ -13,7 +14,7 @@ import (
 type part interface {
 	// fields writes what was learned to a piece, or reads it back: to the head, to the pieces of classes, or to
 	// pieces of its own.
-	fields(f *fields)
+	fields(f *piece.Fields)
 }
 
 type (

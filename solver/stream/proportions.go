@@ -3,6 +3,8 @@ package stream
 import (
 	"maps"
 	"slices"
+
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
 // proportions are how much of each class came recently, and how often a stream's classes recur: of the mass of
@@ -147,24 +149,24 @@ func (p *proportions) reset(class string) bool {
 	return had
 }
 
-func (p *proportions) fields(f *fields) {
-	switch f.kind {
+func (p *proportions) fields(f *piece.Fields) {
+	switch f.Kind {
 	case "head":
-		number(f, fieldAgain, &p.again)
-		number(f, fieldRecurrenceMass, &p.all)
-		f.check(p.again >= 0 && p.again <= p.all*(1+1e-9), "recurrence")
+		piece.Number(f, piece.Again, &p.again)
+		piece.Number(f, piece.RecurrenceMass, &p.all)
+		f.Check(p.again >= 0 && p.again <= p.all*(1+1e-9), "recurrence")
 	case "class":
-		count, known := p.counts[f.name]
-		if f.writes && !known {
+		count, known := p.counts[f.Name]
+		if f.Writes && !known {
 			return
 		}
-		number(f, fieldCount, &count)
-		if f.check(count >= 0, "count"); f.writes {
+		piece.Number(f, piece.Count, &count)
+		if f.Check(count >= 0, "count"); f.Writes {
 			return
 		}
 		if p.counts == nil {
 			p.counts = map[string]float64{}
 		}
-		p.counts[f.name] = count
+		p.counts[f.Name] = count
 	}
 }

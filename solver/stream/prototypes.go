@@ -8,6 +8,7 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
 // An answer is learned from if its agreement with the prototypes of the labelled items alone is at least
@@ -233,30 +234,23 @@ func (p *prototypes) reset(class string) bool {
 
 func (p *prototypes) bytes(d int) int { return (2*d + overhead) * len(p.of) }
 
-func (p *prototypes) fields(f *fields) {
-	switch f.kind {
+func (p *prototypes) fields(f *piece.Fields) {
+	switch f.Kind {
 	case "head":
-		flag(f, fieldTaught, &p.closed)
+		piece.Flag(f, piece.Taught, &p.closed)
 	case "class":
-		k := p.of[f.name]
-		if k == nil && f.writes {
+		k := p.of[f.Name]
+		if k == nil && f.Writes {
 			return
 		} else if k == nil {
 			k = &prototype{}
 		}
-		number(f, fieldMass, &k.mass)
-		slice(f, fieldShorts, &k.mean, f.dimension)
-		number(f, fieldScales, &k.scale)
-		if _, older := f.last(fieldRawMean); older { // 32 bits a number
-			var mean []float32
-			if slice(f, fieldRawMean, &mean, f.dimension); f.err == nil {
-				k.mean = make([]int16, len(mean))
-				k.scale = vector.ShortRow(k.mean, mean)
-			}
-		}
-		number(f, fieldInverse, &k.inverse)
-		if f.check(k.mass >= 0, "mass"); k.mean != nil && !f.writes {
-			*p.entry(f.name) = *k
+		piece.Number(f, piece.Mass, &k.mass)
+		piece.Slice(f, piece.ShortMean, &k.mean, f.Dimension)
+		piece.Number(f, piece.Scales, &k.scale)
+		piece.Number(f, piece.Inverse, &k.inverse)
+		if f.Check(k.mass >= 0, "mass"); k.mean != nil && !f.Writes {
+			*p.entry(f.Name) = *k
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
@@ -191,14 +192,14 @@ func TestRelearning(t *testing.T) {
 
 // resealed returns the body of a piece with its checksum.
 func resealed(body []byte) []byte {
-	return binary.LittleEndian.AppendUint32(slices.Clone(body), crc32.Checksum(body, castagnoli))
+	return binary.LittleEndian.AppendUint32(slices.Clone(body), crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
 
 // more returns a piece with one more field.
-func more(piece []byte, number int, value string) []byte {
-	f := &fields{b: slices.Clone(piece[:len(piece)-4])}
-	f.put(number, []byte(value))
-	return resealed(f.b)
+func more(of []byte, number int, value string) []byte {
+	body := binary.AppendUvarint(slices.Clone(of[:len(of)-4]), uint64(number))
+	body = binary.AppendUvarint(body, uint64(len(value)))
+	return resealed(append(body, value...))
 }
 
 func TestRestoreRefuses(t *testing.T) {
@@ -293,7 +294,7 @@ func TestAnotherKernelIsTold(t *testing.T) {
 	items, _ := f.episode(20, .1)
 	answer(t, s, e, items, f.labels(1))
 	pieces := s.State()
-	pieces[0].Bytes = more(pieces[0].Bytes, fieldKernel, "another") // the last of a field counts
+	pieces[0].Bytes = more(pieces[0].Bytes, piece.Kernel, "another") // the last of a field counts
 	restored, err := Restore(set, pieces)
 	if err != nil {
 		t.Fatal(err)

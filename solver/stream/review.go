@@ -3,6 +3,7 @@ package stream
 import (
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
 // review is the credit for asking a user for labels: the part of the bounded rate that an episode does not
@@ -17,9 +18,9 @@ func (v *review) answer(e *episode) {
 	}
 }
 
-func (v *review) fields(f *fields) {
-	if f.kind == "head" {
-		number(f, fieldCredit, &v.credit)
+func (v *review) fields(f *piece.Fields) {
+	if f.Kind == "head" {
+		piece.Number(f, piece.Credit, &v.credit)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
 // Piece is a part of an encoded stream. A writer may write only the pieces whose bytes have changed, and may
@@ -16,88 +17,9 @@ type Piece struct {
 	Bytes []byte
 }
 
-// Field numbers of the pieces. A number never gets another meaning.
-const (
-	fieldKind = iota + 1
-	fieldName
-	fieldModel
-	fieldDimension
-	fieldFingerprint
-	fieldEpisode
-	fieldOffset
-	fieldObject
-	fieldSeen // the sum of the labels topic
-	fieldTaught
-	fieldCredit
-	fieldVerdict // a held-out answer
-	fieldTopic
-	fieldNextCluster
-	fieldPieces
-	fieldMean
-	fieldMass
-	fieldCount
-	fieldExample
-	fieldID
-	fieldVector
-	fieldLabel
-	fieldPredicted
-	fieldZ
-	_ // the unknown score of a held-out item, no longer written
-	fieldItems
-	_ // the centre of a metric about an unknown mean, no longer written
-	_ // vectors of a metric at full precision, no longer written: such a metric is dropped
-	fieldScales
-	_        // the episode in which a metric was due, no longer written
-	fieldSum // of rows that are not judged yet
-	fieldFreedom
-	fieldTrace
-	_ // a scatter at full precision, no longer written
-	fieldNote
-	_ // a settled unknown limit, no longer written
-	fieldCodes
-	fieldUnits
-	fieldSpread // the density of unknown scores
-	fieldPending
-	_ // residuals that waited, no longer written
-	fieldAgain
-	fieldRecurrenceMass
-	fieldOrderDistance
-	fieldOrderWeight
-	_ // a label was given, no longer written
-	_ // the last items and evidence from labels on them, no longer written
-	fieldClass
-	_ // of the last items
-	_
-	fieldEvidence
-	fieldItemCount
-	fieldTrack
-	fieldKernel
-	_ // how similar different objects are, no longer written
-	_ // the recurrence of clusters, no longer written
-	_ // a cluster's recent items, no longer written
-	fieldRawMean
-	fieldInverse
-	fieldRawSum
-	_ // merged clusters, no longer written
-	fieldLeftOut
-	_ // a fit of the confidence to these, no longer written
-	fieldScore
-	fieldTrackLabel
-	fieldLinkedItem
-	fieldUnitRow
-	fieldFrame
-	fieldPosition
-	fieldEarlierItem
-	fieldUsual // likeness of shapes
-	fieldHalfBytes
-	fieldDirections
-	fieldProducts
-	fieldProductScales
-	fieldAbout
-	fieldShorts
-	fieldWeights
-	fieldApart
-)
+// ErrState is wrapped by the error for bytes that are not a state: cut, changed, or of a format that this
+// build cannot read.
+var ErrState = piece.ErrState
 
 // head holds the fields of the head that Restore checks.
 type head struct {
@@ -109,17 +31,17 @@ type head struct {
 // State encodes the stream: the head first, then its parts. The same stream gives the same bytes.
 func (s *Stream) State() []Piece {
 	s.Learn()
-	out := make([]Piece, 1, 8+len(s.classes.kept)+len(s.clusters.list))
-	add := func(name string, f *fields) {
-		f.writes, f.dimension = true, s.dimension
-		text(f, fieldKind, &f.kind)
-		before := len(f.b)
-		if s.fields(f); len(f.b) > before {
-			out = append(out, Piece{name, f.sealed()})
+	out := make([]Piece, 1, 8+len(s.classes.kept))
+	add := func(name string, f *piece.Fields) {
+		f.Writes, f.Dimension = true, s.dimension
+		piece.Text(f, piece.Kind, &f.Kind)
+		before := f.Len()
+		if s.fields(f); f.Len() > before {
+			out = append(out, Piece{name, f.Sealed()})
 		}
 	}
 	for _, kind := range []string{"metric", "scatter", "time", "embedder", "before", "earlier"} {
-		add(kind, &fields{kind: kind})
+		add(kind, &piece.Fields{Kind: kind})
 	}
 	known := maps.Clone(s.proportions.counts)
 	if known == nil {
@@ -132,43 +54,43 @@ func (s *Stream) State() []Piece {
 		known[name] = 0
 	}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
-		add("class/"+name, &fields{kind: "class", name: name})
+		add("class/"+name, &piece.Fields{Kind: "class", Name: name})
 	}
-	for i, c := range s.clusters.list {
-		add(fmt.Sprintf("cluster/%d", c.id), &fields{kind: "cluster", index: i})
+	for i, id := range s.clusters.IDs() {
+		add(fmt.Sprintf("cluster/%d", id), &piece.Fields{Kind: "cluster", Index: i})
 	}
-	f := &fields{kind: "head", writes: true, dimension: s.dimension}
-	text(f, fieldKind, &f.kind)
+	f := &piece.Fields{Kind: "head", Writes: true, Dimension: s.dimension}
+	piece.Text(f, piece.Kind, &f.Kind)
 	s.headFields(f, &head{len(out) - 1, s.settings.fingerprint(), kernel.Name()})
 	s.fields(f)
-	out[0] = Piece{"head", f.sealed()}
+	out[0] = Piece{"head", f.Sealed()}
 	return out
 }
 
 // headFields are those of the head that are of no part.
-func (s *Stream) headFields(f *fields, h *head) {
-	text(f, fieldName, &s.Name)
-	text(f, fieldModel, &s.model)
-	integer(f, fieldDimension, &s.dimension)
-	integer(f, fieldFingerprint, &h.fingerprint)
-	integer(f, fieldEpisode, &s.episode)
-	integer(f, fieldOffset, &s.learned.Offset)
-	integer(f, fieldObject, &s.learned.Object)
-	integer(f, fieldSeen, &s.topic)
-	text(f, fieldKernel, &h.kernel)
-	list(f, fieldNote, &s.notes, text[string])
-	integer(f, fieldPieces, &h.pieces)
-	f.check(s.dimension >= 0 && s.episode >= 0, "dimension or episode")
-	f.dimension = s.dimension
+func (s *Stream) headFields(f *piece.Fields, h *head) {
+	piece.Text(f, piece.Name, &s.Name)
+	piece.Text(f, piece.Model, &s.model)
+	piece.Integer(f, piece.Dimension, &s.dimension)
+	piece.Integer(f, piece.Fingerprint, &h.fingerprint)
+	piece.Integer(f, piece.Episode, &s.episode)
+	piece.Integer(f, piece.Offset, &s.learned.Offset)
+	piece.Integer(f, piece.Object, &s.learned.Object)
+	piece.Integer(f, piece.Seen, &s.topic)
+	piece.Text(f, piece.Kernel, &h.kernel)
+	piece.List(f, piece.Note, &s.notes, piece.Text[string])
+	piece.Integer(f, piece.Pieces, &h.pieces)
+	f.Check(s.dimension >= 0 && s.episode >= 0, "dimension or episode")
+	f.Dimension = s.dimension
 }
 
 // fields are those that the parts have in a piece. A piece of an unknown kind has none.
-func (s *Stream) fields(f *fields) {
-	if f.kind == "class" {
-		text(f, fieldName, &f.name)
+func (s *Stream) fields(f *piece.Fields) {
+	if f.Kind == "class" {
+		piece.Text(f, piece.Name, &f.Name)
 	}
 	for _, p := range s.parts() {
-		if f.err == nil {
+		if f.Err == nil {
 			p.fields(f)
 		}
 	}
@@ -202,9 +124,8 @@ func Restore(s Settings, pieces []Piece) (*Stream, error) {
 // decode the pieces.
 func SameVersion(pieces []Piece) error {
 	for _, p := range pieces {
-		b := p.Bytes
-		if len(b) > len(magic) && string(b[:len(magic)]) == magic && b[len(magic)] != version {
-			return fmt.Errorf("%w: %s has version %d, this build reads %d", ErrState, p.Name, b[len(magic)], version)
+		if err := piece.SameVersion(p.Bytes); err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
 		}
 	}
 	return nil
@@ -214,15 +135,16 @@ func SameVersion(pieces []Piece) error {
 // It looks at no more, and no pieces are a new stream: that Restore reads the rest is not sure.
 func Peek(pieces []Piece) (episodes int64, taught bool, err error) {
 	for _, p := range pieces {
-		f, err := open(p.Bytes)
+		f, err := piece.Open(p.Bytes)
 		if err != nil {
 			return 0, false, fmt.Errorf("state %s: %w", p.Name, err)
 		}
-		switch text(f, fieldKind, &f.kind); f.kind {
+		switch piece.Text(f, piece.Kind, &f.Kind); f.Kind {
 		case "head":
-			integer(f, fieldEpisode, &episodes)
+			piece.Integer(f, piece.Episode, &episodes)
 		case "class":
-			taught = taught || len(f.values[fieldExample]) > 0
+			_, has := f.Last(piece.Example)
+			taught = taught || has
 		}
 	}
 	return episodes, taught, nil
@@ -252,22 +174,22 @@ func (s *Stream) decodePieces(pieces []Piece) (h head, err error) {
 	if len(sorted) == 0 || sorted[0].Name != "head" {
 		return h, fmt.Errorf("%w: %d pieces without a head", ErrState, len(sorted))
 	}
-	for i, piece := range sorted {
-		if i > 0 && piece.Name == sorted[i-1].Name {
-			return h, fmt.Errorf("%w: %s twice", ErrState, piece.Name)
+	for i, p := range sorted {
+		if i > 0 && p.Name == sorted[i-1].Name {
+			return h, fmt.Errorf("%w: %s twice", ErrState, p.Name)
 		}
-		f, err := open(piece.Bytes)
+		f, err := piece.Open(p.Bytes)
 		if err == nil {
-			f.dimension = s.dimension
-			text(f, fieldKind, &f.kind)
-			if f.check(f.kind != "" && (f.kind == "head") == (i == 0), "kind of piece"); i == 0 {
+			f.Dimension = s.dimension
+			piece.Text(f, piece.Kind, &f.Kind)
+			if f.Check(f.Kind != "" && (f.Kind == "head") == (i == 0), "kind of piece"); i == 0 {
 				s.headFields(f, &h)
 			}
 			s.fields(f)
-			err = f.err
+			err = f.Err
 		}
 		if err != nil {
-			return h, fmt.Errorf("state %s: %w", piece.Name, err)
+			return h, fmt.Errorf("state %s: %w", p.Name, err)
 		}
 	}
 	if h.pieces != len(sorted)-1 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slkstream/slkstream/solver/stream/internal/clusters"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
@@ -62,16 +63,16 @@ func TestStrangersAreReported(t *testing.T) {
 	}
 	expect("a single one", 4, 1)
 	stranger = expect("a stranger", 3, 5, "new-unknown")
-	for range strangerAway {
+	for range clusters.StrangerAway {
 		expect("the stranger stays", 3, 2)
 	}
-	for range strangerAway {
+	for range clusters.StrangerAway {
 		episode(0, 0)
 	}
 	if back := expect("back", 3, 4, "returned-unknown"); back != stranger {
 		t.Errorf("%s came back as %s", stranger, back)
 	}
-	for range strangerAway {
+	for range clusters.StrangerAway {
 		episode(0, 0)
 	}
 	labels = named(t, labels, taught.Name{Stream: "cam", Name: stranger, Into: "eve"})

@@ -39,7 +39,7 @@ type state struct {
 	calibration calibration
 	proportions proportions
 	novelty     novelty
-	clusters    clusters
+	clusters    clusterPart
 	timeline    timeline
 	review      review
 	classes     classes
@@ -83,8 +83,7 @@ func (s *Stream) forgetCaches() { s.feed, s.cache = &feed{}, &solver.ExampleCach
 // restart makes the stream start from its labels, with a note of the reason why; "": without.
 func (s *Stream) restart(why string) {
 	next := &state{episode: s.episode, learned: s.learned}
-	next.clusters.next = s.clusters.next // ids are never reused
-	next.clusters.gone = append(s.clusters.gone, s.clusters.list...)
+	next.clusters.Set = s.clusters.Anew()
 	next.weights = newWeights()
 	s.state = next
 	s.forgetCaches()
@@ -158,7 +157,7 @@ func (s *Stream) Summary() Summary {
 	out := Summary{
 		Name: s.Name, Model: s.model, Dimension: s.dimension, Episode: s.episode, LearnedTo: s.learned,
 		Taught: s.prototypes.closed, Metric: s.metric.current != nil, Answers: len(s.calibration.answers),
-		Clusters: s.clusters.summary(0),
+		Clusters: s.Clusters(),
 	}
 	total := s.proportions.total()
 	for name, examples := range s.classes.kept {

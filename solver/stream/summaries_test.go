@@ -54,7 +54,7 @@ func TestReportsHaveTheClustersThatChanged(t *testing.T) {
 	answer("", 4, 4)
 	s.Reset("")
 	answer("", 0, 5)
-	s.clusters.retire(1, new(Report))
+	s.clusters.Retire(1, func(string) {})
 	answer("", 0)
 }
 
@@ -106,38 +106,6 @@ func TestClustersOfOneFrame(t *testing.T) {
 	for _, c := range without.Clusters() {
 		if c.Apart != nil {
 			t.Errorf("%s has %v without the setting", c.Cluster, c.Apart)
-		}
-	}
-}
-
-// Clusters that are gone leave room for those that come: two that have been in a frame with many others and then with each
-// other are told.
-func TestClustersThatAreGoneAreNotApart(t *testing.T) {
-	var s clusters
-	meet := func(frame string, ids ...int64) {
-		var items []linkedItem
-		var members []int
-		for _, id := range ids {
-			at := slices.IndexFunc(s.list, func(c *cluster) bool { return c.id == id })
-			if at < 0 {
-				at, s.list = len(s.list), append(s.list, &cluster{id: id})
-			}
-			s.list[at].seen++
-			items, members = append(items, linkedItem{frame: frame}), append(members, at)
-		}
-		s.together(items, members)
-	}
-	const one, other = 1, 2
-	meet("", one, other)
-	for id := range int64(2 * mostTogether) {
-		meet("frame", one, id+10)
-		meet("another", other, id+10)
-		s.retire(2, new(Report))
-	}
-	meet("last", one, other)
-	for _, c := range s.list {
-		if want := []int64{one + other - c.id}; !slices.Equal(c.apart, want) {
-			t.Errorf("cluster %d was with %d clusters, not with %v alone", c.id, len(c.apart), want)
 		}
 	}
 }

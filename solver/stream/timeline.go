@@ -9,6 +9,7 @@ import (
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
 // Consecutive items of a stream often show the same object. How far that holds is the coherence of the
@@ -38,9 +39,9 @@ type labelledTrack struct {
 // tracksKept bounds the labelled tracks kept; the one longest unseen is dropped first.
 const tracksKept = 1024
 
-// coherence is 1 where nearest neighbours are consecutive items, 0 where the order is random. An episode in
+// Coherence is 1 where nearest neighbours are consecutive items, 0 where the order is random. An episode in
 // random order is added to those seen.
-func (t *timeline) coherence() float64 {
+func (t *timeline) Coherence() float64 {
 	return max(0, 1-(t.distance+1)/(t.weight+1))
 }
 
@@ -140,10 +141,26 @@ func (t *timeline) learnOrder(a *surroundings) {
 	t.weight = episodeKept*t.weight + 1
 }
 
+// Learn learns from the distances between an episode's items, n x n.
+func (t *timeline) Learn(distances []float32, n int) {
+	a := surroundings{distances: distances}
+	a.find(n)
+	t.learnOrder(&a)
+}
+
+// Lags are those of clusters of items 0, 1, ... positions apart.
+func (t *timeline) Lags() []float64 {
+	out := make([]float64, lagMost+1)
+	for positions := range out {
+		out[positions] = float64(positions)/lagUnit - 1
+	}
+	return out
+}
+
 // lag returns what the order adds to the squared distance of items 1, 2, ... positions apart. Its mean over
 // the episode's pairs is zero, so that labelled items outside of it stay as far as they were. nil: nothing.
 func (t *timeline) lag(out []float32, a *surroundings) []float32 {
-	c := t.coherence()
+	c := t.Coherence()
 	if c == 0 || a.middle == 0 {
 		return nil
 	}
@@ -169,7 +186,7 @@ func (t *timeline) evidence(e *episode) []float32 {
 		return p.against
 	}
 	values, classes := t.spread(&p.around, rows, rho)
-	k, c := len(classes), t.coherence()
+	k, c := len(classes), t.Coherence()
 	if (k == 0 || c == 0) && len(t.tracks) == 0 {
 		return p.against
 	}
@@ -256,40 +273,26 @@ func (t *timeline) reset(class string) bool {
 
 func (t *timeline) bytes(int) int { return overhead * len(t.tracks) }
 
-func (t *timeline) fields(f *fields) {
-	if f.kind != "time" || f.writes && t.weight == 0 && len(t.tracks) == 0 {
+func (t *timeline) fields(f *piece.Fields) {
+	if f.Kind != "time" || f.Writes && t.weight == 0 && len(t.tracks) == 0 {
 		return
 	}
-	number(f, fieldOrderDistance, &t.distance)
-	number(f, fieldOrderWeight, &t.weight)
-	integer(f, fieldItemCount, &t.items)
+	piece.Number(f, piece.OrderDistance, &t.distance)
+	piece.Number(f, piece.OrderWeight, &t.weight)
+	piece.Integer(f, piece.ItemCount, &t.items)
 	names := slices.Sorted(maps.Keys(t.tracks))
-	list(f, fieldTrack, &names, func(f *fields, number int, name *string) {
-		f.group(number, func(f *fields) {
-			text(f, fieldName, name)
+	piece.List(f, piece.Track, &names, func(f *piece.Fields, number int, name *string) {
+		f.Group(number, func(f *piece.Fields) {
+			piece.Text(f, piece.Name, name)
 			x := t.tracks[*name]
-			x.fields(f)
-			if f.err == nil && *name != "" && x.label != "" {
+			piece.Integer(f, piece.Episode, &x.seen)
+			piece.Text(f, piece.TrackLabel, &x.label)
+			if f.Check(*name != "" && x.label != "", "track"); f.Err == nil {
 				t.keep(*name, x)
 			}
 		})
 	})
-	f.check(t.distance >= 0 && t.weight >= 0, "coherence")
-}
-
-// fields has a list of labels with weights, which older versions kept: the heaviest is read.
-func (x *labelledTrack) fields(f *fields) {
-	integer(f, fieldEpisode, &x.seen)
-	most, labels := float32(0), []string{x.label}
-	list(f, fieldTrackLabel, &labels, func(f *fields, field int, label *string) {
-		f.group(field, func(f *fields) {
-			weight := float32(1)
-			text(f, fieldClass, label)
-			if number(f, fieldEvidence, &weight); weight >= most {
-				x.label, most = *label, weight
-			}
-		})
-	})
+	f.Check(t.distance >= 0 && t.weight >= 0, "coherence")
 }
 
 func (t *timeline) keep(name string, x labelledTrack) {

@@ -39,7 +39,7 @@ func TestCoherence(t *testing.T) {
 			items, _ := f.bursts(60, run)
 			answer(t, s, e, items, labels)
 		}
-		if c := s.timeline.coherence(); c < want[0] || c > want[1] {
+		if c := s.timeline.Coherence(); c < want[0] || c > want[1] {
 			t.Errorf("runs of %d: coherence %.2f, not between %g and %g", run, c, want[0], want[1])
 		}
 	}
@@ -227,8 +227,7 @@ func TestLeftOutItemsKeepTheirFrames(t *testing.T) {
 	}
 }
 
-// TestNewestLabelOfATrackCounts: of the labels given to a track the newest stands for it; of those that an
-// older version kept with weights, the heaviest.
+// TestNewestLabelOfATrackCounts: of the labels given to a track the newest stands for it.
 func TestNewestLabelOfATrackCounts(t *testing.T) {
 	f := newCamera(7, 4, 24, .3)
 	s, e, labels := New("cam", settings(t)), new(Engine), f.labels(2)
@@ -240,17 +239,5 @@ func TestNewestLabelOfATrackCounts(t *testing.T) {
 	answer(t, s, e, items, labels)
 	if got := s.timeline.tracks["t"].label; got != label(1) {
 		t.Errorf("the track is %q", got)
-	}
-	old := &fields{writes: true}
-	for at, class := range []string{"a", "b", "c"} {
-		old.group(fieldTrackLabel, func(f *fields) {
-			weight := []float32{.5, 1.5, .25}[at]
-			text(f, fieldClass, &class)
-			number(f, fieldEvidence, &weight)
-		})
-	}
-	var read labelledTrack
-	if read.fields(parse(old.b)); read.label != "b" {
-		t.Errorf("of an older state %q was read", read.label)
 	}
 }

@@ -32,7 +32,7 @@ type View struct {
 	mean      []float32
 	learned   *metric.Metric // as the stream has it
 	metric    *metric.Map    // about mean
-	examples  []knownExample
+	examples  []*taught.Entry
 	class     []int32
 	labelledZ []float32 // m x d, before the metric
 	labelled  []float32 // m x d; labelledZ itself without a metric
@@ -91,7 +91,7 @@ func (s *Stream) View(like *Item, labels *taught.Labels, before *View) (*View, e
 	if s.settings.Warm {
 		k.learned, k.expected, prior = from.metric.current, from.proportions.expected(p.names), from.prior(&p)
 		if s.settings.Time {
-			k.coherence = from.timeline.coherence()
+			k.coherence = from.timeline.Coherence()
 		}
 	}
 	k.take(before)
@@ -127,26 +127,24 @@ func (k *View) rank() {
 
 // fromClusters takes the clusters as classes.
 func (k *View) fromClusters(s *Stream) {
-	c, d := &s.clusters, k.dimension
+	d := k.dimension
 	k.clusters, k.numbers, k.weight = true, map[string]int32{}, 1
 	k.solve.Method, k.solve.Power = solver.SLKMeans, 1
-	if len(c.list) == 0 {
+	centre, classes := s.clusters.Classes(d)
+	if len(classes) == 0 {
 		return
 	}
-	k.mean = c.centre(nil, d)
+	k.mean = centre
 	k.limit.at = distance(float32(1 - s.settings.DiscoverDistance))
-	means := c.centred(k.mean)
-	for _, x := range c.list {
-		label := x.label()
-		if _, twice := k.numbers[label]; !twice {
-			k.numbers[label] = int32(len(k.names))
-			k.names = append(k.names, label)
+	for _, x := range classes {
+		if _, twice := k.numbers[x.Label]; !twice {
+			k.numbers[x.Label] = int32(len(k.names))
+			k.names = append(k.names, x.Label)
 		}
 	}
 	k.sums = newClassSums(&k.solve, len(k.names), d)
-	for i, mean := range means {
-		mass := c.list[i].mass
-		k.sums.add(int(k.numbers[c.list[i].label()]), mean, float32(mass), mass)
+	for _, x := range classes {
+		k.sums.add(int(k.numbers[x.Label]), x.Mean, float32(x.Mass), x.Mass)
 	}
 	k.expected = uniform(len(k.names))
 	k.sums.weighAll()
@@ -189,7 +187,7 @@ func (k *View) take(before *View) {
 // sameSpace reports whether the metric and the labelled rows are those of before.
 func (k *View) sameSpace(before *View) bool {
 	return before != nil && before.model == k.model && before.dimension == k.dimension && before.learned == k.learned &&
-		slices.EqualFunc(before.examples, k.examples, func(a, b knownExample) bool {
+		slices.EqualFunc(before.examples, k.examples, func(a, b *taught.Entry) bool {
 			return a.Same(&b.Example)
 		})
 }

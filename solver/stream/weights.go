@@ -7,6 +7,7 @@ import (
 	"github.com/slkstream/slkstream/internal/logistic"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
+	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
 // weights are how much the sources of an answer count: the score by prototypes, the likeness to the nearest
@@ -136,18 +137,18 @@ func (v *weights) renew(of *episode) {
 	}
 }
 
-func (v *weights) fields(f *fields) {
-	if f.kind != "head" || f.writes && v.trust == 1 && slices.Max(v.before.A) == 0 {
+func (v *weights) fields(f *piece.Fields) {
+	if f.Kind != "head" || f.Writes && v.trust == 1 && slices.Max(v.before.A) == 0 {
 		return
 	}
 	values := slices.Concat(v.ofSolve, v.ofConfidence, v.before.A, v.before.B, []float64{v.trust})
-	slice(f, fieldWeights, &values, len(values))
-	if f.writes {
+	piece.Slice(f, piece.Weights, &values, len(values))
+	if f.Writes {
 		return
 	}
 	take := func(n int) (out []float64) { out, values = values[:n:n], values[n:]; return out }
 	v.ofSolve, v.ofConfidence = take(sourceCount), take(sourceCount)
 	v.before = logistic.Quadratic{A: take(sourceCount * sourceCount), B: take(sourceCount)}
 	v.trust = values[0]
-	f.check(v.trust > 0 && v.trust <= 1 && v.before.A[0] >= 0, "weights")
+	f.Check(v.trust > 0 && v.trust <= 1 && v.before.A[0] >= 0, "weights")
 }

@@ -1,4 +1,4 @@
-package stream
+package clusters
 
 import (
 	"cmp"
@@ -28,28 +28,26 @@ func (p *grouping) relate(framed bool) {
 	}
 }
 
-// order computes the lag. learned: the timeline learns from the order of the episode's items, too.
-func (p *grouping) order(t *timeline, learned bool) {
+// order computes the lag. learned: the order is learned from the episode's items, too.
+func (p *grouping) order(t Order, learned bool) {
 	all, n := len(p.items), len(p.items)-p.before
 	if all < 2 {
 		return
 	}
-	around := surroundings{distances: make([]float32, n*n)} // of the episode's items alone
-	nearest := make([]float32, n)                           // cosines, with those before
+	distances := make([]float32, n*n) // of the episode's items alone
+	nearest := make([]float32, n)     // cosines, with those before
 	for i := range n {
 		row := slices.Clone(p.alike[(p.before+i)*all:][:all])
-		kernel.Axpy(-1, row[p.before:], around.distances[i*n:i*n+n])
+		kernel.Axpy(-1, row[p.before:], distances[i*n:i*n+n])
 		row[p.before+i] = -1
 		nearest[i] = slices.Max(row)
 	}
 	if learned && n > 1 {
-		around.find(n)
-		t.learnOrder(&around)
+		t.Learn(distances, n)
 	}
 	middle := 1 - float64(vector.Median(nearest))
-	for positions := range lagMost + 1 {
-		lag := lagLikeness * t.coherence() * middle * (float64(positions)/lagUnit - 1)
-		p.lag = append(p.lag, float32(lag))
+	for _, lag := range t.Lags() {
+		p.lag = append(p.lag, float32(lagLikeness*t.Coherence()*middle*lag))
 	}
 }
 
@@ -59,7 +57,7 @@ func (p *grouping) timed(i, j int, cosine float32) float32 {
 		return cosine
 	}
 	a, b := p.items[i].at, p.items[j].at
-	return cosine - p.lag[min(lagMost, max(a-b, b-a))]
+	return cosine - p.lag[min(int64(len(p.lag)-1), max(a-b, b-a))]
 }
 
 // smooth adds to each row the mean of its nearest rows, weighted by their cosines.
@@ -118,7 +116,7 @@ func (p *grouping) link(d int, distance float64) {
 
 // match returns the cluster of each group, or -1 where it is new; the most similar pairs are matched first.
 // Groups that hold different objects of a frame never get the same cluster.
-func (p *grouping) match(set *clusters, centre []float32, limit float64) []int {
+func (p *grouping) match(set *Set, centre []float32, limit float64) []int {
 	d := len(centre)
 	type pair struct {
 		group, cluster int

@@ -1,4 +1,4 @@
-package stream
+package clusters
 
 import (
 	"slices"
@@ -26,97 +26,76 @@ const (
 	twinLikeness  = .88 // two rows of one frame more similar than this may be one object
 )
 
-// answerClusters answers an episode with clusters, where a stream has too few labelled classes.
-func (s *Stream) answerClusters(done *episode) {
-	e := done.engine
-	e.solved = nil
-	done.report.Warm = s.episode > 0
-	all := make([]int, len(done.items))
-	for i := range all {
-		all[i] = i
-	}
-	answers := make([]Answer, len(all))
-	for i, m := range s.cluster(done.items, all, done.report) {
-		answers[i] = Answer{Class: m.of.label(), Confidence: m.confidence}
-		if label := done.items[i].Label; label != "" {
-			answers[i] = Answer{Class: label, Confidence: 1}
-		}
-		answers[i].Label = e.problem.taught.Called(answers[i].Class)
-	}
-	done.answers = answers
+// Item is what clustering needs of an item.
+type Item struct {
+	Vector       []float32
+	Frame, Track string
 }
 
-// answer answers the unknown items of a labelled episode with their clusters, if the stream discovers
-// classes. The best label becomes the first alternative.
-func (s *clusters) answer(e *episode) {
-	names, answers, report := e.problem.taught, e.answers, e.report
-	if !e.stream.settings.Discover || report.Unknown == 0 || e.stream.embedder.unlike > 0 {
-		return
-	}
-	var unknown []int
-	for i := range answers {
-		if answers[i].Unknown {
-			unknown = append(unknown, i)
-		}
-	}
-	members := e.stream.cluster(e.items, unknown, report)
-	s.strangers(e)
-	for i, m := range members {
-		a := &answers[unknown[i]]
-		known := Alternative{Label: a.Label, Confidence: min(a.Confidence, m.confidence)}
-		a.Class = m.of.label()
-		if a.Label = names.Called(a.Class); a.Label != a.Class { // the cluster has been named
-			a.Unknown = false
-			report.Unknown--
-		}
-		a.Confidence, a.Calibrated = m.confidence, false
-		a.Alternatives = append([]Alternative{known}, a.Alternatives...)
-	}
+// Episode is a stream's episode whose items are assigned.
+type Episode struct {
+	Number   int64
+	Items    []Item
+	Chosen   []int   // those to be assigned, ascending
+	Distance float64 // an item further than this from every cluster, by 1 - cosine, makes a new one
+	Tau      float64 // how sharply items are shared among clusters
+	Framed   bool    // items of one frame are different things
+	Together bool    // it is noted which clusters were in one frame
+	Order    Order   // nil: the order means nothing
+
+	Born, Retired func(label string)
 }
 
-// member is an item's cluster.
-type member struct {
-	of         *cluster
-	confidence float64
+// Order is what a stream knows of the order of its items.
+type Order interface {
+	Learn(distances []float32, n int) // between an episode's items, n x n
+	Coherence() float64               // 1: nearest neighbours are consecutive, 0: at random
+	Lags() []float64                  // of items 0, 1, ... positions apart, and of all that are further apart
 }
 
-// cluster assigns each of the chosen items, at least one, to a cluster.
-func (s *Stream) cluster(items []Item, chosen []int, report *Report) []member {
-	var out []member
-	parts := (len(chosen) + clusterChunk - 1) / clusterChunk
-	for part := range slices.Chunk(chosen, (len(chosen)+parts-1)/parts) {
-		out = append(out, s.clusterPart(items, part, len(chosen) == len(items), report)...)
-		s.clusters.retire(clustersMost, report)
+// Member is an item's cluster.
+type Member struct {
+	Of         *Cluster
+	Confidence float64
+}
+
+// Assign assigns each of the chosen items, at least one, to a cluster.
+func (s *Set) Assign(e *Episode) []Member {
+	var out []Member
+	parts := (len(e.Chosen) + clusterChunk - 1) / clusterChunk
+	for part := range slices.Chunk(e.Chosen, (len(e.Chosen)+parts-1)/parts) {
+		out = append(out, s.assign(e, part)...)
+		s.Retire(clustersMost, e.Retired)
 	}
-	s.clusters.retire(clustersKept, report)
+	s.Retire(clustersKept, e.Retired)
 	return out
 }
 
-// clusterPart is cluster for items that are linked at once. whole: all items of the episode are chosen.
-func (s *Stream) clusterPart(items []Item, chosen []int, whole bool, report *Report) []member {
-	set, d := &s.clusters, s.dimension
-	p := set.gather(items, chosen, d)
+// assign is Assign for items that are linked at once.
+func (s *Set) assign(e *Episode, chosen []int) []Member {
+	d := len(e.Items[chosen[0]].Vector)
+	p := s.gather(e.Items, chosen, d)
 	unit := p.unit[p.before*d:] // of the chosen items
-	centre := set.centre(unit, d)
+	centre := s.centre(unit, d)
 	for i := range p.items {
 		centred(p.rows[i*d:i*d+d], p.unit[i*d:i*d+d], centre)
 	}
 	kernel.Gram(p.alike, p.rows, len(p.items), d)
 	kernel.Mirror(p.alike, len(p.items))
-	p.relate(s.settings.FrameWeight > 0)
-	if s.settings.Time && s.settings.Warm {
-		p.order(&s.timeline, whole)
+	p.relate(e.Framed)
+	if e.Order != nil {
+		p.order(e.Order, len(e.Chosen) == len(e.Items))
 	}
 	p.smooth(d)
-	p.link(d, s.settings.DiscoverDistance)
-	found := p.match(set, centre, 1-s.settings.DiscoverDistance)
-	born := len(set.list)
+	p.link(d, e.Distance)
+	found := p.match(s, centre, 1-e.Distance)
+	born := len(s.list)
 	members := make([]int, len(chosen)) // each item's cluster
 	for g, at := range found {
 		if at < 0 { // unlike all clusters
-			at = len(set.list)
-			set.list = append(set.list, &cluster{id: set.next, mean: make([]float32, d)})
-			set.next++
+			at = len(s.list)
+			s.list = append(s.list, &Cluster{id: s.next, Mean: make([]float32, d)})
+			s.next++
 		}
 		for _, i := range p.groups[g] {
 			if i >= p.before {
@@ -124,28 +103,28 @@ func (s *Stream) clusterPart(items []Item, chosen []int, whole bool, report *Rep
 			}
 		}
 	}
-	set.learn(members, unit, d, s.episode+1)
-	if s.settings.Summaries {
-		set.together(p.items[p.before:], members)
+	s.learn(members, unit, d, e.Number)
+	if e.Together {
+		s.together(p.items[p.before:], members)
 	}
-	set.before = lastItems(p.items)
-	for _, c := range set.list[born:] {
-		report.Events = append(report.Events, Event{Kind: "born", Class: c.label()})
+	s.before = lastItems(p.items)
+	for _, c := range s.list[born:] {
+		e.Born(c.Label())
 	}
-	n, k := len(chosen), len(set.list)
+	n, k := len(chosen), len(s.list)
 	likely := make([]float32, n*k)
-	kernel.Products(likely, p.rows[p.before*d:], slices.Concat(set.centred(centre)...), n, k, d)
-	kernel.Scale(float32(2*s.settings.Solver.Tau), likely) // a squared distance is 2 less twice the cosine
+	kernel.Products(likely, p.rows[p.before*d:], slices.Concat(s.centred(centre)...), n, k, d)
+	kernel.Scale(float32(2*e.Tau), likely) // a squared distance is 2 less twice the cosine
 	kernel.SoftmaxRows(likely, n, k)
-	out := make([]member, n)
+	out := make([]Member, n)
 	for i, at := range members {
-		out[i] = member{set.list[at], float64(likely[i*k+at])}
+		out[i] = Member{s.list[at], float64(likely[i*k+at])}
 	}
 	return out
 }
 
 // gather returns a grouping of the chosen items, with the last ones before them.
-func (s *clusters) gather(items []Item, chosen []int, d int) *grouping {
+func (s *Set) gather(items []Item, chosen []int, d int) *grouping {
 	p := &grouping{before: len(s.before), items: slices.Clone(s.before)}
 	for _, at := range chosen {
 		item := &items[at]
@@ -174,10 +153,10 @@ func lastItems(items []linkedItem) []linkedItem {
 
 // centre is the mean of the clusters, by mass, of the episode's unit rows, with lateItems rows' weight at
 // most, and of one row at the origin, which keeps the centre small while few rows are known.
-func (s *clusters) centre(unit []float32, d int) []float32 {
+func (s *Set) centre(unit []float32, d int) []float32 {
 	out, total := make([]float32, d), 1.
 	for _, c := range s.list {
-		kernel.Axpy(float32(c.mass), c.mean, out)
+		kernel.Axpy(float32(c.mass), c.Mean, out)
 		total += c.mass
 	}
 	if n := float64(len(unit) / d); n > 0 {
@@ -199,10 +178,10 @@ func centred(out, row, centre []float32) {
 }
 
 // centred returns the means of the clusters minus the centre, each at length 1.
-func (s *clusters) centred(centre []float32) [][]float32 {
+func (s *Set) centred(centre []float32) [][]float32 {
 	out := make([][]float32, len(s.list))
 	for k, c := range s.list {
-		out[k] = slices.Clone(c.mean)
+		out[k] = slices.Clone(c.Mean)
 		kernel.Axpy(-1, centre, out[k])
 		vector.Unit(out[k], out[k])
 	}
@@ -210,7 +189,7 @@ func (s *clusters) centred(centre []float32) [][]float32 {
 }
 
 // learn moves the means of clusters towards the items that the episode assigns to them.
-func (s *clusters) learn(members []int, unit []float32, d int, episode int64) {
+func (s *Set) learn(members []int, unit []float32, d int, episode int64) {
 	count := make([]float64, len(s.list))
 	for _, at := range members {
 		count[at]++
@@ -220,18 +199,18 @@ func (s *clusters) learn(members []int, unit []float32, d int, episode int64) {
 			continue
 		}
 		mean := make([]float32, d)
-		kernel.Axpy(float32(c.mass/(c.mass+count[k])), c.mean, mean)
+		kernel.Axpy(float32(c.mass/(c.mass+count[k])), c.Mean, mean)
 		for i, at := range members {
 			if at == k {
 				kernel.Axpy(float32(1/(c.mass+count[k])), unit[i*d:i*d+d], mean)
 			}
 		}
-		c.mean, c.mass = mean, min(lateItems, c.mass+count[k])
-		if c.seen != episode {
-			c.itemsBefore, c.seenBefore = c.items, c.seen
+		c.Mean, c.mass = mean, min(lateItems, c.mass+count[k])
+		if c.Seen != episode {
+			c.itemsBefore, c.seenBefore = c.Items, c.Seen
 		}
-		c.items += int64(count[k])
-		c.seen = episode
+		c.Items += int64(count[k])
+		c.Seen = episode
 	}
 }
 

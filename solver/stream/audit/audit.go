@@ -1,4 +1,5 @@
-package stream
+// Package audit finds labelled examples that the others contradict.
+package audit
 
 import (
 	"cmp"
@@ -6,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/slkstream/slkstream/solver/stream"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
@@ -21,10 +23,15 @@ type Doubt struct {
 // the others in force.
 const auditFolds = 10
 
-// Audit answers every labelled example with the others in force and returns those that get another label, by
+// Labels answers every labelled example with the others in force and returns those that get another label, by
 // stream, then class, the most confident first. An example that is alone in its class cannot be judged: alone
 // counts those. Examples of different models are never compared. The labels are not changed.
-func Audit(ctx context.Context, engine *Engine, settings Settings, labels *taught.Labels) (doubts []Doubt, alone int, err error) {
+func Labels(
+	ctx context.Context,
+	engine *stream.Engine,
+	settings stream.Settings,
+	labels *taught.Labels,
+) (doubts []Doubt, alone int, err error) {
 	audit := func(name string, examples, also []taught.Example) error {
 		found, single, err := auditList(ctx, engine, settings, name, examples, also)
 		doubts, alone = append(doubts, found...), alone+single
@@ -58,8 +65,8 @@ func Audit(ctx context.Context, engine *Engine, settings Settings, labels *taugh
 // auditList audits the examples of one stream. also are the examples for every stream: in force, not audited.
 func auditList(
 	ctx context.Context,
-	engine *Engine,
-	settings Settings,
+	engine *stream.Engine,
+	settings stream.Settings,
 	name string,
 	examples, also []taught.Example,
 ) (doubts []Doubt, alone int, err error) {
@@ -102,17 +109,17 @@ func auditList(
 // auditPart answers the examples of left as one episode of a new stream with the rest of all in force.
 func auditPart(
 	ctx context.Context,
-	engine *Engine,
-	settings Settings,
+	engine *stream.Engine,
+	settings stream.Settings,
 	name string,
 	left, all []taught.Example,
 	model string,
 ) ([]Doubt, error) {
 	out := make(map[string]bool, len(left))
-	items := make([]Item, len(left))
+	items := make([]stream.Item, len(left))
 	for i, e := range left {
 		out[e.ID] = true
-		items[i] = Item{Vector: e.Vector, Model: model, Position: Position{Offset: int64(i), Object: -1}}
+		items[i] = stream.Item{Vector: e.Vector, Model: model, Position: stream.Position{Offset: int64(i), Object: -1}}
 	}
 	labels := &taught.Labels{}
 	for _, e := range all {
@@ -120,7 +127,7 @@ func auditPart(
 			labels.Everyone = append(labels.Everyone, e)
 		}
 	}
-	answers, _, err := New(name, settings).Answer(ctx, engine, items, labels)
+	answers, _, err := stream.New(name, settings).Answer(ctx, engine, items, labels)
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,11 @@
-package stream
+package audit
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/slkstream/slkstream/solver/stream"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
@@ -27,9 +28,12 @@ func TestAuditFindsWrongLabels(t *testing.T) {
 	}
 	labels.Everyone = append(labels.Everyone, example("wrong", 0, 1), example("only one of its class", 7, 7))
 	labels.Stream["door"] = append(labels.Stream["door"], example("wrong at the door", 2, 0))
-	settings := Defaults()
-	engine := new(Engine)
-	doubts, alone, err := Audit(t.Context(), engine, settings, labels)
+	settings := stream.Defaults()
+	engine := new(stream.Engine)
+	if doubts, alone, err := Labels(t.Context(), engine, settings, nil); len(doubts)+alone > 0 || err != nil {
+		t.Errorf("audit of no labels: %v, %d, %v", doubts, alone, err)
+	}
+	doubts, alone, err := Labels(t.Context(), engine, settings, labels)
 	if err != nil {
 		t.Fatal(err)
 	}
