@@ -86,6 +86,16 @@ func TestWordsThatAreGone(t *testing.T) {
 	})
 }
 
+// The clock of the machine may be set while the stage runs, by hours or by years: no duration is a difference of its
+// readings. What time.Now returns is compared as it is; telemetry.Uptime is for moments kept as numbers.
+func TestNoDurationOfTheMachinesClock(t *testing.T) {
+	eachNode(t, func(node ast.Node, at func(ast.Node) token.Position) {
+		if s, is := node.(*ast.SelectorExpr); is && s.Sel.Name == "UnixNano" {
+			t.Errorf("%s: nanoseconds of Unix time", at(s))
+		}
+	})
+}
+
 // A sleep stands for no condition. It is the pace of a loop that looks for one, after its condition, or says beside it
 // that it is a pace, a fault, or the test's subject.
 func TestSleepsOfTests(t *testing.T) {

@@ -69,7 +69,7 @@ type known struct {
 	knows *stream.View // nil: to be asked for
 	full  time.Time    // when there was no room for it
 
-	asked atomic.Int64 // when an answer was last wanted, in nanoseconds of Unix time
+	asked atomic.Int64 // when an answer was last wanted, as telemetry.Uptime; 0: never
 
 	settled record.Position // items up to it are settled; under the mutex of Partition
 	turn    []waiting       // whose turn it is; of the goroutine that answers
@@ -95,14 +95,17 @@ func (p *Process) known(s *extension.Stream) *known {
 // ask notes that an answer is wanted. It says whether the stream is known, and if not, whether there was no
 // room for it lately.
 func (s *known) ask() (known, full bool) {
-	s.asked.Store(time.Now().UnixNano())
+	s.asked.Store(int64(telemetry.Uptime()))
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.knows != nil, time.Since(s.full) < quietAfter
 }
 
 // quiet says that no answer was wanted lately.
-func (s *known) quiet() bool { return time.Since(time.Unix(0, s.asked.Load())) > quietAfter }
+func (s *known) quiet() bool {
+	asked := time.Duration(s.asked.Load())
+	return asked == 0 || telemetry.Uptime()-asked > quietAfter
+}
 
 // learn gives a stream's first answers what the stream knows now; items and answers are those of the episode
 // that has just been answered. The caller holds the stream. Meanwhile answers are given by what was known.
