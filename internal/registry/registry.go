@@ -3,6 +3,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,9 +49,11 @@ type Registry struct {
 // schema is a cached schema, or, in unknown, the rejection of records with an id that has no usable schema.
 type schema struct {
 	kind    sr.SchemaType
+	text    string
 	avro    *avro.Schema
 	unknown *record.Rejection
-	asked   time.Time
+	asked   time.Time // of unknown
+	checked time.Time // when it was last asked for again
 }
 
 const (
@@ -160,6 +163,11 @@ func (r *Registry) Decode(ctx context.Context, id int,
 		return message, true, nil
 	}
 	value, err = avroJSON(s.avro, payload)
+	if err != nil {
+		if now := r.changed(ctx, id, s); now != s {
+			return r.Decode(ctx, id, payload)
+		}
+	}
 	fault := record.Unreadable
 	if number := (*json.UnsupportedValueError)(nil); errors.As(err, &number) {
 		fault = record.BadValue
@@ -225,28 +233,32 @@ func (r *Registry) Waiting() error {
 	return nil
 }
 
-// schema returns a schema, from the cache or from the registry. It retries until the registry answers or
-// ctx ends. One caller fetches a schema, and the others wait for it.
-func (r *Registry) schema(ctx context.Context, id int) (s *schema, err error) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	for {
-		if s := r.known(id); s != nil {
-			return s, nil
-		}
-		over := r.asking[id]
-		if over == nil {
-			break
-		}
+// await waits until nobody asks for an id. The caller holds the mutex, and does so again at the end.
+func (r *Registry) await(ctx context.Context, id int) error {
+	for over := r.asking[id]; over != nil && ctx.Err() == nil; over = r.asking[id] {
 		r.mutex.Unlock()
 		select {
 		case <-over:
 		case <-ctx.Done():
 		}
 		r.mutex.Lock()
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+	}
+	return ctx.Err()
+}
+
+// schema returns a schema, from the cache or from the registry. It retries until the registry answers or
+// ctx ends. One caller fetches a schema, and the others wait for it.
+func (r *Registry) schema(ctx context.Context, id int) (s *schema, err error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if s := r.known(id); s != nil {
+		return s, nil
+	}
+	if err := r.await(ctx, id); err != nil {
+		return nil, err
+	}
+	if s := r.known(id); s != nil {
+		return s, nil
 	}
 	over := make(chan struct{})
 	r.asking[id] = over
@@ -278,6 +290,33 @@ func (r *Registry) schema(ctx context.Context, id int) (s *schema, err error) {
 	return s, nil
 }
 
+// changed asks for a cached schema again that a value does not fit, and returns the one that is cached then: a registry
+// that was made anew may have another under the same id. It asks once in unknownFor, and keeps what it has unless the
+// registry answers with another.
+func (r *Registry) changed(ctx context.Context, id int, s *schema) *schema {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if err := r.await(ctx, id); err != nil {
+		return s
+	}
+	if now := r.schemas[id]; now != s || time.Since(s.checked) <= unknownFor {
+		return cmp.Or(now, s)
+	}
+	over := make(chan struct{})
+	r.asking[id], s.checked = over, time.Now()
+	r.mutex.Unlock()
+	now, err := r.ask(ctx, id)
+	r.mutex.Lock()
+	close(over)
+	delete(r.asking, id)
+	if err != nil || now.unknown != nil || now.text == s.text {
+		return s
+	}
+	r.log.Warn("the schema registry has another schema under the same id: values are read by that", "schema", id)
+	r.schemas[id] = now
+	return now
+}
+
 // patiently retries ask until it succeeds or ctx ends: records wait, nothing is lost.
 func (r *Registry) patiently(ctx context.Context, what string, ask func() error) error {
 	always := func(error) bool { return ctx.Err() == nil }
@@ -292,7 +331,10 @@ func (r *Registry) patiently(ctx context.Context, what string, ask func() error)
 // unknown set.
 func (r *Registry) ask(ctx context.Context, id int) (*schema, error) {
 	found, err := r.client.SchemaByID(ctx, id)
-	s := &schema{kind: found.Type}
+	if err == nil && strings.TrimSpace(found.Schema) == "" {
+		err = errNoRegistry
+	}
+	s := &schema{kind: found.Type, text: found.Schema}
 	what := "the schema registry refuses schema %d: %v"
 	if notFound(err) {
 		what = "the schema registry knows no schema %d: %v"
@@ -315,7 +357,10 @@ func (r *Registry) ask(ctx context.Context, id int) (*schema, error) {
 	return s, nil
 }
 
-var errSchema = errors.New("a schema that cannot be used")
+var (
+	errSchema     = errors.New("a schema that cannot be used")
+	errNoRegistry = errors.New("the answer holds no schema: is this the address of a schema registry?")
+)
 
 // references parses the schemas that a schema refers to into cache, each after its own references.
 func (r *Registry) references(ctx context.Context, cache *avro.SchemaCache, list []sr.SchemaReference,
@@ -338,6 +383,9 @@ func (r *Registry) references(ctx context.Context, cache *avro.SchemaCache, list
 		if err := r.references(ctx, cache, found.References, read, depth+1); err != nil {
 			return err
 		}
+		if strings.TrimSpace(found.Schema.Schema) == "" {
+			return errNoRegistry
+		}
 		if _, err := cache.Parse(found.Schema.Schema); err != nil {
 			return fmt.Errorf("%w: %s: %w", errSchema, name, err)
 		}
@@ -353,12 +401,13 @@ func incompatible(err error) bool {
 }
 
 // final says whether the registry's refusal is permanent, because it is about the schema. Missing
-// credentials, too many requests and a server that is not a registry are not: the caller must retry. 403 may
+// credentials, too many requests and a server that is not a registry, which gives no error code, are not: the caller must
+// retry. 403 may
 // mean either a wrong secret or a schema that this user must not read. It is permanent only if the registry
 // has answered another request, which shows that the secret is right.
 func (r *Registry) final(err error) bool {
 	var answer *sr.ResponseError
-	if !errors.As(err, &answer) || answer.StatusCode < 400 || answer.StatusCode >= 500 {
+	if !errors.As(err, &answer) || answer.StatusCode < 400 || answer.StatusCode >= 500 || answer.ErrorCode == 0 {
 		return false
 	}
 	switch answer.StatusCode {
