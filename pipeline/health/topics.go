@@ -23,7 +23,7 @@ type topicSettings struct {
 
 	mutex  sync.Mutex
 	list   []Trouble // of its own topics
-	inputs []Trouble // doubts
+	inputs []Trouble // doubts, of inputs and of topics that are followed
 }
 
 // askSettings reads the settings of the stage's topics now and then, as people change them while it works,
@@ -68,6 +68,14 @@ func (w *Watch) askSettings(ctx context.Context, now time.Time) {
 			doubts = append(doubts, Trouble{
 				What: fmt.Sprintf("input topic %s can lose records before they are read", name), Cause: loss,
 				Do: w.configure(name, setting),
+			})
+		}
+	}
+	for _, name := range []string{o.Labels, o.Identities} { // a state topic is read whole, and not followed
+		if loss := losesDeletions(all[name]); loss != "" {
+			doubts = append(doubts, Trouble{
+				What: fmt.Sprintf("what is deleted from topic %s can stay in force", name), Cause: loss,
+				Do: w.configure(name, fmt.Sprintf("delete.retention.ms=%d", 24*time.Hour.Milliseconds())),
 			})
 		}
 	}
@@ -131,6 +139,17 @@ func losesUnread(settings map[string]string) (loss, setting string) {
 			fmt.Sprintf("retention.ms=%d", 24*time.Hour.Milliseconds())
 	}
 	return "", ""
+}
+
+// losesDeletions says how a reader of a compacted topic with these settings misses deletions; "": it does not, or its
+// settings may not be read.
+func losesDeletions(settings map[string]string) string {
+	kept, err := strconv.ParseInt(settings["delete.retention.ms"], 10, 64)
+	if err != nil || kept >= shortRetention.Milliseconds() {
+		return ""
+	}
+	return fmt.Sprintf("its delete.retention.ms is %d: a stage that is cut off for longer does not read the deletion, and "+
+		"reads the topic again from its start", kept)
 }
 
 // loses says what a topic with these settings loses; "": nothing, or its settings may not be read. A compacted

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,6 +96,21 @@ func (l *Topic) Current() *Version { return l.current.Load() }
 // read.
 var errRemade = errors.New("the labels topic was made again, or has more partitions")
 
+// errUnheard is returned after a time without contact in which the topic may have lost deletions that nobody here read.
+var errUnheard = errors.New("out of reach for longer than the topic keeps deletions (delete.retention.ms)")
+
+// keepsDeletions returns how long a reader may be without contact and still read every deletion, a day unless the topic
+// is set to less. Readers at its end are without contact for half a second at a time.
+func (l *Topic) keepsDeletions(ctx context.Context) time.Duration {
+	kept := 24 * time.Hour
+	if d, err := l.options.Client.Describe(ctx, l.options.Topic); err == nil {
+		if ms, err := strconv.ParseInt(d.Settings["delete.retention.ms"], 10, 64); err == nil {
+			kept = time.Duration(min(ms, kept.Milliseconds())) * time.Millisecond
+		}
+	}
+	return max(kept, 2*time.Second)
+}
+
 // Follow reads the topic to its end, calls ready, and keeps reading until ctx ends. Errors are registered for
 // Client.Failing, and the topic is read again until it can be; streams continue with the labels in memory
 // meanwhile. Follow returns an error only if the options are wrong.
@@ -113,7 +129,7 @@ func (l *Topic) Follow(ctx context.Context, ready func()) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if gone := (*topic.OutOfRange)(nil); errors.Is(err, errRemade) || errors.As(err, &gone) {
+		if gone := (*topic.OutOfRange)(nil); errors.Is(err, errRemade) || errors.Is(err, errUnheard) || errors.As(err, &gone) {
 			l.lettered = nil
 			l.options.Log.Warn("the labels topic is read again from its start", "topic", l.options.Topic, "reason", err)
 			continue
@@ -156,11 +172,16 @@ func (l *Topic) read(ctx context.Context, outage *topic.Outage, ready func()) er
 		err       error
 	}
 	parts := make(chan part)
+	longest := l.keepsDeletions(ctx)
 	for p, span := range spans {
 		go func() {
 			reader := o.Client.NewReader(topic.ReaderSettings{Topic: o.Topic, Partition: span.Partition, Offset: span.To})
 			for {
+				asked := time.Now()
 				batch, err := reader.Read(ctx)
+				if err == nil && time.Since(asked) > longest {
+					err = errUnheard
+				}
 				select {
 				case parts <- part{p, batch, err}:
 				case <-ctx.Done():
