@@ -109,6 +109,19 @@ func otherSettings() (all []cell) {
 			brief.how, brief.begin = "retention.ms=600000", configured(t.name, "retention.ms", "600000", "604800000")
 			of = append(of, brief)
 		}
+		if t.compacted {
+			for _, setting := range []string{"delete.retention.ms", "retention.ms"} {
+				brief := policy
+				brief.how, brief.begin = setting+"=0", configured(t.name, setting, "0", "86400000")
+				brief.told, brief.short, brief.unlisted = trouble{}, false, true
+				if t.resource == "labels" && setting == "delete.retention.ms" {
+					brief.doubt, brief.unlisted = "can stay in force", false
+				}
+				of = append(of, brief)
+				brief.how, brief.atStart, brief.unlisted = brief.how+", while the stage is stopped", true, true
+				of = append(of, brief)
+			}
+		}
 		for _, harmless := range [][2]string{
 			{"message.timestamp.type", "LogAppendTime"},
 			{"compression.type", "zstd"},
@@ -117,7 +130,7 @@ func otherSettings() (all []cell) {
 			{"segment.bytes", "1048576"},
 		} {
 			of = append(of, cell{
-				how: harmless[0] + "=" + harmless[1], does: goesOnAsBefore,
+				how: harmless[0] + "=" + harmless[1], does: goesOnAsBefore, unlisted: true,
 				begin: configured(t.name, harmless[0], harmless[1], ""),
 			})
 		}

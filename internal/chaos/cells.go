@@ -24,6 +24,7 @@ type cell struct {
 	onceOnly      bool    // only exactly once needs it
 	atStart       bool    // the stage is stopped before it fails, and started again
 	short         bool    // played in CI
+	unlisted      bool    // a like cell stands for it on the page
 	on            ground  // brokers on which it can be played
 	begin         func(context.Context, *bed) error
 }
@@ -65,7 +66,7 @@ func cells() []cell {
 	cutOff, labelsUnread := trouble{"cut off for", "brokers"}, trouble{"the labels topic", "labels"}
 	group := []kmsg.Key{kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat}
 	transaction := []kmsg.Key{kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.EndTxn}
-	return append(otherSettings(), []cell{
+	return append(append(otherSettings(), registryCells()...), []cell{
 		{
 			resource: "brokers", way: "away", how: "connections are refused", does: gone, told: cutOff,
 			begin: refused,
@@ -177,7 +178,7 @@ func cells() []cell {
 			othersGoOn: true, idsAgain: true, begin: madeAgain(inTopic, 1),
 		},
 		{
-			resource: "input", way: "made again", how: "with three partitions", does: "begins at their start",
+			resource: "input", way: "made again", unlisted: true, how: "with three partitions", does: "begins at their start",
 			othersGoOn: true, idsAgain: true, begin: madeAgain(inTopic, 3),
 		},
 		{
@@ -245,7 +246,7 @@ func cells() []cell {
 			atStart: true, begin: deletedAlone(stateTopicName),
 		},
 		{
-			resource: "input", way: "made again", how: "refilled past the old offsets while the stage is stopped",
+			resource: "input", way: "made again", unlisted: true, how: "refilled past the old offsets while the stage is stopped",
 			does: "answers all of it", atStart: true, idsAgain: true, begin: refilled(inTopic),
 		},
 		{
@@ -280,7 +281,7 @@ func cells() []cell {
 			}),
 		},
 		{
-			resource: "labels", way: "made again", how: "empty, with three partitions", does: "reads the new topic",
+			resource: "labels", way: "made again", unlisted: true, how: "empty, with three partitions", does: "reads the new topic",
 			othersGoOn: true, begin: madeAgain(labelsTopic, 3),
 		},
 		{
@@ -361,14 +362,14 @@ func cells() []cell {
 			told: notAtWork, atStart: true, begin: held,
 		},
 		{
-			resource: "group coordinator", way: "denied", how: "READ denied at a restart", does: waitsFirst,
+			resource: "group coordinator", way: "denied", unlisted: true, how: "READ denied at a restart", does: waitsFirst,
 			told: cutOff, atStart: true,
 			begin: denied(kafka.ResourceTypeGroup, groupName, kafka.ACLOperationTypeRead, kfake.Fault{
 				Keys: group, TopLevel: true, Err: kerr.GroupAuthorizationFailed,
 			}),
 		},
 		{
-			resource: "transaction coordinator", way: "denied", how: "WRITE denied at a restart", does: waitsFirst,
+			resource: "transaction coordinator", way: "denied", unlisted: true, how: "WRITE denied at a restart", does: waitsFirst,
 			told: stuck, onceOnly: true, atStart: true,
 			begin: denied(kafka.ResourceTypeTransactionalID, "*", kafka.ACLOperationTypeWrite, kfake.Fault{
 				Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.TransactionalIDAuthorizationFailed,
@@ -384,7 +385,7 @@ func cells() []cell {
 			told: notAtWork, atStart: true, short: true, begin: both(deleted(outTopic, 1), deniedMaking(outTopic)),
 		},
 		{
-			resource: "state", way: "denied", how: "READ denied at a restart", does: waitsFirst, told: stuck,
+			resource: "state", way: "denied", unlisted: true, how: "READ denied at a restart", does: waitsFirst, told: stuck,
 			atStart: true, begin: deniedReading(stateTopicName),
 		},
 		{

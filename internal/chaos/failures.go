@@ -20,6 +20,7 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/record"
+	schemaregistry "github.com/slkstream/slkstream/internal/registry"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline"
 	"github.com/slkstream/slkstream/pipeline/health"
@@ -38,6 +39,7 @@ type bed struct {
 	network *network           // of the stage
 	metrics *pipeline.Metrics
 	feed    *feed
+	peer    *peer                                // the schema registry; nil: none
 	undo    func() error                         // undoes what begin broke; nil: nothing to undo
 	more    int                                  // items sent by begin
 	later   bool                                 // nothing can be sent before the end of the failure
@@ -93,7 +95,7 @@ func (t *tableSettings) playCell(ctx context.Context, c *cell, cluster *testkafk
 ) outcome {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute+t.hold)
 	defer cancel()
-	b, stop, err := t.newBed(ctx, cluster, once)
+	b, stop, err := t.newBed(ctx, cluster, once, c.resource == "registry")
 	if err != nil {
 		return outcome{err: err}
 	}
@@ -150,7 +152,8 @@ func (t *tableSettings) playCell(ctx context.Context, c *cell, cluster *testkafk
 	if b.undo != nil {
 		_ = topic.Pause(ctx, t.hold) // its error is the context's, which the next steps report
 		if c.told.text != "" {
-			err = errors.Join(err, b.within(ctx, t.session, "told to its end", func() bool { return b.tells(c.told) }))
+			// An input counts as read to its end for five seconds after its last fetch.
+			err = errors.Join(err, b.within(ctx, t.session+5*time.Second, "told to its end", func() bool { return b.tells(c.told) }))
 		}
 		// Without a hold this is an instant, in which a single request is no loop.
 		o.loop = int64(float64(b.network.passed.Load()-passed) / max(1, time.Since(from).Seconds()))
@@ -194,7 +197,7 @@ var bedTopics = []string{
 }
 
 func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
-	once bool,
+	once, schemas bool,
 ) (*bed, func(), error) {
 	b := &bed{
 		cluster: cluster, network: newNetwork(), answers: map[string]int{}, streams: map[string]int{},
@@ -250,6 +253,10 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 	if err != nil {
 		return nil, nil, err
 	}
+	if schemas {
+		b.peer = newPeer()
+		o.Decode.Format = ""
+	}
 	b.start = func() func() { return b.run(ctx, brokers, o, once) }
 	b.startAs = func(group, out string) func() {
 		another := o
@@ -273,6 +280,9 @@ func (t *tableSettings) newBed(ctx context.Context, cluster *testkafka.Cluster,
 		b.network.thaw()
 		end()
 		all.Wait()
+		if b.peer != nil {
+			b.peer.close()
+		}
 		b.client.Close()
 		if b.server != nil {
 			b.server.Close()
@@ -287,6 +297,11 @@ func (b *bed) run(ctx context.Context, brokers []string, o pipeline.Options, onc
 	})
 	if err != nil {
 		panic(err) // nothing is connected yet, and the settings are the same in every cell
+	}
+	if b.peer != nil {
+		if o.Decode.Schemas, err = schemaregistry.New(schemaregistry.Settings{URL: b.peer.server.URL, Log: o.Log}); err != nil {
+			panic(err)
+		}
 	}
 	o.Delivery = &producer.AtLeastOnce{Client: client, Log: o.Log}
 	if once {
@@ -319,9 +334,12 @@ const mostPartitions = 3
 func (b *bed) send(ctx context.Context, name string, n int) error {
 	var out []record.Out
 	for i := range n {
-		out = append(out, record.Out{
-			Topic: name, Partition: 0, Key: []byte(name), Value: raw(b.feed.vector(i % b.feed.Classes)),
-		})
+		vector := b.feed.vector(i % b.feed.Classes)
+		value := raw(vector)
+		if b.peer != nil {
+			value = b.peer.value(name, vector)
+		}
+		out = append(out, record.Out{Topic: name, Partition: 0, Key: []byte(name), Value: value})
 	}
 	return b.client.Write(ctx, out)
 }

@@ -46,10 +46,7 @@ var elsewhere = map[pair]string{
 	{"labels", "huge"}:                     "pipeline/labels.TestExamplesAreBounded",
 	{"labels", "other version"}:            "pipeline.TestLabelsThatCannotBeUsed",
 	{"dead letters", "huge"}:               "internal/topic.TestADeadLetterIsCutBeforeItIsSent",
-	{"registry", "away"}:                   "pipeline.TestRegistryAway",
 	{"registry", "denied"}:                 "internal/registry.TestNoAnswerHoldsOthersUp",
-	{"registry", "slow"}:                   "internal/registry.TestNoAnswerHoldsOthersUp",
-	{"registry", "hanging"}:                "internal/registry.TestNoAnswerHoldsOthersUp",
 	{"registry", "other version"}:          "internal/registry.TestReferencesAndChanges",
 	{"TLS and SASL", "rotated"}:            "internal/topic.TestRenewedCertificates",
 	{"TLS and SASL", "made again"}:         "internal/topic.TestChangedPasswords",
@@ -99,7 +96,6 @@ var meaningless = map[pair]string{
 	{"labels", "forged"}:                      "see one labeller",
 	{"review", ""}:                            "written with the results, in their commit: see output",
 	{"dead letters", ""}:                      "written with the results, in their commit: see output",
-	{"registry", "made again"}:                "other schemas under the same ids cannot be told apart",
 	{"registry", ""}:                          "it answers, or it does not: see away and denied",
 	{"TLS and SASL", ""}:                      "it lets the stage in, or it does not: see denied and rotated",
 	{"embedded folder", ""}:                   "a local disk: see away, denied and full",
@@ -215,6 +211,9 @@ func tablePage() string {
 	var rows []string
 	resources := map[string][]string{}
 	for _, c := range cells() {
+		if c.unlisted {
+			continue
+		}
 		told, others := "-", "wait too"
 		if c.told.text != "" {
 			told = "`" + strings.ReplaceAll(c.told.text, inTopic+"/0", "TOPIC/PARTITION") + " ...`"
@@ -263,7 +262,7 @@ than 1 MB a second, the process stays below 512 MiB, and the stage is well again
 	for _, row := range rows {
 		fmt.Fprintf(&t, "| %s | %s |\n", strings.Join(resources[row], ", "), row)
 	}
-	t.WriteString("\nOther failures, such as those of a schema registry, TLS and SASL, and local disks, " +
+	t.WriteString("\nOther failures, such as those of TLS and SASL, and local disks, " +
 		"are tests of their own, or do not concern the stage: " +
 		"[pairs.go](../internal/chaos/pairs.go) lists each.\n")
 	return t.String()
