@@ -51,14 +51,23 @@ func (g *guard) tell(from net.Addr, err error) {
 // guarded is a connection from which requests are read whole.
 type guarded struct {
 	net.Conn
-	guard   *guard
-	buffer  []byte
-	pending []byte // part of buffer that the broker has not read yet
+	guard  *guard
+	chunks []*chunk // of the request that the broker reads
+	read   int      // bytes of the first one that it has read
 }
+
+// chunk is a part of a request. All connections share the memory: a request is read at once, and then the connection may be
+// silent for long.
+type chunk struct {
+	bytes [64<<10 - 8]byte // with n, a round size
+	n     int
+}
+
+var chunks = sync.Pool{New: func() any { return new(chunk) }}
 
 // Read implements net.Conn.
 func (c *guarded) Read(p []byte) (int, error) {
-	if len(c.pending) == 0 {
+	if len(c.chunks) == 0 {
 		if err := c.request(); err != nil {
 			if errors.Is(err, errNoRequest) {
 				c.guard.tell(c.RemoteAddr(), err)
@@ -66,43 +75,54 @@ func (c *guarded) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	n := copy(p, c.pending)
-	c.pending = c.pending[n:]
+	first := c.chunks[0]
+	n := copy(p, first.bytes[c.read:first.n])
+	if c.read += n; c.read == first.n {
+		chunks.Put(first)
+		c.chunks[0] = nil
+		c.chunks, c.read = c.chunks[1:], 0
+	}
 	return n, nil
 }
 
 // request reads the next request. Memory grows with the bytes that arrive, not with those that are announced.
 func (c *guarded) request() error {
-	const first, kept = 4 << 10, 1 << 20
-	if cap(c.buffer) > kept {
-		c.buffer = nil
-	}
+	const head = 4 << 10 // bytes in which the head is
 	var size [4]byte
 	if _, err := io.ReadFull(c.Conn, size[:]); err != nil {
 		return err
 	}
 	left := int64(binary.BigEndian.Uint32(size[:]))
-	if left > longestRequest {
+	switch {
+	case left > longestRequest:
 		return fmt.Errorf("%w: it claims %d bytes", errNoRequest, left)
+	case left == 0:
+		return fmt.Errorf("%w: it is empty", errNoRequest)
 	}
-	b := append(c.buffer[:0], size[:]...)
-	for part := int64(first); left > 0; part *= 2 {
-		n := int(min(part, left))
-		b = append(b, make([]byte, n)...)
-		if _, err := io.ReadFull(c.Conn, b[len(b)-n:]); err != nil {
+	next := chunks.Get().(*chunk)
+	next.n = copy(next.bytes[:], size[:])
+	list := []*chunk{next}
+	for most := head; ; most = len(next.bytes) {
+		n := int(min(int64(most-next.n), left))
+		if _, err := io.ReadFull(c.Conn, next.bytes[next.n:next.n+n]); err != nil {
 			return err
 		}
-		if left -= int64(n); part == first {
-			if err := checkHead(b[4:]); err != nil {
+		next.n, left = next.n+n, left-int64(n)
+		if most == head {
+			if err := checkHead(next.bytes[len(size):next.n]); err != nil {
 				return err
 			}
 		}
+		if left == 0 {
+			c.chunks = list
+			return nil
+		}
+		if next.n == len(next.bytes) {
+			next = chunks.Get().(*chunk)
+			next.n = 0
+			list = append(list, next)
+		}
 	}
-	if len(b) == len(size) {
-		return fmt.Errorf("%w: it is empty", errNoRequest)
-	}
-	c.buffer, c.pending = b, b
-	return nil
 }
 
 var errNoRequest = errors.New("no request")

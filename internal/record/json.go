@@ -80,7 +80,7 @@ func (d *Decoder) structured(f *fields) *Rejection {
 	e.contentType = mediaType(f.values[dataTypeField])
 	switch encoded := f.values[data64Field]; {
 	case encoded != nil:
-		data, bad := decodeBase64(encoded)
+		data, bad := decodeBase64(nil, encoded)
 		if bad != nil {
 			return bad.within("data_base64")
 		}

@@ -93,7 +93,11 @@ func fillFloat32(v []float32, b []byte) {
 // base64Vector appends the numbers of a base64 string of little-endian float32, in either alphabet, padded or
 // not, to v.
 func base64Vector(v []float32, text []byte) ([]float32, *Rejection) {
-	b, bad := decodeBase64(text)
+	var spare []byte // what v has room for is decoded where it stays
+	if rest := v[len(v):cap(v)]; len(rest) > 0 {
+		spare = unsafe.Slice((*byte)(unsafe.Pointer(&rest[0])), 4*len(rest))[:0]
+	}
+	b, bad := decodeBase64(spare, text)
 	if bad != nil {
 		return nil, bad
 	}
@@ -114,13 +118,14 @@ func ParseVector(value []byte) ([]float32, error) {
 	return f.vector, nil
 }
 
-func decodeBase64(text []byte) ([]byte, *Rejection) {
+// decodeBase64 appends to b.
+func decodeBase64(b, text []byte) ([]byte, *Rejection) {
 	text = bytes.TrimRight(text, "=")
 	encoding := base64.RawStdEncoding
 	if bytes.ContainsAny(text, "-_") {
 		encoding = base64.RawURLEncoding
 	}
-	b, err := encoding.AppendDecode(nil, text)
+	b, err := encoding.AppendDecode(b, text)
 	if err != nil && bytes.HasPrefix(text, []byte("[")) {
 		return nil, reject(Unreadable, "the text of a list, as str(array) gives it: write a list of numbers, or base64 of float32")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/solver/stream/internal/piece"
@@ -32,13 +33,20 @@ type head struct {
 func (s *Stream) State() []Piece {
 	s.Learn()
 	out := make([]Piece, 1, 8+len(s.classes.kept))
-	add := func(name string, f *piece.Fields) {
+	memory := written.Get().(*piece.Fields)
+	defer written.Put(memory)
+	begin := func(f *piece.Fields) {
 		f.Writes, f.Dimension = true, s.dimension
+		f.Over(memory)
 		piece.Text(f, piece.Kind, &f.Kind)
+	}
+	add := func(name string, f *piece.Fields) {
+		begin(f)
 		before := f.Len()
 		if s.fields(f); f.Len() > before {
 			out = append(out, Piece{name, f.Sealed()})
 		}
+		memory.Over(f)
 	}
 	for _, kind := range []string{"metric", "scatter", "time", "embedder", "before", "earlier"} {
 		add(kind, &piece.Fields{Kind: kind})
@@ -59,13 +67,16 @@ func (s *Stream) State() []Piece {
 	for i, id := range s.clusters.IDs() {
 		add(fmt.Sprintf("cluster/%d", id), &piece.Fields{Kind: "cluster", Index: i})
 	}
-	f := &piece.Fields{Kind: "head", Writes: true, Dimension: s.dimension}
-	piece.Text(f, piece.Kind, &f.Kind)
+	f := &piece.Fields{Kind: "head"}
+	begin(f)
 	s.headFields(f, &head{len(out) - 1, s.settings.fingerprint(), kernel.Name()})
 	s.fields(f)
 	out[0] = Piece{"head", f.Sealed()}
 	return out
 }
+
+// written is memory in which pieces are written, of which State returns copies.
+var written = sync.Pool{New: func() any { return new(piece.Fields) }}
 
 // headFields are those of the head that are of no part.
 func (s *Stream) headFields(f *piece.Fields, h *head) {

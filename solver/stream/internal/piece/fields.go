@@ -34,15 +34,20 @@ type Fields struct {
 	Err        error  // of reading
 
 	b      []byte
+	inner  []byte           // memory of groups
 	values map[int][][]byte // read, by number, in their order
 }
 
 // Len returns how many bytes were written.
 func (f *Fields) Len() int { return len(f.b) }
 
-// Sealed returns the piece: what was written, and its checksum.
+// Over has f write into the memory of other fields, which are not used any more.
+func (f *Fields) Over(other *Fields) { f.b, f.inner = other.b[:0], other.inner }
+
+// Sealed returns the piece: a copy of what was written, and its checksum.
 func (f *Fields) Sealed() []byte {
-	b := append(append([]byte(magic), version), f.b...)
+	b := append(make([]byte, 0, len(magic)+1+len(f.b)+4), magic...)
+	b = append(append(b, version), f.b...)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
@@ -184,7 +189,7 @@ func Shorts(f *Fields, number int, v *[]float32, scale float32) {
 
 // Group is a field that is itself a list of fields.
 func (f *Fields) Group(number int, each func(*Fields)) {
-	inner := &Fields{Writes: true}
+	inner := &Fields{Writes: true, b: f.inner[:0]}
 	if !f.Writes {
 		b, there := f.Last(number)
 		if !there {
@@ -199,6 +204,7 @@ func (f *Fields) Group(number int, each func(*Fields)) {
 	}
 	if f.Writes {
 		f.put(number, inner.b)
+		f.inner = inner.b
 	}
 }
 
