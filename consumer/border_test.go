@@ -132,8 +132,8 @@ func stranger(
 		}
 	})
 	stop = sync.OnceFunc(func() {
+		consumer.Close() // while ctx lasts: it tells the group that it leaves, which would wait for its session otherwise
 		cancel()
-		consumer.Close()
 		polling.Wait()
 	})
 	t.Cleanup(stop)
