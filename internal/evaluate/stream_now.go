@@ -1,6 +1,8 @@
 package evaluate
 
 import (
+	"github.com/slkstream/slkstream/internal/now"
+	"github.com/slkstream/slkstream/internal/view"
 	"github.com/slkstream/slkstream/solver/stream"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
@@ -8,8 +10,8 @@ import (
 // firstAnswers collects the answers that items get when they come, before their episode is answered.
 type firstAnswers struct {
 	memory  *stream.Stream
-	now     stream.Now
-	knows   *stream.View
+	now     now.Now
+	knows   *view.View
 	answers []stream.Answer
 }
 

@@ -7,9 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slkstream/slkstream/internal/now"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/telemetry"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/internal/view"
 	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream"
@@ -65,9 +67,9 @@ type known struct {
 	of *extension.Stream
 
 	mutex sync.Mutex
-	now   stream.Now
-	knows *stream.View // nil: to be asked for
-	full  time.Time    // when there was no room for it
+	now   now.Now
+	knows *view.View // nil: to be asked for
+	full  time.Time  // when there was no room for it
 
 	asked atomic.Int64 // when an answer was last wanted, as telemetry.Uptime; 0: never
 
@@ -139,7 +141,7 @@ func bring(s *extension.Stream) error {
 }
 
 // drop forgets what a stream's first answers know.
-func (s *known) drop() { s.now, s.knows = stream.Now{}, nil }
+func (s *known) drop() { s.now, s.knows = now.Now{}, nil }
 
 // Release forgets a stream.
 func (p *Process) Release(s *extension.Stream) {

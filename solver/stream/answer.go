@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/slkstream/slkstream/internal/view"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
@@ -30,7 +31,7 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *ta
 		e = s.own
 	}
 	s.Learn()
-	d, err := checkItems(items)
+	d, err := Check(items)
 	if err == nil && s.dimension != 0 && items[0].Model == s.model && d != s.dimension {
 		err = fmt.Errorf("%w: row 0: dimension %d, not the stream's %d", ErrItem, d, s.dimension)
 	}
@@ -214,7 +215,7 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 		report.Sure = sure.curve
 	}
 	answers := make([]Answer, len(items))
-	others := make([]Alternative, 0, len(items)*min(mostAlternatives, p.K-1)) // of all items
+	others := make([]Alternative, 0, len(items)*min(view.MostOthers, p.K-1)) // of all items
 	names, called := p.names, p.taught.Rename(p.names)
 	if called != nil {
 		names = called.Names
@@ -224,7 +225,7 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 		c, row, z := r.Labels[i], r.S[i*p.K:i*p.K+p.K], float32(1)
 		if items[i].Label == "" {
 			given.Sources(i, &sources)
-			z = limit.confidence(s.weights.probability(&sources, c), unknown[i])
+			z = limit.Confidence(s.weights.probability(&sources, c), unknown[i])
 		}
 		class := c
 		if called != nil {
@@ -238,12 +239,14 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 			answers[i].Confidence, answers[i].UnknownScore, answers[i].Sure = 1, 0, sure != nil
 			continue
 		}
-		limit.judge(&answers[i])
-		if answers[i].Unknown {
+		if answers[i].Unknown = unknown[i] > limit.At; answers[i].Unknown {
 			report.Unknown++
 		}
 		from := len(others)
-		others = alternatives(others, names, row, c, answers[i].Confidence)
+		next := view.Alternatives(row, c, answers[i].Confidence)
+		for _, other := range next.All() {
+			others = append(others, Alternative{Label: names[other.Class], Confidence: other.Confidence})
+		}
 		if len(others) > from {
 			answers[i].Alternatives = others[from:len(others):len(others)]
 		}
@@ -254,35 +257,4 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	of.answers = answers
 	each(s.state, func(part answerer) { part.answer(of) })
 	return nil
-}
-
-// mostAlternatives bounds the alternatives of an answer.
-const mostAlternatives = 3
-
-// alternatives appends the next best labels to out, the best first. They share 1 - confidence in proportion
-// to S. Each is capped at the answer's confidence; what a cap cuts off goes to no label.
-func alternatives(out []Alternative, names []string, row []float32, answer int32, confidence float64) []Alternative {
-	var best [mostAlternatives]int
-	count := 0
-	for c, v := range row {
-		if v < 1e-4 || int32(c) == answer {
-			continue
-		}
-		at := count
-		for at > 0 && v > row[best[at-1]] {
-			at--
-		}
-		if at == mostAlternatives {
-			continue
-		}
-		count = min(count+1, mostAlternatives)
-		copy(best[at+1:count], best[at:])
-		best[at] = c
-	}
-	rest, out := 1-float64(row[answer]), slices.Grow(out, count)
-	for _, c := range best[:count] {
-		part := float64(row[c]) / max(rest, float64(row[c]))
-		out = append(out, Alternative{Label: names[c], Confidence: min(confidence, part*(1-confidence))})
-	}
-	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/internal/view"
 	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
@@ -176,7 +177,7 @@ func (h *embedder) answer(e *episode) {
 		if e.items[i].Label != "" {
 			continue
 		}
-		a.Unknown, a.Review, a.Calibrated, a.UnknownScore = true, false, false, mostDistance
+		a.Unknown, a.Review, a.Calibrated, a.UnknownScore = true, false, false, view.Farthest
 		a.Confidence = min(a.Confidence, 1/float64(len(e.problem.names)))
 		a.Alternatives = nil
 		report.Unknown++

@@ -129,8 +129,8 @@ func (r *Report) add(next *Report) {
 // or model, with NaN or Inf, or all zeros.
 var ErrItem = errors.New("bad item")
 
-// checkItems returns the items' dimension, or an error that names the first invalid item.
-func checkItems(items []Item) (d int, err error) {
+// Check returns the dimension of an episode's items, or an error that names the first invalid one.
+func Check(items []Item) (d int, err error) {
 	if len(items) == 0 {
 		return 0, fmt.Errorf("%w: an episode has at least one", ErrItem)
 	}

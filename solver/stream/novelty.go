@@ -7,6 +7,7 @@ import (
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/internal/view"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
 	"github.com/slkstream/slkstream/solver/stream/internal/piece"
@@ -94,11 +95,8 @@ func smoothed(labels []int32, graph *index.Affinity, h []float64) []float64 {
 	return out
 }
 
-// scoreDensity is a histogram of unknown scores, in equal bins from 0 to mostDistance.
+// scoreDensity is a histogram of unknown scores, in equal bins from 0 to view.Farthest.
 type scoreDensity [128]float64
-
-// mostDistance is the largest distance that two unit rows can have.
-const mostDistance = 2
 
 // quantile returns the score that a fraction q of those counted stays below; false: too few are counted.
 func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
@@ -111,11 +109,11 @@ func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
 	}
 	for i, v := range s {
 		if v > 0 && below+v >= q*total {
-			return mostDistance * (float64(i) + (q*total-below)/v) / float64(len(s)), true
+			return view.Farthest * (float64(i) + (q*total-below)/v) / float64(len(s)), true
 		}
 		below += v
 	}
-	return mostDistance, true
+	return view.Farthest, true
 }
 
 // with returns the density decayed by one episode, plus the scores of its unlabelled items.
@@ -125,7 +123,7 @@ func (s scoreDensity) with(items []Item, scores []float64) *scoreDensity {
 	}
 	for i := range items {
 		if items[i].Label == "" {
-			s[min(len(s)-1, int(scores[i]/mostDistance*float64(len(s))))]++
+			s[min(len(s)-1, int(scores[i]/view.Farthest*float64(len(s))))]++
 		}
 	}
 	return &s
@@ -138,30 +136,6 @@ const (
 	bulkExcess    = 1.5 // of the unknown rate: unknown items, where there are any, are above the limit
 )
 
-// unknownLimit is the limit of the unknown, and what bounds the confidence.
-type unknownLimit struct {
-	at  float64 // a score above it is unknown
-	low float64 // the bulk quantile of the scores; +Inf: too few scores are known
-
-	taught bool // the confidence rests on labels that came later
-}
-
-// confidence returns the confidence of an item that the solve answers with confidence z. The score bounds it: the
-// solve ignores classes that it does not know. Until labels that came later show how often known items are answered
-// right, only those with a score below low may have a confidence above .9.
-func (l unknownLimit) confidence(z float32, score float64) float32 {
-	switch {
-	case math.IsInf(l.low, 1) || score <= l.low || l.taught && score <= l.at:
-		return z
-	case score <= l.at:
-		return min(z, .9)
-	}
-	return min(z, float32(.75-.15*min(1, (score-l.at)/max(l.at-l.low, 1e-9))))
-}
-
-// judge calls an item unknown if its score is above the limit.
-func (l unknownLimit) judge(a *Answer) { a.Unknown = a.UnknownScore > l.at }
-
 // unknownLimit returns the score above which an item is called unknown. The bulk of the stream's own scores
 // shows how far its items are from labelled ones, and labelled items that are left out show how far known
 // items spread above it. Left-out items count less if they are nearer to each other than the bulk is to them,
@@ -169,12 +143,12 @@ func (l unknownLimit) judge(a *Answer) { a.Unknown = a.UnknownScore > l.at }
 // scores that follows from Settings.UnknownRate counts instead. With too few scores nothing is unknown.
 // Items that people labelled are of the stream and of known classes: the more of them were answered before
 // their label came, the more the limit is the score that the allowed share of them exceeds.
-func (s *Stream) unknownLimit(scores *scoreDensity) unknownLimit {
+func (s *Stream) unknownLimit(scores *scoreDensity) view.Limit {
 	rate := s.settings.UnknownRate
 	limit, known := scores.quantile(1 - min(1-bulk, bulkExcess*rate))
 	left := s.novelty.leftOut
 	if !known {
-		return unknownLimit{at: math.Inf(1), low: math.Inf(1)}
+		return view.Limit{At: math.Inf(1), Low: math.Inf(1)}
 	}
 	low, _ := scores.quantile(bulk)
 	if left != nil {
@@ -187,7 +161,7 @@ func (s *Stream) unknownLimit(scores *scoreDensity) unknownLimit {
 		n := float64(len(heldOut))
 		limit += n / (n + enough) * (float64(vector.Quantile(heldOut, 1-rate)) - limit)
 	}
-	return unknownLimit{limit, low, s.calibration.fitted()}
+	return view.Limit{At: limit, Low: low, Taught: s.calibration.fitted()}
 }
 
 // leftOutMost bounds the labelled items that are left out; they are chosen evenly.
@@ -228,7 +202,7 @@ func (v *novelty) learn(s *Stream, of *lesson) {
 	v.leftOut = make([]float64, n)
 	for _, rows := range spaces {
 		for i, product := range of.nearestOther(rows, chosen[:n], d) {
-			v.leftOut[i] += distance(product) / float64(len(spaces))
+			v.leftOut[i] += view.Distance(product) / float64(len(spaces))
 		}
 	}
 	slices.Sort(v.leftOut)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/view"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
@@ -148,19 +149,19 @@ func TestManyStrangersAreFound(t *testing.T) {
 // most of the known items, until labels came later; nothing has one before scores are known.
 func TestConfidenceIsBoundedByTheDistance(t *testing.T) {
 	for taught, most := range map[bool]float64{false: .9, true: 1} {
-		l := unknownLimit{at: 1, low: .5, taught: taught}
+		l := view.Limit{At: 1, Low: .5, Taught: taught}
 		for score, want := range map[float64]float64{0: 1, .5: 1, .6: most, 1: most, 1.25: .675, 2: .6} {
-			if got := l.confidence(1, score); math.Abs(float64(got)-want) > 1e-6 {
+			if got := l.Confidence(1, score); math.Abs(float64(got)-want) > 1e-6 {
 				t.Errorf("taught %t, score %g: %g, not %g", taught, score, got, want)
 			}
 		}
 	}
-	for _, l := range []unknownLimit{{at: math.Inf(1), low: math.Inf(1)}, {at: .5, low: math.Inf(1)}} {
-		if got := l.confidence(1, 2); got != 1 {
+	for _, l := range []view.Limit{{At: math.Inf(1), Low: math.Inf(1)}, {At: .5, Low: math.Inf(1)}} {
+		if got := l.Confidence(1, 2); got != 1 {
 			t.Errorf("%v: %g where nothing is known", l, got)
 		}
 	}
-	if got := (unknownLimit{at: 1, low: 1}).confidence(1, 1.5); math.Abs(float64(got)-.6) > 1e-6 {
+	if got := (view.Limit{At: 1, Low: 1}).Confidence(1, 1.5); math.Abs(float64(got)-.6) > 1e-6 {
 		t.Errorf("no spread: %g", got)
 	}
 }
@@ -190,18 +191,18 @@ func TestLeftOutLabelsAreScoredAsItems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if k.metric == nil || len(s.novelty.leftOut) != len(k.class) {
-		t.Fatalf("%d scores of %d labels, metric %v", len(s.novelty.leftOut), len(k.class), k.metric)
+	if k.Metric == nil || len(s.novelty.leftOut) != len(k.Class) {
+		t.Fatalf("%d scores of %d labels, metric %v", len(s.novelty.leftOut), len(k.Class), k.Metric)
 	}
 	var want []float64
-	d := k.dimension
-	for i := range k.class {
+	d := k.Dimension
+	for i := range k.Class {
 		score := 0.
-		for _, rows := range [][]float32{k.labelledZ, k.labelled} {
+		for _, rows := range [][]float32{k.LabelledZ, k.Labelled} {
 			best := math.Inf(1)
-			for j := range k.class {
+			for j := range k.Class {
 				if j != i {
-					best = min(best, distance(kernel.Dot(rows[i*d:i*d+d], rows[j*d:j*d+d])))
+					best = min(best, view.Distance(kernel.Dot(rows[i*d:i*d+d], rows[j*d:j*d+d])))
 				}
 			}
 			score += best / 2
@@ -256,7 +257,7 @@ func TestHeldOutAnswersMakeTheLimit(t *testing.T) {
 	for i := range 100 {
 		s.novelty.scores[i]++
 	}
-	own := s.unknownLimit(&s.novelty.scores).at
+	own := s.unknownLimit(&s.novelty.scores).At
 	answer := func(label string, score float32) {
 		a := heldOut{id: "x", label: label, predicted: "a", z: .5, score: score}
 		s.calibration.answers = append(s.calibration.answers, a)
@@ -268,7 +269,7 @@ func TestHeldOutAnswersMakeTheLimit(t *testing.T) {
 			answer("a", .3)
 		}
 	}
-	if at := s.unknownLimit(&s.novelty.scores).at; math.Abs(at-(own+.3)/2) > 1e-6 {
+	if at := s.unknownLimit(&s.novelty.scores).At; math.Abs(at-(own+.3)/2) > 1e-6 {
 		t.Errorf("as many answers as count half: limit %v of %v and .3", at, own)
 	}
 	for i := range 3 * enough {
@@ -280,7 +281,7 @@ func TestHeldOutAnswersMakeTheLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []*Stream{s, restored} {
-		if at := s.unknownLimit(&s.novelty.scores).at; math.Abs(at-(own+4*.7)/5) > 1e-6 {
+		if at := s.unknownLimit(&s.novelty.scores).At; math.Abs(at-(own+4*.7)/5) > 1e-6 {
 			t.Errorf("limit %v of %v and four times as many answers up to .7", at, own)
 		}
 	}

@@ -1,4 +1,4 @@
-package stream
+package stream_test
 
 import (
 	"fmt"
@@ -7,52 +7,54 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/slkstream/slkstream/internal/logistic"
+	"github.com/slkstream/slkstream/internal/now"
+	"github.com/slkstream/slkstream/internal/view"
+	"github.com/slkstream/slkstream/solver/stream"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // attend answers the scenario's episodes, and every item before its episode; meddle is called before each
 // item.
-func (c scenario) attend(t *testing.T, meddle func(*Now)) (first [][]Answer, right, settled, all int) {
+func attend(t *testing.T, c stream.Scenario, meddle func(*now.Now)) (first [][]stream.Answer, right, settled, all int) {
 	t.Helper()
-	set := settings(t)
-	set.Discover, set.Warm, set.Time = c.discover, c.warm, !c.untimed
-	f := newCamera(3, 7, 24, .8)
-	labels := f.labels(c.shots)
-	s, e := New("cam", set), new(Engine)
-	var now Now
-	var knows *View
-	follow := func(items []Item, answers []Answer) {
-		k, err := s.View(&Item{Vector: make24()}, labels, knows)
+	set := stream.TestSettings(t)
+	set.Discover, set.Warm, set.Time = c.Discover, c.Warm, !c.Untimed
+	f := stream.NewCamera(3, 7, 24, .8)
+	labels := f.Labels(c.Shots)
+	s, e := stream.New("cam", set), new(stream.Engine)
+	var n now.Now
+	var knows *view.View
+	follow := func(items []stream.Item, answers []stream.Answer) {
+		k, err := s.View(&stream.Item{Vector: make24()}, labels, knows)
 		if err != nil {
 			t.Fatal(err)
 		}
 		knows = k
-		now.Follow(k, items, answers)
+		n.Follow(k, items, answers)
 	}
 	follow(nil, nil)
 	for episode := range 14 {
-		if episode == 5 && c.shots > 0 { // a new class, and a label corrected
+		if episode == 5 && c.Shots > 0 { // a new class, and a label corrected
 			labels = &taught.Labels{Everyone: labels.Everyone, Stream: map[string][]taught.Example{"cam": {
-				{ID: "own", Label: "another", Vector: f.vector(1)}, {ID: "s0-0", Label: label(0), Vector: f.vector(0)},
+				{ID: "own", Label: "another", Vector: f.Vector(1)}, {ID: "s0-0", Label: stream.LabelOf(0), Vector: f.Vector(0)},
 			}}}
 		}
-		items, truth := f.bursts(20+episode%3, 5)
+		items, truth := f.Bursts(20+episode%3, 5)
 		for i := range items {
-			if c.taught > 0 && i%9 == 4 {
+			if c.Taught > 0 && i%9 == 4 {
 				items[i].Label = truth[i]
 			}
-			if c.framed { // three objects a record
-				items[i].Position = Position{items[i].Position.Offset / 3, int32(items[i].Position.Offset % 3)}
+			if c.Framed { // three objects a record
+				items[i].Position = stream.Position{Offset: items[i].Position.Offset / 3, Object: int32(items[i].Position.Offset % 3)}
 				items[i].Frame, items[i].Track = fmt.Sprint(items[i].Position.Offset), fmt.Sprint(truth[i], episode/3)
 			}
 		}
-		var given []Answer
+		var given []stream.Answer
 		for from := 0; from < len(items); from += 3 {
-			meddle(&now)
-			given = append(given, now.Answer(items[from:min(len(items), from+3)])...)
+			meddle(&n)
+			given = append(given, n.Answer(items[from:min(len(items), from+3)])...)
 		}
-		answers, _ := answer(t, s, e, items, labels)
+		answers, _ := stream.AnswerFor(t, s, e, items, labels)
 		for i, a := range given {
 			if items[i].Label != "" && a.Label != items[i].Label {
 				t.Errorf("episode %d: an item labelled %s is answered %s", episode, items[i].Label, a.Label)
@@ -65,8 +67,8 @@ func (c scenario) attend(t *testing.T, meddle func(*Now)) (first [][]Answer, rig
 			}
 			all++
 		}
-		if c.shots > 0 {
-			sound(t, given)
+		if c.Shots > 0 {
+			stream.Sound(t, given)
 			if len(given) != len(items) {
 				t.Fatalf("episode %d: %d first answers to %d items", episode, len(given), len(items))
 			}
@@ -83,14 +85,14 @@ func make24() []float32 { return slices.Repeat([]float32{1}, 24) }
 // First answers are about as good as those of the episodes, whatever the stream is like; questions between
 // them change nothing.
 func TestFirstAnswers(t *testing.T) {
-	for _, c := range scenarios {
-		t.Run(c.name, func(t *testing.T) {
-			first, right, settled, all := c.attend(t, func(*Now) {})
-			if c.shots > 0 && float64(right) < .9*float64(settled) {
+	for _, c := range stream.Scenarios() {
+		t.Run(c.Name, func(t *testing.T) {
+			first, right, settled, all := attend(t, c, func(*now.Now) {})
+			if c.Shots > 0 && float64(right) < .9*float64(settled) {
 				t.Errorf("of %d items %d are right at first, %d in their episodes", all, right, settled)
 			}
-			again, _, _, _ := c.attend(t, func(n *Now) {
-				n.Ask([]Item{{ID: "q", Vector: make24(), Frame: "1"}, {Vector: make24(), Frame: "1", Track: "2"}})
+			again, _, _, _ := attend(t, c, func(n *now.Now) {
+				n.Ask([]stream.Item{{ID: "q", Vector: make24(), Frame: "1"}, {Vector: make24(), Frame: "1", Track: "2"}})
 			})
 			if !reflect.DeepEqual(first, again) {
 				t.Error("a question changed the first answers")
@@ -99,21 +101,47 @@ func TestFirstAnswers(t *testing.T) {
 	}
 }
 
+// Episodes are answered alike, whether their items had first answers or not.
+func TestFirstAnswersChangeNoEpisode(t *testing.T) {
+	for _, shots := range []int{0, 2} {
+		set, f := stream.TestSettings(t), stream.NewCamera(3, 7, 24, .8)
+		labels, e := f.Labels(shots), new(stream.Engine)
+		with, without := stream.New("cam", set), stream.New("cam", set)
+		var n now.Now
+		for episode := range 12 {
+			items, _ := f.Episode(30, .1*float64(shots))
+			k, err := with.View(&items[0], labels, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.Follow(k, nil, nil)
+			n.Answer(items)
+			got, _ := stream.AnswerFor(t, with, e, items, labels)
+			if want, _ := stream.AnswerFor(t, without, e, items, labels); !reflect.DeepEqual(got, want) {
+				t.Errorf("%d shots, episode %d: other answers", shots, episode)
+			}
+		}
+		if !reflect.DeepEqual(with.State(), without.State()) {
+			t.Errorf("%d shots: another state", shots)
+		}
+	}
+}
+
 // Clusters answer first where nothing is labelled: what came before gets its cluster's name.
 func TestFirstAnswersOfClusters(t *testing.T) {
-	set := settings(t)
-	f := newCamera(5, 4, 24, .3)
-	s, e := New("cam", set), new(Engine)
-	var now Now
-	if now.Answer([]Item{{Vector: make24()}}) != nil {
+	set := stream.TestSettings(t)
+	f := stream.NewCamera(5, 4, 24, .3)
+	s, e := stream.New("cam", set), new(stream.Engine)
+	var n now.Now
+	if n.Answer([]stream.Item{{Vector: make24()}}) != nil {
 		t.Error("answered by nothing")
 	}
-	var knows *View
+	var knows *view.View
 	same, all := 0, 0
 	for episode := range 8 {
-		items, _ := f.episode(24, 0)
-		given := now.Answer(items)
-		answers, _ := answer(t, s, e, items, nil)
+		items, _ := f.Episode(24, 0)
+		given := n.Answer(items)
+		answers, _ := stream.AnswerFor(t, s, e, items, nil)
 		for i := range given {
 			if all++; given[i].Label == answers[i].Label && !given[i].Unknown {
 				same++
@@ -123,7 +151,7 @@ func TestFirstAnswersOfClusters(t *testing.T) {
 		if knows, err = s.View(&items[0], nil, knows); err != nil {
 			t.Fatal(err)
 		}
-		now.Follow(knows, items, answers)
+		n.Follow(knows, items, answers)
 		if episode == 3 {
 			same, all = 0, 0 // until then clusters are born
 		}
@@ -131,54 +159,54 @@ func TestFirstAnswersOfClusters(t *testing.T) {
 	if all == 0 || float64(same) < .9*float64(all) {
 		t.Errorf("%d of %d items are answered with their clusters at first", same, all)
 	}
-	if a := now.Answer([]Item{{Vector: slices.Repeat([]float32{1, -5}, 12)}}); len(a) != 1 || !a[0].Unknown {
+	if a := n.Answer([]stream.Item{{Vector: slices.Repeat([]float32{1, -5}, 12)}}); len(a) != 1 || !a[0].Unknown {
 		t.Errorf("what was never seen: %+v", a)
 	}
 }
 
 func TestItemsWithoutFirstAnswer(t *testing.T) {
-	f := newCamera(5, 4, 24, .3)
-	s := New("cam", settings(t))
-	var now Now
-	k, err := s.View(&Item{Vector: make24()}, f.labels(1), nil)
+	f := stream.NewCamera(5, 4, 24, .3)
+	s := stream.New("cam", stream.TestSettings(t))
+	var n now.Now
+	k, err := s.View(&stream.Item{Vector: make24()}, f.Labels(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	now.Follow(k, nil, nil)
+	n.Follow(k, nil, nil)
 	nan := make24()
 	nan[3] = float32(math.NaN())
-	for name, item := range map[string]Item{
+	for name, item := range map[string]stream.Item{
 		"model": {Model: "another", Vector: make24()}, "dimension": {Vector: make24()[:23]}, "no vector": {},
 		"zeros": {Vector: make([]float32, 24)}, "NaN": {Vector: nan},
 	} {
-		if a := now.Answer([]Item{item}); a != nil {
+		if a := n.Answer([]stream.Item{item}); a != nil {
 			t.Errorf("%s: %+v", name, a)
 		}
-		if _, err := s.View(&item, f.labels(1), nil); err == nil && (name == "NaN" || name == "zeros") {
+		if _, err := s.View(&item, f.Labels(1), nil); err == nil && (name == "NaN" || name == "zeros") {
 			t.Errorf("%s: knowledge of it", name)
 		}
 	}
-	if a := now.Answer([]Item{{Vector: f.vector(2)}}); len(a) != 1 || a[0].Label != label(2) {
+	if a := n.Answer([]stream.Item{{Vector: f.Vector(2)}}); len(a) != 1 || a[0].Label != stream.LabelOf(2) {
 		t.Errorf("after them: %+v", a)
 	}
 }
 
 // Items are answered first by the prototypes alone if there are to be no neighbours.
 func TestFirstAnswersWithoutNeighbours(t *testing.T) {
-	set := settings(t)
+	set := stream.TestSettings(t)
 	set.Solver.Rho = 0
-	f := newCamera(5, 4, 24, .3)
-	items, _ := f.episode(40, 0)
-	k, err := New("cam", set).View(&items[0], f.labels(1), nil)
+	f := stream.NewCamera(5, 4, 24, .3)
+	items, _ := f.Episode(40, 0)
+	k, err := stream.New("cam", set).View(&items[0], f.Labels(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var now Now
-	now.Follow(k, nil, nil)
-	if a := now.Answer(items); len(a) != len(items) {
+	var n now.Now
+	n.Follow(k, nil, nil)
+	if a := n.Answer(items); len(a) != len(items) {
 		t.Errorf("%d answers to %d items", len(a), len(items))
 	} else {
-		sound(t, a)
+		stream.Sound(t, a)
 	}
 }
 
@@ -186,30 +214,30 @@ func TestFirstAnswersWithoutNeighbours(t *testing.T) {
 // runs.
 func BenchmarkNow(b *testing.B) {
 	for _, d := range []int{128, 512} {
-		set := settings(b)
+		set := stream.TestSettings(b)
 		set.Solver.Check = false
-		f := newCamera(1, 10, d, 1.5)
-		labels := f.labels(5)
-		s, e := New("cam", set), new(Engine)
-		var now Now
-		var knows *View
-		var items []Item
-		var answers []Answer
+		f := stream.NewCamera(1, 10, d, 1.5)
+		labels := f.Labels(5)
+		s, e := stream.New("cam", set), new(stream.Engine)
+		var n now.Now
+		var knows *view.View
+		var items []stream.Item
+		var answers []stream.Answer
 		follow := func() {
 			var err error
 			if knows, err = s.View(&items[0], labels, knows); err != nil {
 				b.Fatal(err)
 			}
-			now.Follow(knows, items, answers)
+			n.Follow(knows, items, answers)
 		}
 		for range 12 {
-			items, _ = f.bursts(100, 12)
-			answers, _ = answer(b, s, e, items, labels)
+			items, _ = f.Bursts(100, 12)
+			answers, _ = stream.AnswerFor(b, s, e, items, labels)
 		}
 		follow()
 		b.Run(fmt.Sprintf("d=%d/episode", d), func(b *testing.B) {
 			for b.Loop() {
-				answer(b, s, e, items, labels)
+				stream.AnswerFor(b, s, e, items, labels)
 			}
 		})
 		for _, tile := range []int{1, 25} {
@@ -217,7 +245,7 @@ func BenchmarkNow(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					for from := 0; from < 100; from += tile {
-						now.Answer(items[from : from+tile])
+						n.Answer(items[from : from+tile])
 					}
 				}
 			})
@@ -231,60 +259,26 @@ func BenchmarkNow(b *testing.B) {
 	}
 }
 
-// Until labels tell how often they are right, first answers are about as sure as their episodes will be.
-func TestFirstAnswersAreAsSureAsTheirEpisodes(t *testing.T) {
-	var p settledPairs
-	if f := p.fit(); f.a != 1 || f.b != 0 {
-		t.Errorf("of no pairs: %+v", f)
-	}
-	p.add(.2, .9)
-	if c := p.fit().confidence(.2); c < .2 || c > .5 {
-		t.Errorf("one pair moves .2 to %g", c)
-	}
-	for i := range 2 * pairsKept { // the later half is of another kind than the first
-		first := .1 + .8*float64(i%50)/50
-		settled := 1 - first
-		if i >= pairsKept {
-			settled = (1 + first) / 2
-		}
-		p.add(float32(first), settled)
-	}
-	for _, first := range []float64{.2, .5, .8} {
-		if c, want := p.fit().confidence(first), (1+first)/2; math.Abs(c-want) > .06 {
-			t.Errorf("%g is taken to %g, not about %g", first, c, want)
-		}
-	}
-	p.add(0, 1) // no pair is beyond numbers
-	p.add(1, 0)
-	if c := p.fit().confidence(.5); math.IsNaN(c) {
-		t.Error("not a number")
-	}
-	a := Answer{Label: "a", Confidence: .6, Alternatives: []Alternative{{"b", .3}}}
-	if a.of("a") != .6 || a.of("b") != .3 || a.of("c") != 0 {
-		t.Error("how sure an answer is of each label")
-	}
-}
-
 // What was rejected is not answered at first either: not near the vector, and not on its track; names are
 // those of today.
 func TestFirstAnswersKnowRejections(t *testing.T) {
-	f := newCamera(22, 4, 16, .6)
-	labels := f.labels(3)
-	items, _ := f.episode(40, 0)
-	s := New("cam", settings(t))
-	first := func(l *taught.Labels, items ...Item) []Answer {
+	f := stream.NewCamera(22, 4, 16, .6)
+	labels := f.Labels(3)
+	items, _ := f.Episode(40, 0)
+	s := stream.New("cam", stream.TestSettings(t))
+	first := func(l *taught.Labels, items ...stream.Item) []stream.Answer {
 		t.Helper()
 		k, err := s.View(&items[0], l, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var now Now
-		now.Follow(k, nil, nil)
-		return now.Answer(items)
+		var n now.Now
+		n.Follow(k, nil, nil)
+		return n.Answer(items)
 	}
 	was := first(labels, items[0])[0].Label
 	x := taught.Rejection{ID: items[0].ID, Not: []string{was}, Vector: items[0].Vector, Track: "7"}
-	if a := first(reject(labels, x), items[0])[0]; a.Label == was || a.Confidence > 1 {
+	if a := first(stream.Reject(labels, x), items[0])[0]; a.Label == was || a.Confidence > 1 {
 		t.Errorf("still %+v", a)
 	}
 	for i := range items {
@@ -295,16 +289,16 @@ func TestFirstAnswersKnowRejections(t *testing.T) {
 		for j := range items[i].Vector { // within reach of a track
 			items[i].Vector[j] += items[0].Vector[j]
 		}
-		if a := first(reject(labels, x), items[i])[0]; a.Label == was {
+		if a := first(stream.Reject(labels, x), items[i])[0]; a.Label == was {
 			t.Errorf("item %d of the track is still %s", i, was)
 		}
 	}
-	merged := named(t, labels, taught.Name{Name: was, Into: "seen"})
+	merged := stream.Named(t, labels, taught.Name{Name: was, Into: "seen"})
 	if a := first(merged, items[0])[0]; a.Label != "seen" {
 		t.Errorf("named seen: %s", a.Label)
 	}
 	x.Not = []string{"seen"}
-	if a := first(reject(merged, x), items[0])[0]; a.Label == "seen" {
+	if a := first(stream.Reject(merged, x), items[0])[0]; a.Label == "seen" {
 		t.Error("the name that people see cannot be rejected")
 	}
 }
@@ -312,36 +306,44 @@ func TestFirstAnswersKnowRejections(t *testing.T) {
 // TestFirstAnswersOfNamedClasses: a first answer is compared with its episode's by the name of its class,
 // not by the class: an answer that stays the same must not count as one that changed.
 func TestFirstAnswersOfNamedClasses(t *testing.T) {
-	f := newCamera(22, 4, 16, .6)
-	plain := f.labels(3)
-	labels := named(t, plain, taught.Name{Name: label(0), Into: "seen"}, taught.Name{Name: label(1), Into: "seen"})
-	items, _ := f.episode(40, 0)
-	s := New("cam", settings(t))
+	f := stream.NewCamera(22, 4, 16, .6)
+	plain := f.Labels(3)
+	labels := stream.Named(
+		t,
+		plain,
+		taught.Name{Name: stream.LabelOf(0), Into: "seen"},
+		taught.Name{Name: stream.LabelOf(1), Into: "seen"},
+	)
+	items, _ := f.Episode(40, 0)
+	s := stream.New("cam", stream.TestSettings(t))
 	k, err := s.View(&items[0], labels, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var now Now
-	now.Follow(k, nil, nil)
-	first := now.Answer(items)
-	sound(t, first)
-	answers, _ := answer(t, s, new(Engine), items, labels)
+	var n now.Now
+	n.Follow(k, nil, nil)
+	first := n.Answer(items)
+	stream.Sound(t, first)
+	answers, _ := stream.AnswerFor(t, s, new(stream.Engine), items, labels)
 	seen := 0
 	for _, a := range first {
-		if a.Label == label(0) || a.Label == label(1) {
+		if a.Label == stream.LabelOf(0) || a.Label == stream.LabelOf(1) {
 			t.Errorf("answered %s by its former name", a.Label)
 		}
 		if a.Label == "seen" {
 			seen++
 		}
 	}
-	now.Follow(k, items, answers)
-	if now.pairs.count != len(items) || seen == 0 {
-		t.Fatalf("%d pairs of %d items, %d of them named", now.pairs.count, len(items), seen)
+	before := 0.
+	for _, a := range n.Ask(items) {
+		before += a.Confidence
 	}
-	for i, a := range first {
-		if pair := now.pairs.pairs[i]; a.Label == answers[i].Label && pair[1] != logistic.Logit(answers[i].Confidence) {
-			t.Errorf("item %d is %s twice, with %g in place of %g", i, a.Label, pair[1], logistic.Logit(answers[i].Confidence))
-		}
+	n.Follow(k, items, answers)
+	after := 0.
+	for _, a := range n.Ask(items) {
+		after += a.Confidence
+	}
+	if seen == 0 || after < .8*before {
+		t.Errorf("%d of %d items are named, and first answers are sure by %g, %g before", seen, len(items), after, before)
 	}
 }

@@ -52,8 +52,8 @@ func TestExamplesOfAnEpisode(t *testing.T) {
 			}
 			before = now
 			k, err := s.View(&items[0], labels, nil)
-			if err != nil || len(k.names) != c.classes {
-				t.Errorf("%d classes of %d examples: first answers know %d, %v", c.classes, c.each, len(k.names), err)
+			if err != nil || len(k.Names) != c.classes {
+				t.Errorf("%d classes of %d examples: first answers know %d, %v", c.classes, c.each, len(k.Names), err)
 			}
 		}
 	}

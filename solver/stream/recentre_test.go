@@ -46,7 +46,7 @@ func TestWhatIsLearnedFollowsTheMean(t *testing.T) {
 	prepared := func(row []float32) []float32 {
 		out := make([]float32, len(row))
 		copy(out, row)
-		kernel.Axpy(-1, k.mean, out)
+		kernel.Axpy(-1, k.Mean, out)
 		vector.Unit(out, out)
 		return out
 	}
@@ -57,18 +57,18 @@ func TestWhatIsLearnedFollowsTheMean(t *testing.T) {
 		}
 		about := make([]float32, len(learned.mean))
 		vector.LongRow(about, learned.mean, learned.scale)
-		kernel.Axpy(-learned.inverse, k.mean, about)
+		kernel.Axpy(-learned.inverse, k.Mean, about)
 		vector.Unit(about, about)
 		if cosine := kernel.Dot(about, prepared(centre)); cosine < .97 {
 			t.Errorf("%s: the learned prototype is at a cosine of %.3f to its class", label(c), cosine)
 		}
 	}
 	// The centre is the variety times the mean of all rows seen. Each row is one of the four classes.
-	mean := make([]float32, len(k.mean))
+	mean := make([]float32, len(k.Mean))
 	for _, centre := range f.centres {
 		kernel.Axpy(.25, prepared(centre), mean)
 	}
-	if got := fmt.Sprintf("%.1f", cosineOf(k.metric.Centre, mean)); got != "1.0" && got != "0.9" {
+	if got := fmt.Sprintf("%.1f", cosineOf(k.Metric.Centre, mean)); got != "1.0" && got != "0.9" {
 		t.Errorf("the metric's centre is at a cosine of %s to the mean of what was seen", got)
 	}
 }

@@ -115,15 +115,10 @@ func TestReplay(t *testing.T) {
 				}
 				return restored, e
 			},
-			"first answers": func(s *Stream, e *Engine) (*Stream, *Engine) {
-				item := Item{ID: "i3", Vector: make24()}
-				k, err := s.View(&item, nil, nil)
-				if err != nil {
+			"viewed": func(s *Stream, e *Engine) (*Stream, *Engine) {
+				if _, err := s.View(&Item{Vector: slices.Repeat([]float32{1}, 24)}, nil, nil); err != nil {
 					t.Fatal(err)
 				}
-				var now Now
-				now.Follow(k, nil, nil)
-				now.Answer([]Item{item})
 				return s, e
 			},
 			"new engine":      func(s *Stream, e *Engine) (*Stream, *Engine) { return s, new(Engine) },

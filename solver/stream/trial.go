@@ -117,7 +117,7 @@ func (t *trial) learn(of *episode, solved *solver.Problem, x *solver.Space, r *s
 		answer := s.weights.answer(&sources.item)
 		of.tested = append(of.tested, heldOut{
 			id: id, label: label, predicted: p.names[answer], topic: topic, alone: t.others[c] == 0,
-			z: limit.confidence(s.weights.probability(&sources.item, answer), scores[row]), score: float32(scores[row]),
+			z: limit.Confidence(s.weights.probability(&sources.item, answer), scores[row]), score: float32(scores[row]),
 		})
 	}
 	for _, i := range t.hidden {

@@ -1,4 +1,4 @@
-package stream
+package now
 
 import (
 	"math"
@@ -6,46 +6,48 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/internal/view"
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/stream"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
-// nowScratch is memory that is used again.
-type nowScratch struct {
-	z                         []float32 // before the metric
-	labelled, classes, window []float32 // products of a tile with labelled rows, sums of classes, last rows
-	nearest                   []int32   // labelled row of each item of the tile
-	shrunk                    []float32 // of the metric
-	likely                    []float32 // softmax of what prototypes and nearest labelled rows say of an item
-	near                      []nowNear // of an item, with their squared distances
+// scratch is memory that is used again.
+type scratch struct {
+	z                         []float32   // before the metric
+	labelled, classes, window []float32   // products of a tile with labelled rows, sums of classes, last rows
+	nearest                   []int32     // labelled row of each item of the tile
+	shrunk                    []float32   // of the metric
+	likely                    []float32   // softmax of what prototypes and nearest labelled rows say of an item
+	near                      []neighbour // of an item, with their squared distances
 	minima                    [kernel.Groups]float32
 	positions                 []int32 // of labelled rows, or of last rows
 	scores, likeness          []float32
 	rejections                taught.Scratch
 }
 
-// nowNear is a row, or a labelled row: these come after all rows.
-type nowNear = vector.Near[int32]
+// neighbour is a row, or a labelled row: these come after all rows.
+type neighbour = vector.Near[int32]
 
 // Answer answers items that come next, in order, and keeps them among the rows: each knows the answers to
 // those before it. It returns nil where nothing is known to answer by, and for items of another model or dimension.
-func (n *Now) Answer(items []Item) []Answer { return n.answer(items, true) }
+func (n *Now) Answer(items []stream.Item) []stream.Answer { return n.answer(items, true) }
 
 // Ask is Answer for items that are no part of the stream.
-func (n *Now) Ask(items []Item) []Answer { return n.answer(items, false) }
+func (n *Now) Ask(items []stream.Item) []stream.Answer { return n.answer(items, false) }
 
-func (n *Now) answer(items []Item, keep bool) []Answer {
+func (n *Now) answer(items []stream.Item, keep bool) []stream.Answer {
 	k := n.view
-	if k == nil || len(k.names) == 0 {
+	if k == nil || len(k.Names) == 0 {
 		return nil
 	}
-	if d, err := checkItems(items); err != nil || d != k.dimension || items[0].Model != k.model {
+	if d, err := stream.Check(items); err != nil || d != k.Dimension || items[0].Model != k.Model {
 		return nil
 	}
-	answers := make([]Answer, 0, len(items))
-	for some := range slices.Chunk(items, nowAtOnce) {
+	answers := make([]stream.Answer, 0, len(items))
+	for some := range slices.Chunk(items, atOnce) {
 		if keep {
-			n.trim(nowSpare)
+			n.trim(spare)
 		}
 		before := len(n.rows)
 		n.tile(some)
@@ -53,8 +55,8 @@ func (n *Now) answer(items []Item, keep bool) []Answer {
 			answers = append(answers, n.item(before+i, i, &some[i], keep))
 		}
 		if !keep {
-			n.rows, n.soft = n.rows[:before], n.soft[:before*len(k.names)]
-			n.u = n.u[:before*k.dimension]
+			n.rows, n.soft = n.rows[:before], n.soft[:before*len(k.Names)]
+			n.u = n.u[:before*k.Dimension]
 			continue
 		}
 		for i := before; i < len(n.rows); i++ {
@@ -65,24 +67,24 @@ func (n *Now) answer(items []Item, keep bool) []Answer {
 }
 
 // tile takes items to the end of the rows, and multiplies them with all that may be near them.
-func (n *Now) tile(items []Item) {
+func (n *Now) tile(items []stream.Item) {
 	k, x := n.view, &n.scratch
-	d, m, classes, most, before := k.dimension, len(k.class), len(k.names), len(items), len(n.rows)
-	all, first := before+most, max(0, before-nowRows)
+	d, m, classes, most, before := k.Dimension, len(k.Class), len(k.Names), len(items), len(n.rows)
+	all, first := before+most, max(0, before-k.Reach)
 	n.soft = slices.Grow(n.soft, most*classes)[:all*classes]
 	for i := range items {
-		n.rows = append(n.rows, newNowRow(&items[i]))
+		n.rows = append(n.rows, newKept(&items[i]))
 	}
 	z, u := n.embed(before), n.u[before*d:]
 	x.labelled, x.classes = vector.Resize(x.labelled, most*m), vector.Resize(x.classes, most*classes)
 	x.window = vector.Resize(x.window, most*(all-first))
-	kernel.Products(x.labelled, u, k.labelled, most, m, d)
+	kernel.Products(x.labelled, u, k.Labelled, most, m, d)
 	x.nearest = x.nearest[:0]
 	for i := range items {
-		x.nearest = append(x.nearest, k.nearest(x.labelled[i*m:i*m+m]))
+		x.nearest = append(x.nearest, nearest(k, x.labelled[i*m:i*m+m]))
 	}
-	kernel.Prefetch(k.labelledZ, d, x.nearest)
-	kernel.Products(x.classes, u, n.sums.values, most, classes, d)
+	kernel.Prefetch(k.LabelledZ, d, x.nearest)
+	kernel.Products(x.classes, u, n.sums.Values, most, classes, d)
 	kernel.Products(x.window, u, n.u[first*d:], most, all-first, d)
 	for i := range items {
 		n.rows[before+i].far = n.far(i, z[i*d:i*d+d])
@@ -90,17 +92,17 @@ func (n *Now) tile(items []Item) {
 }
 
 // item answers the item of row at, which is number tiled of its tile.
-func (n *Now) item(at, tiled int, item *Item, keep bool) Answer {
+func (n *Now) item(at, tiled int, item *stream.Item, keep bool) stream.Answer {
 	k, x := n.view, &n.scratch
-	m, classes := len(k.class), len(k.names)
-	first := max(0, at-tiled-nowRows)
+	m, classes := len(k.Class), len(k.Names)
+	first := max(0, at-tiled-k.Reach)
 	window, scores := x.window[tiled*(len(n.rows)-first):][:at-first], n.row(at)
 	copy(scores, x.classes[tiled*classes:][:classes])
-	n.sums.of(scores)
+	n.sums.Of(scores)
 	n.weigh(at, window, x.labelled[tiled*m:][:m], scores)
 	x.likely = append(x.likely[:0], scores...)
 	kernel.Softmax(x.likely)
-	kernel.Axpy(float32(k.solve.Beta), n.logs, scores)
+	kernel.Axpy(float32(k.Solve.Beta), n.logs, scores)
 	n.near(at, window, x.labelled[tiled*m:][:m])
 	unknown := n.neighbours(at, scores)
 	n.related(at, item, window, scores)
@@ -109,11 +111,11 @@ func (n *Now) item(at, tiled int, item *Item, keep bool) Answer {
 	a := n.finish(at, unknown, keep)
 	if keep && item.Label != "" {
 		clear(scores)
-		if c, ok := k.numbers[item.Label]; ok {
+		if c, ok := k.Numbers[item.Label]; ok {
 			certain(scores, c)
 		}
-		a = Answer{
-			Label: k.labels.Called(item.Label), Class: item.Label, Confidence: 1, Calibrated: a.Calibrated,
+		a = stream.Answer{
+			Label: k.Labels.Called(item.Label), Class: item.Label, Confidence: 1, Calibrated: a.Calibrated,
 		}
 	}
 	if keep {
@@ -130,16 +132,16 @@ func (n *Now) item(at, tiled int, item *Item, keep bool) Answer {
 // weigh turns an item's scores by prototypes into those by prototypes and likeness.
 func (n *Now) weigh(at int, window, labelled, scores []float32) {
 	k, x := n.view, &n.scratch
-	if k.weights == (solver.Weights{Prototypes: 1}) {
+	if k.Weights == (solver.Weights{Prototypes: 1}) {
 		return
 	}
-	kernel.Scale(float32(k.weights.Prototypes), scores)
+	kernel.Scale(float32(k.Weights.Prototypes), scores)
 	x.likeness = vector.Resize(x.likeness, len(scores))
 	for c := range x.likeness {
 		x.likeness[c] = solver.LeastLikeness
 	}
 	for j, like := range labelled {
-		c := k.class[j]
+		c := k.Class[j]
 		x.likeness[c] = max(x.likeness[c], like)
 	}
 	for j, like := range window {
@@ -151,26 +153,26 @@ func (n *Now) weigh(at int, window, labelled, scores []float32) {
 			}
 		}
 	}
-	kernel.Axpy(float32(k.weights.Nearest), x.likeness, scores)
+	kernel.Axpy(float32(k.Weights.Nearest), x.likeness, scores)
 }
 
 // reject adds what rejections say of an item.
-func (n *Now) reject(item *Item, scores []float32) {
+func (n *Now) reject(item *stream.Item, scores []float32) {
 	k, x := n.view, &n.scratch
-	if k.rejections.None() {
+	if k.Rejections.None() {
 		return
 	}
-	x.scores = vector.Zeroed(x.scores, len(k.names))
-	if k.rejections.Speak(x.scores, []taught.Row{rejectable(item)}, &x.rejections) {
-		kernel.Axpy(float32(k.solve.Lambda), x.scores, scores)
+	x.scores = vector.Zeroed(x.scores, len(k.Names))
+	if k.Rejections.Speak(x.scores, []taught.Row{{Vector: item.Vector, Track: item.Track, Given: item.Label != ""}}, &x.rejections) {
+		kernel.Axpy(float32(k.Solve.Lambda), x.scores, scores)
 	}
 }
 
 // nearest is the labelled row with the largest of these products that counts as known; -1: none does.
-func (k *View) nearest(products []float32) int32 {
+func nearest(k *view.View, products []float32) int32 {
 	best, most := -1, float32(-math.MaxFloat32)
 	for j, v := range products {
-		if v > most && (k.class[j] != k.nobody || len(k.names) == 1) {
+		if v > most && (k.Class[j] != k.Nobody || len(k.Names) == 1) {
 			best, most = j, v
 		}
 	}
@@ -181,28 +183,28 @@ func (k *View) nearest(products []float32) int32 {
 // to the nearest cluster: without the metric, it is that of the item that is nearest with it.
 func (n *Now) far(tiled int, z []float32) float64 {
 	k, x := n.view, &n.scratch
-	if k.clusters {
+	if k.ByClusters {
 		best := math.Inf(1)
-		for c, v := range x.classes[tiled*len(k.names):][:len(k.names)] {
-			mass := k.sums.masses[c]
-			best = min(best, 1+k.sums.squares[c]/(mass*mass)-2*float64(v)/mass)
+		for c, v := range x.classes[tiled*len(k.Names):][:len(k.Names)] {
+			mass := k.Sums.Masses[c]
+			best = min(best, 1+k.Sums.Squares[c]/(mass*mass)-2*float64(v)/mass)
 		}
 		return math.Sqrt(max(0, best))
 	}
 	best := int(x.nearest[tiled])
 	if best < 0 {
-		return mostDistance
+		return view.Farthest
 	}
-	far := distance(x.labelled[tiled*len(k.class)+best])
-	if k.metric != nil {
-		far = (far + distance(kernel.Dot(z, k.labelledZ[best*len(z):]))) / 2
+	far := view.Distance(x.labelled[tiled*len(k.Class)+best])
+	if k.Metric != nil {
+		far = (far + view.Distance(kernel.Dot(z, k.LabelledZ[best*len(z):]))) / 2
 	}
 	return far
 }
 
 // near finds the neighbours of an item among labelled rows and those before it.
 func (n *Now) near(at int, window, labelled []float32) {
-	k, x, rho := n.view, &n.scratch, n.view.solve.Rho
+	k, x, rho := n.view, &n.scratch, n.view.Solve.Rho
 	row, first, lags := &n.rows[at], at-len(window), n.lags[len(n.lags)-len(window):]
 	if len(window) > 0 {
 		row.closest = max(0, 2-2*slices.Max(window))
@@ -213,20 +215,20 @@ func (n *Now) near(at int, window, labelled []float32) {
 		for g := range x.minima {
 			x.minima[g] = limit
 		}
-		kernel.GroupMinima(&x.minima, k.twos, labelled)
+		kernel.GroupMinima(&x.minima, k.Twos, labelled)
 		kernel.GroupMinima(&x.minima, lags, window)
 		for _, v := range x.minima {
-			x.near = vector.Nearest(x.near, nowNear{Distance: v}, rho+1)
+			x.near = vector.Nearest(x.near, neighbour{Distance: v}, rho+1)
 		}
 		limit, x.near = x.near[rho].Distance, x.near[:0]
 	}
 	x.positions = vector.Resize(x.positions, max(len(labelled), len(window)))
-	for _, j := range x.positions[:kernel.Below(x.positions, k.twos, labelled, limit)] {
-		x.near = vector.Nearest(x.near, nowNear{Node: int32(len(n.rows)) + j, Distance: 2 - 2*labelled[j]}, rho)
+	for _, j := range x.positions[:kernel.Below(x.positions, k.Twos, labelled, limit)] {
+		x.near = vector.Nearest(x.near, neighbour{Node: int32(len(n.rows)) + j, Distance: 2 - 2*labelled[j]}, rho)
 	}
 	for _, j := range x.positions[:kernel.Below(x.positions, lags, window, limit)] {
 		if row.id == "" || n.rows[first+int(j)].id != row.id {
-			x.near = vector.Nearest(x.near, nowNear{Node: int32(first) + j, Distance: lags[j] - 2*window[j]}, rho)
+			x.near = vector.Nearest(x.near, neighbour{Node: int32(first) + j, Distance: lags[j] - 2*window[j]}, rho)
 		}
 	}
 }
@@ -236,9 +238,9 @@ func (n *Now) neighbours(at int, scores []float32) (unknown float64) {
 	k := n.view
 	degree, sum := 1., n.rows[at].far
 	for rank, l := range n.scratch.near {
-		weight := float32(k.solve.Lambda) * k.ranked[rank]
+		weight := float32(k.Solve.Lambda) * k.Ranked[rank]
 		if over := int(l.Node) - len(n.rows); over >= 0 {
-			scores[k.class[over]] += weight
+			scores[k.Class[over]] += weight
 			continue
 		}
 		if r := &n.rows[l.Node]; !r.given && r.far >= 0 {
@@ -247,28 +249,28 @@ func (n *Now) neighbours(at int, scores []float32) (unknown float64) {
 		}
 		kernel.Axpy(weight, n.row(int(l.Node)), scores)
 	}
-	if k.clusters { // what is new is near nothing, and its neighbours are of known clusters
+	if k.ByClusters { // what is new is near nothing, and its neighbours are of known clusters
 		return n.rows[at].far
 	}
 	return sum / degree
 }
 
 // related adds what frames and tracks say.
-func (n *Now) related(at int, item *Item, window, scores []float32) {
+func (n *Now) related(at int, item *stream.Item, window, scores []float32) {
 	k := n.view
 	for j := range window {
 		if before := at - len(window) + j; item.Frame != "" && n.rows[before].frame == item.Frame {
 			apart := min(1, float64(max(0, 2-2*window[j]))/max(n.middle, 1e-12))
-			kernel.Axpy(-float32(k.frames*apart), n.row(before), scores)
+			kernel.Axpy(-float32(k.Frames*apart), n.row(before), scores)
 		}
 	}
-	if c, ok := k.numbers[k.tracks[item.Track]]; ok {
-		scores[c] += float32(k.solve.Lambda * float64(k.solve.Rho))
+	if c, ok := k.Numbers[k.Tracks[item.Track]]; ok {
+		scores[c] += float32(k.Solve.Lambda * float64(k.Solve.Rho))
 	}
 }
 
 // finish is the answer to an item whose block is solved.
-func (n *Now) finish(at int, unknown float64, keep bool) Answer {
+func (n *Now) finish(at int, unknown float64, keep bool) stream.Answer {
 	k, x, soft := n.view, &n.scratch, n.row(at)
 	label := int32(slices.Index(soft, slices.Max(soft)))
 	z, degree := x.likely[label], float32(1)
@@ -278,18 +280,21 @@ func (n *Now) finish(at int, unknown float64, keep bool) Answer {
 			z += n.row(int(l.Node))[label]
 		}
 	}
-	z = k.limit.confidence(z/degree, unknown)
-	names, class := k.names, label
+	z = k.Limit.Confidence(z/degree, unknown)
+	names, class := k.Names, label
 	if n.called != nil {
 		names = n.called.Names
 		label, class, soft, z = n.called.Answer(label, soft, z)
 	}
-	a := Answer{
-		Label: names[label], Class: k.names[class], Confidence: n.fit.confidence(float64(z)),
-		Calibrated: k.fitted, UnknownScore: unknown,
+	a := stream.Answer{
+		Label: names[label], Class: k.Names[class], Confidence: n.fit.confidence(float64(z)),
+		Calibrated: k.Fitted, UnknownScore: unknown,
 	}
-	k.limit.judge(&a)
-	a.Alternatives = alternatives(nil, names, soft, label, a.Confidence)
+	a.Unknown = unknown > k.Limit.At
+	others := view.Alternatives(soft, label, a.Confidence)
+	for _, other := range others.All() {
+		a.Alternatives = append(a.Alternatives, stream.Alternative{Label: names[other.Class], Confidence: other.Confidence})
+	}
 	if keep {
 		n.rows[at].said, n.rows[at].first = z, a.Label
 	}

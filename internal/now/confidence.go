@@ -1,6 +1,9 @@
-package stream
+package now
 
-import "github.com/slkstream/slkstream/internal/logistic"
+import (
+	"github.com/slkstream/slkstream/internal/logistic"
+	"github.com/slkstream/slkstream/solver/stream"
+)
 
 // settledPairs pair the confidence of a first answer before calibration with the one that the episode then
 // gave the same label. They make a first answer about as sure as its episode will be, until enough labels
@@ -10,7 +13,10 @@ type settledPairs struct {
 	count int                   // of all pairs so far; new ones replace the oldest
 }
 
-const pairsKept = 256
+const (
+	pairsKept = 256
+	unmoved   = 20 // so many pairs count as those that leave confidences as they are
+)
 
 // settledFit is sigmoid(a logit z + b).
 type settledFit struct{ a, b float64 }
@@ -32,18 +38,18 @@ func (p *settledPairs) fit() settledFit {
 		sx += v[0]
 		sy += v[1] - v[0]
 	}
-	x, y := sx/max(total, 1), sy/(total+enough)
+	x, y := sx/max(total, 1), sy/(total+unmoved)
 	var xx, xy float64
 	for _, v := range p.pairs[:n] {
 		xx += (v[0] - x) * (v[0] - x)
 		xy += (v[0] - x) * (v[1] - v[0] - y)
 	}
-	slope := xy / (xx + enough)
+	slope := xy / (xx + unmoved)
 	return settledFit{a: 1 + slope, b: y - slope*x}
 }
 
-// of is how sure the answer is of a label.
-func (a *Answer) of(label string) float64 {
+// confidenceOf is how sure the answer is of a label.
+func confidenceOf(a *stream.Answer, label string) float64 {
 	if a.Label == label {
 		return a.Confidence
 	}

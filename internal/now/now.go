@@ -1,27 +1,30 @@
-package stream
+// Package now answers the items of a stream when they come, before their episode closes.
+package now
 
 import (
 	"math"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/internal/view"
+	"github.com/slkstream/slkstream/solver/stream"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
 // Now answers the items of one stream when they come, before their episode closes. An answer is the update of
 // one block of the objective, that of the item's own row, with all else fixed: the prototypes, the labelled
-// rows, and the last nowRows rows, with the answers of their episode where it is over and their first ones
+// rows, and the last rows, with the answers of their episode where it is over and their first ones
 // where it is not. Nothing of this reaches the stream. One goroutine uses a Now at a time. It keeps the
 // vectors of the last items.
 type Now struct {
-	view   *View
-	rows   []nowRow
+	view   *view.View
+	rows   []kept
 	u      []float32 // rows x d, in the space of view
 	soft   []float32 // rows x classes: S
 	middle float64   // median squared distance of a row to the nearest before it
 	lags   []float32 // 2, and the lag of each age of a row, the oldest first
 
-	sums   classSums // those of view, and rows that items labelled since
+	sums   view.Sums // those of view, and rows that items labelled since
 	copied bool      // the sums are a copy of those of view
 	counts []float64 // cpi pi0, and the sum of S over the rows since the last episode
 	logs   []float32 // log of counts: of pi, but for what all classes share
@@ -29,20 +32,19 @@ type Now struct {
 	pairs   settledPairs
 	fit     settledFit
 	called  *taught.Renamed // the names in use; nil: the classes' own
-	scratch nowScratch
+	scratch scratch
 }
 
 const (
-	nowRows   = lagUnit // rows that came before a tile count for its items: as far as evidence reaches
-	nowAtOnce = 32      // items in one tile of products
-	nowSpare  = 96      // more rows are kept, so that they move rarely
+	atOnce = 32 // items in one tile of products
+	spare  = 96 // more rows are kept than count, so that they move rarely
 )
 
-// nowRow is an item that came before.
-type nowRow struct {
+// kept is an item that came before.
+type kept struct {
 	vector   []float32
 	id       string
-	position Position
+	position stream.Position
 	frame    string
 	given    bool    // it carries its label
 	settled  bool    // its episode is over
@@ -54,14 +56,14 @@ type nowRow struct {
 
 // Follow takes over the stream's view after an episode, with the episode's items and their answers; nil
 // before the first episode. Items without a first answer are taken over as well.
-func (n *Now) Follow(k *View, items []Item, answers []Answer) {
+func (n *Now) Follow(k *view.View, items []stream.Item, answers []stream.Answer) {
 	old := n.view
-	if n.view = k; old != nil && (old.model != k.model || old.dimension != k.dimension || old.clusters != k.clusters) {
+	if n.view = k; old != nil && (old.Model != k.Model || old.Dimension != k.Dimension || old.ByClusters != k.ByClusters) {
 		n.rows, n.u, n.soft = n.rows[:0], n.u[:0], n.soft[:0]
 	}
-	n.called = k.labels.Rename(k.names)
+	n.called = k.Labels.Rename(k.Names)
 	n.settle(old, items, answers)
-	if len(n.u) < len(n.rows)*k.dimension || !k.sameMap(old) {
+	if len(n.u) < len(n.rows)*k.Dimension || !k.SameMap(old) {
 		n.embed(0)
 	}
 	n.count()
@@ -69,39 +71,39 @@ func (n *Now) Follow(k *View, items []Item, answers []Answer) {
 }
 
 // settle gives the rows their settled answers, by the present class numbers.
-func (n *Now) settle(old *View, items []Item, answers []Answer) {
-	k, d := n.view, n.view.dimension
-	if old != nil && !slices.Equal(old.names, k.names) {
+func (n *Now) settle(old *view.View, items []stream.Item, answers []stream.Answer) {
+	k, d := n.view, n.view.Dimension
+	if old != nil && !slices.Equal(old.Names, k.Names) {
 		n.renumber(old)
 	}
-	classes, at := len(k.names), 0
+	classes, at := len(k.Names), 0
 	for i := range items {
-		if items[i].Model != k.model || len(items[i].Vector) != d {
+		if items[i].Model != k.Model || len(items[i].Vector) != d {
 			continue
 		}
 		for at < len(n.rows) && items[i].Position.After(n.rows[at].position) {
 			at++
 		}
 		if at == len(n.rows) || n.rows[at].position != items[i].Position {
-			if len(n.rows)-at >= nowRows || len(items)-i > nowRows {
+			if len(n.rows)-at >= k.Reach || len(items)-i > k.Reach {
 				continue // older than all that are kept
 			}
-			n.rows, n.u = slices.Insert(n.rows, at, newNowRow(&items[i])), n.u[:0]
+			n.rows, n.u = slices.Insert(n.rows, at, newKept(&items[i])), n.u[:0]
 			n.soft = slices.Insert(n.soft, at*classes, make([]float32, classes)...)
 		}
 		r := &n.rows[at]
 		if r.said > 0 && !r.given && !r.settled {
-			n.pairs.add(r.said, answers[i].of(r.first))
+			n.pairs.add(r.said, confidenceOf(&answers[i], r.first))
 		}
 		r.settled = true
-		k.soft(n.row(at), &answers[i])
+		soft(k, n.row(at), &answers[i])
 		at++
 	}
 	n.trim(0)
 	for i := range n.rows {
 		r := &n.rows[i]
-		if label, ok := k.labels.Label(r.id); ok && r.id != "" {
-			if c, ok := k.numbers[label]; ok {
+		if label, ok := k.Labels.Label(r.id); ok && r.id != "" {
+			if c, ok := k.Numbers[label]; ok {
 				r.given = true
 				certain(n.row(i), c)
 			}
@@ -111,7 +113,7 @@ func (n *Now) settle(old *View, items []Item, answers []Answer) {
 
 // row is S of a row.
 func (n *Now) row(i int) []float32 {
-	classes := len(n.view.names)
+	classes := len(n.view.Names)
 	return n.soft[i*classes : i*classes+classes]
 }
 
@@ -122,10 +124,10 @@ func certain(row []float32, class int32) {
 }
 
 // soft fills a row with the confidences of an answer.
-func (k *View) soft(row []float32, a *Answer) {
+func soft(k *view.View, row []float32, a *stream.Answer) {
 	clear(row)
 	set := func(label string, confidence float64) {
-		if c, ok := k.number(label); ok {
+		if c, ok := number(k, label); ok {
 			row[c] = float32(confidence)
 		}
 	}
@@ -136,27 +138,27 @@ func (k *View) soft(row []float32, a *Answer) {
 }
 
 // number returns the number of the class with a name.
-func (k *View) number(called string) (int32, bool) {
-	if c, ok := k.numbers[called]; ok {
+func number(k *view.View, called string) (int32, bool) {
+	if c, ok := k.Numbers[called]; ok {
 		return c, true
 	}
-	c := slices.IndexFunc(k.names, func(name string) bool { return k.labels.Called(name) == called })
+	c := slices.IndexFunc(k.Names, func(name string) bool { return k.Labels.Called(name) == called })
 	return int32(c), c >= 0
 }
 
-func newNowRow(item *Item) nowRow {
-	return nowRow{
+func newKept(item *stream.Item) kept {
+	return kept{
 		vector: item.Vector, id: item.ID, position: item.Position, frame: item.Frame, given: item.Label != "",
 		far: -1, closest: -1,
 	}
 }
 
 // renumber gives the classes of the rows that are known today their numbers of today.
-func (n *Now) renumber(old *View) {
-	from, to := len(old.names), len(n.view.names)
+func (n *Now) renumber(old *view.View) {
+	from, to := len(old.Names), len(n.view.Names)
 	soft := make([]float32, len(n.rows)*to)
-	for c, name := range old.names {
-		if at, ok := n.view.numbers[name]; ok {
+	for c, name := range old.Names {
+		if at, ok := n.view.Numbers[name]; ok {
 			for i := range n.rows {
 				soft[i*to+int(at)] = n.soft[i*from+c]
 			}
@@ -167,39 +169,39 @@ func (n *Now) renumber(old *View) {
 
 // trim drops the oldest rows if more than spare are kept beside those that count: it moves all others.
 func (n *Now) trim(spare int) {
-	over := len(n.rows) - nowRows
+	over := len(n.rows) - n.view.Reach
 	if over <= spare {
 		return
 	}
 	n.rows = slices.Delete(n.rows, 0, over)
-	n.soft = slices.Delete(n.soft, 0, over*len(n.view.names))
-	n.u = slices.Delete(n.u, 0, min(len(n.u), over*n.view.dimension))
+	n.soft = slices.Delete(n.soft, 0, over*len(n.view.Names))
+	n.u = slices.Delete(n.u, 0, min(len(n.u), over*n.view.Dimension))
 }
 
 // embed takes the rows from the given one on to the space of today, and returns them before the metric.
 func (n *Now) embed(from int) (z []float32) {
-	k, d := n.view, n.view.dimension
+	k, d := n.view, n.view.Dimension
 	n.u = slices.Grow(n.u[:from*d], (len(n.rows)-from)*d)[:len(n.rows)*d]
 	u := n.u[from*d:]
-	if z = u; k.metric != nil {
+	if z = u; k.Metric != nil {
 		n.scratch.z = vector.Resize(n.scratch.z, len(u))
 		z = n.scratch.z
 	}
 	for i := range n.rows[from:] {
-		k.raise(z[i*d:i*d+d], n.rows[from+i].vector)
+		k.Raise(z[i*d:i*d+d], n.rows[from+i].vector)
 	}
-	n.scratch.shrunk = k.embed(z, u, n.scratch.shrunk)
+	n.scratch.shrunk = k.Embed(z, u, n.scratch.shrunk)
 	return z
 }
 
 // count adds up the weights of the rows since the last episode.
 func (n *Now) count() {
 	k := n.view
-	classes := len(k.names)
-	n.sums, n.copied = k.sums, false
+	classes := len(k.Names)
+	n.sums, n.copied = k.Sums, false
 	n.counts, n.logs = vector.Resize(n.counts, classes), vector.Resize(n.logs, classes)
-	for c, expected := range k.expected {
-		n.counts[c] = k.solve.PriorCounts * expected
+	for c, expected := range k.Expected {
+		n.counts[c] = k.Solve.PriorCounts * expected
 	}
 	closest := n.scratch.scores[:0]
 	for i := range n.rows {
@@ -215,8 +217,9 @@ func (n *Now) count() {
 	}
 	n.middle, n.scratch.scores = float64(vector.Median(closest)), closest
 	n.lags = n.lags[:0]
-	for age := nowRows + nowAtOnce; age > 0; age-- {
-		n.lags = append(n.lags, 2+float32(lagWeight*k.coherence*n.middle/lagUnit*(float64(age)-lagUnit)))
+	reach := float64(k.Reach)
+	for age := k.Reach + atOnce; age > 0; age-- {
+		n.lags = append(n.lags, 2+float32(k.Lag*n.middle/reach*(float64(age)-reach)))
 	}
 	for c := range n.counts {
 		n.logs[c] = logCount(n.counts[c])
@@ -226,28 +229,25 @@ func (n *Now) count() {
 // gather counts a row that was labelled since the last episode for its class's prototype, as that of the
 // episode will.
 func (n *Now) gather(i int) {
-	r, d := &n.rows[i], n.view.dimension
+	r, d := &n.rows[i], n.view.Dimension
 	c := slices.Index(n.row(i), 1)
 	if !r.given || r.settled || c < 0 {
 		return
 	}
 	if !n.copied {
-		n.sums, n.copied = n.sums.clone(), true
+		n.sums, n.copied = n.sums.Clone(), true
 	}
-	n.sums.add(c, n.u[i*d:i*d+d], float32(n.view.weight), n.view.weight)
-	n.sums.weigh(c)
+	n.sums.Add(c, n.u[i*d:i*d+d], float32(n.view.Weight), n.view.Weight)
+	n.sums.Weigh(c)
 }
 
 func logCount(count float64) float32 { return float32(math.Log(max(count, 1e-30))) }
-
-// distance is that of two unit rows with this product.
-func distance(product float32) float64 { return math.Sqrt(max(0, float64(2-2*product))) }
 
 // Bytes is the approximate size of a Now and its view.
 func (n *Now) Bytes() int {
 	bytes := 4*(cap(n.u)+cap(n.soft)) + 200*cap(n.rows)
 	if k := n.view; k != nil {
-		bytes += 4 * (nowRows*k.dimension + 2*len(k.labelled) + 2*len(k.sums.values))
+		bytes += 4 * (k.Reach*k.Dimension + 2*len(k.Labelled) + 2*len(k.Sums.Values))
 	}
 	return bytes
 }
