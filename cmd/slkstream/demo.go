@@ -21,11 +21,12 @@ import (
 
 // Topics of the demo.
 const (
-	demoGroup  = "demo"
-	demoIn     = "belt"
-	demoOut    = "belt-labelled"
-	demoLabels = "belt-labels"
-	demoNow    = "belt-now"
+	demoGroup       = "demo"
+	demoIn          = "belt"
+	demoOut         = "belt-labelled"
+	demoLabels      = "belt-labels"
+	demoNow         = "belt-now"
+	demoCorrections = "belt-corrections"
 )
 
 var demoCommand = command{
@@ -72,9 +73,9 @@ func runDemo(ctx context.Context, c *call) error {
 	return serveWhile(ctx, c, stage, page, func(ctx context.Context, at net.Addr) error {
 		heading, _ := score.line(&scored{}, score.judge.Board())
 		if _, err := fmt.Fprintf(c.Out, "slkstream demo: three cameras at a lost-property office, %g pictures a second of %d things, one labelled picture of each\n\n"+
-			"  page    %s\n  broker  %s, topics %s, %s, %s, %s\n"+
+			"  page    %s\n  broker  %s, topics %s, %s, %s, %s, %s\n"+
 			"  stop    Ctrl-C\n\nRight, of the last 500 pictures:\n%s\n",
-			c.Config.Feed.Rate, things, visitAt(c, at), c.broker.Address(), demoIn, demoNow, demoOut, demoLabels,
+			c.Config.Feed.Rate, things, visitAt(c, at), c.broker.Address(), demoIn, demoNow, demoOut, demoCorrections, demoLabels,
 			heading); err != nil {
 			return err
 		}
@@ -99,7 +100,7 @@ func runDemo(ctx context.Context, c *call) error {
 func demoOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.Options, error) {
 	t := &c.Config.Topics
 	c.Config.Delivery.Mode = "at-least-once"
-	t.Group, t.In, t.Out, t.Labels, t.Now = demoGroup, []string{demoIn}, demoOut, demoLabels, demoNow
+	t.Group, t.In, t.Out, t.Labels, t.Now, t.Corrections = demoGroup, []string{demoIn}, demoOut, demoLabels, demoNow, demoCorrections
 	options, err := stageOptions(ctx, c, client)
 	options.Memory.Solver.Check = true // the page draws the objective step by step
 	return options, err
@@ -169,6 +170,7 @@ func setUp(ctx context.Context, client *topic.Client, belt *demo.Belt) error {
 		{Name: demoIn, Partitions: 1, Settings: small},
 		{Name: demoOut, Partitions: 1, Settings: small},
 		{Name: demoNow, Partitions: 1, Settings: small},
+		{Name: demoCorrections, Partitions: 1, Settings: small},
 		{Name: demoLabels, Partitions: 1, Settings: topic.StateSettings()},
 	} {
 		if err := client.Ensure(ctx, d); err != nil {

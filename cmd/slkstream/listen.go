@@ -145,16 +145,28 @@ func newPage(
 	l := &c.Config.Listen
 	o := web.Options{
 		Title: title, Demo: demo, Recent: kept, ImageURL: l.ImageURL(), ImageHosts: l.Images,
-		UserHeader: l.UserHeader, MaxWrong: c.Config.Memory.MaxWrong, Log: c.Log,
+		UserHeader: l.UserHeader, MaxWrong: c.Config.Memory.MaxWrong, Log: c.Log, Feed: feedFlags(c),
 	}
 	if topics := c.Config.Topics.Labels; topics != "" {
-		o.LabelsTopic = topics
+		o.LabelsTopic, o.Corrects = topics, c.Config.Topics.Corrections != ""
 		o.Say = func(ctx context.Context, records []record.Out) error { return labels.Write(ctx, client, records) }
 		o.ForgetName = func(ctx context.Context, n record.Name) ([]record.Receipt, error) {
 			return forgetName(ctx, c, client, support, n)
 		}
 	}
 	return web.New(o)
+}
+
+// feedFlags returns the flags with which the command feed reaches the stage's input.
+func feedFlags(c *call) string {
+	k, flags := &c.Config.Kafka, "--out "+c.Config.Topics.In[0]
+	switch {
+	case len(k.Brokers) > 0:
+		flags += " --brokers " + strings.Join(k.Brokers, ",")
+	case k.EmbeddedDir != config.Default("run").Kafka.EmbeddedDir:
+		flags += " --embedded-dir " + k.EmbeddedDir
+	}
+	return flags
 }
 
 // newRecent returns the store of recently answered items; nil if none are kept.

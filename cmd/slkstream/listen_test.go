@@ -31,3 +31,18 @@ func TestNextFreePort(t *testing.T) {
 		t.Errorf("nowhere: %v", err)
 	}
 }
+
+// A page without items shows a command of feed that reaches its stage.
+func TestFeedFlags(t *testing.T) {
+	for want, set := range map[string]func(*config.Kafka){
+		"--out items":                            func(*config.Kafka) {},
+		"--out items --embedded-dir /srv/broker": func(k *config.Kafka) { k.EmbeddedDir = "/srv/broker" },
+		"--out items --brokers a:9092,b:9092":    func(k *config.Kafka) { k.Brokers = []string{"a:9092", "b:9092"} },
+	} {
+		c := &call{Config: config.Default("run")}
+		c.Config.Topics.In = []string{"items", "others"}
+		if set(&c.Config.Kafka); feedFlags(c) != want {
+			t.Errorf("%q, not %q", feedFlags(c), want)
+		}
+	}
+}

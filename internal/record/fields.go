@@ -158,26 +158,36 @@ func (f *fields) readVector(s *scanner, nested bool) bool {
 		}
 		var bad *Rejection
 		if f.vector, bad = base64Vector(f.vector[:0], text); bad != nil {
-			s.bad = bad.within("vector")
-			return false
+			if len(text) > mostShown { // else it is something else than a vector
+				s.bad = bad.within("vector")
+				return false
+			}
+			return s.noVector(strconv.Quote(string(text)) + ", " + bad.Reason)
 		}
 		f.hasVector, f.bytes = true, true
 		return true
 	case c == '{' && nested:
-		return s.object(func(name []byte) bool {
+		ok := s.object(func(name []byte) bool {
 			if string(name) == "vector" {
 				return f.readVector(s, false)
 			}
 			return s.pass(0)
 		})
+		if ok && f.mapped && !f.hasVector {
+			return s.noVector("an object")
+		}
+		return ok
 	case s.null():
 		return true
 	}
 	found, ok := s.found()
-	if ok {
-		s.bad = reject(Unreadable, "the vector is %s: a list of numbers or a base64 text is read; --vector-field names it, "+
-			"and slkstream map shows where lists of numbers are", found)
-	}
+	return ok && s.noVector(found)
+}
+
+// noVector fails with what was found where the vector should be.
+func (s *scanner) noVector(found string) bool {
+	s.bad = reject(Unreadable, "the vector is %s: a list of numbers or a base64 text is read; --vector-field names it, and "+
+		"slkstream map shows where lists of numbers are", found)
 	return false
 }
 

@@ -102,6 +102,10 @@ func TestPathsRefuse(t *testing.T) {
 		{list, `{"items":[{"v":[1,2]}],"at":{}}`, "time-field", 0},
 		{Paths{Vector: "v"}, `{"v":[[1,2],[3,4]]}`, "let --vector-field end in []", 0},
 		{Paths{Vector: "v"}, `{"v":[1,2]} {}`, "the end", 0},
+		{Paths{Vector: "v"}, `{"v":5}`, "the vector is 5: a list of numbers", 0},
+		{Paths{Vector: "v"}, `{"v":true}`, "the vector is true: a list of numbers", 0},
+		{Paths{Vector: "v"}, `{"v":"u0"}`, `the vector is "u0", 1 bytes are not`, 0},
+		{Paths{Vector: "v"}, `{"v":{"values":[1,2]}}`, "the vector is an object: a list of numbers", 0},
 	} {
 		items, err := decoder(t, Options{Paths: c.paths, Format: "json"}).Decode(context.Background(),
 			rawRecord(c.value), nil)

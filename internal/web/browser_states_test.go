@@ -9,12 +9,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"github.com/slkstream/slkstream/internal/recent"
@@ -29,6 +26,7 @@ type yard struct {
 	cameras, names, groups, questions int
 	plain, forgetful                  bool // no pictures; recent items are not kept
 	silent, trouble, readOnly, locked bool
+	cut                               bool  // no broker answers
 	refused                           int64 // records that could not be used
 	restarted                         bool  // more cameras are known from before, one has moved, and another process has the rest
 }
@@ -84,6 +82,11 @@ func (y yard) open(t *testing.T) (*Page, string) {
 				})
 			}
 		}
+		if y.cut {
+			s.Lag, s.Troubles = -1, []health.Trouble{
+				{What: "cut off for 41s: it reads and answers nothing", Do: "see that the brokers run"},
+			}
+		}
 		return s
 	}
 	if y.restarted {
@@ -94,7 +97,8 @@ func (y yard) open(t *testing.T) (*Page, string) {
 		l.elsewhere = []string{"http://stage-b:8070"}
 	}
 	page := New(Options{
-		Title: "Harbour yard", Recent: kept, Say: func(context.Context, []record.Out) error { return nil },
+		Title: "Harbour yard", Feed: "--out yard --brokers kafka:9092", Recent: kept,
+		Say: func(context.Context, []record.Out) error { return nil },
 	})
 	page.stage = l
 	y.feed(page, attributes)
@@ -212,7 +216,20 @@ func TestPageStates(t *testing.T) {
 				document.querySelector("#elsewhere a").textContent === "stage-b:8070" && document.querySelector("h1").textContent === "All 3 cameras are answering."`,
 			"",
 		},
-		{"live-empty", "/", yard{}, `!!document.querySelector(".blank pre")`, ""},
+		{
+			"live-empty",
+			"/",
+			yard{},
+			`document.querySelector(".blank pre")?.textContent.includes("--key cam-7 --out yard --brokers kafka:9092 --rate")`,
+			"",
+		},
+		{
+			"live-cut",
+			"/",
+			yard{cameras: 20, names: 30, groups: 6, cut: true},
+			`document.querySelector("h1")?.textContent === "No camera is answered now."`,
+			"",
+		},
 		{
 			"live-refused",
 			"/",
@@ -262,6 +279,34 @@ func TestPageStates(t *testing.T) {
 			"/review?token=reads",
 			yard{cameras: 1, names: 3, questions: 3, readOnly: true},
 			`document.querySelector("h1")?.textContent === "Reviewing is teaching." && !document.getElementById("choices")`,
+			"",
+		},
+		{
+			"review-many",
+			"/review",
+			yard{cameras: 2, names: 200, questions: 14},
+			`document.querySelectorAll(".trio figure").length === 3`,
+			"",
+		},
+		{
+			"unknown-reads",
+			"/unknown?token=reads",
+			yard{cameras: 20, names: 30, groups: 6, readOnly: true},
+			`document.querySelectorAll(".group").length === 6 && !document.querySelector("main input, main .primary")`,
+			"",
+		},
+		{
+			"names-reads",
+			"/names?name=forklift 2&token=reads",
+			yard{cameras: 20, names: 30, readOnly: true},
+			`document.querySelectorAll("#examples .tile").length === 1 && !document.querySelector(".title .danger")`,
+			"",
+		},
+		{
+			"names-many-one",
+			"/names?name=forklift 2",
+			yard{cameras: 20, names: 200},
+			`document.querySelectorAll("#examples .tile").length === 1 && document.querySelectorAll(".namerow").length === 200`,
 			"",
 		},
 		{"unknown", "/unknown", usual, `document.querySelectorAll(".group").length === 6`, ""},
@@ -326,60 +371,4 @@ func TestPageStates(t *testing.T) {
 			b.Run(chromedp.Navigate("about:blank")) // a page asks its stage until it is left, and this one ends now
 		})
 	}
-}
-
-// scheme has the browser prefer light or dark colours.
-func scheme(theme string) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
-		})
-		return err
-	})
-}
-
-// faults lists what is wrong with the page that a browser shows.
-func faults(b *browser.Browser, axe string, phone bool) []string {
-	browser.Value[bool](
-		b,
-		"window.axe ? true : ("+`(() => { const module = undefined, define = undefined; `+axe+`; return true; })()`+")",
-	)
-	browser.Value[bool](
-		b,
-		`(() => { window.found = null; axe.run({ resultTypes: ["violations"] }).then(r => { window.found = r.violations
-		.filter(v => v.impact === "serious" || v.impact === "critical")
-		.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.target.join(" ") + " " + (n.any[0]?.message || "")).join("; ")); }); return true; })()`,
-	)
-	b.Run(browser.Until(`window.found !== null`))
-	out := browser.Value[[]string](b, `window.found`)
-	if browser.Value[bool](b, `document.documentElement.scrollWidth > innerWidth`) {
-		out = append(out, "it is wider than the window")
-	}
-	broken := browser.Value[[]string](
-		b,
-		`[...document.querySelectorAll("main *, dialog *")].filter(e => e.checkVisibility() && !e.classList.contains("vh") && !(e instanceof SVGElement) && e.tagName !== "OPTION" &&
-		[...e.childNodes].some(n => n.nodeType === 3 && n.data.trim().length > 8) && e.getBoundingClientRect().width < 32).map(e => e.className + " " + e.textContent.slice(0, 30))`,
-	)
-	for _, text := range broken {
-		out = append(out, "too narrow to be read: "+text)
-	}
-	if browser.Value[bool](b, `[...document.querySelectorAll(".collage")].some(e => {
-		const last = e.querySelector(".pic:nth-last-of-type(2)").getBoundingClientRect(), box = e.getBoundingClientRect();
-		return box.right - last.right > 4 || box.bottom - last.bottom > 4; })`) {
-		out = append(out, "a group's pictures leave a hole")
-	}
-	if browser.Value[bool](b, `document.querySelector(".top")?.offsetHeight > 60`) {
-		out = append(out, "the header is more than one line")
-	}
-	if phone {
-		small := browser.Value[[]string](
-			b,
-			`[...document.querySelectorAll("button, a.b, .tabs a, select, summary")].filter(e => e.checkVisibility() && e.getBoundingClientRect().height > 0
-			&& Math.round(e.getBoundingClientRect().height) < 44 && !e.closest(".row")).map(e => e.className + " " + e.textContent.slice(0, 20) + " " + e.getBoundingClientRect().height)`,
-		)
-		if len(small) > 0 {
-			out = append(out, "lower than 44 pixels: "+strings.Join(small, "; "))
-		}
-	}
-	return out
 }

@@ -48,8 +48,10 @@ func (a Access) Guard(next http.Handler) http.Handler {
 		if given := r.URL.Query().Get("token"); a.known(given) && r.Method == http.MethodGet {
 			setToken(w, r, given)
 			w.Header().Set("Referrer-Policy", "no-referrer")
-			to := url.URL{Path: path.Clean(r.URL.Path)} // of this site: no //HOST
-			http.Redirect(w, r, to.EscapedPath(), http.StatusSeeOther)
+			query := r.URL.Query()
+			query.Del("token")
+			to := url.URL{Path: path.Clean(r.URL.Path), RawQuery: query.Encode()} // of this site: no //HOST
+			http.Redirect(w, r, to.RequestURI(), http.StatusSeeOther)
 			return
 		}
 		err := a.checkToken(r)

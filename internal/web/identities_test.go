@@ -67,8 +67,11 @@ func TestIdentitiesOverStreams(t *testing.T) {
 	if err := json.NewDecoder(get(t, server, "/api/names").Body).Decode(&names); err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(names.Identities); got !=
-		"[{shop/identity-5 [{door cluster-1 } {gate cluster-2 } {gate cluster-4 }]} {anna [{yard cluster-1 v2}]}]" {
+	got := ""
+	for _, one := range names.Identities {
+		got += fmt.Sprint(one.Name, one.Clusters)
+	}
+	if got != "shop/identity-5[{door cluster-1 } {gate cluster-2 } {gate cluster-4 }]anna[{yard cluster-1 v2}]" {
 		t.Error(got)
 	}
 }

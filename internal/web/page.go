@@ -34,6 +34,8 @@ type Options struct {
 	// Say writes records to LabelsTopic and returns when they are there. nil: there is no such topic.
 	Say         func(context.Context, []record.Out) error
 	LabelsTopic string
+	Corrects    bool   // later labels change what recent items are called
+	Feed        string // flags with which slkstream feed reaches the input, for a page without items
 	// ForgetName forgets a name and says what held it; nil with Say. It wraps record.ErrNoName.
 	ForgetName func(context.Context, record.Name) ([]record.Receipt, error)
 	// UserHeader is the header in which a proxy names who is signed in; "": nobody is named.

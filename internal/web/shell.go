@@ -113,6 +113,7 @@ type liveView struct {
 	// Known are streams that are remembered from before and have sent nothing since this process began.
 	Known     []string `json:"known"`
 	Elsewhere []string `json:"elsewhere"` // addresses of the processes that answer other streams
+	Feed      string   `json:"feed"`      // flags with which slkstream feed reaches the input
 }
 
 const (
@@ -128,7 +129,7 @@ func (p *Page) pageLive(r *http.Request) (any, error) {
 	camera, text := query.Get("camera"), strings.ToLower(strings.TrimSpace(query.Get("find")))
 	views, _ := p.streams.list(p.questions.waitingBy())
 	p.streams.rates(views)
-	v := liveView{Streams: views, Where: []seenView{}, Groups: []groupView{}, Now: time.Now().Unix()}
+	v := liveView{Streams: views, Where: []seenView{}, Groups: []groupView{}, Now: time.Now().Unix(), Feed: p.options.Feed}
 	p.compare(r.Context(), &v)
 	seen := p.where.list(time.Time{}, p.called())
 	v.Until = v.Now

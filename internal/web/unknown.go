@@ -116,7 +116,7 @@ func apart(list []*recent.Stranger, most int) (out []*recent.Stranger) {
 	return out
 }
 
-// apiPreview returns the recent items whose label would change if some were taught.
+// apiPreview returns the recent items that would be called so if some were taught, and whether they are corrected then.
 func (p *Page) apiPreview(r *http.Request, body *lessons) (any, error) {
 	examples, err := p.examples(r, body)
 	if err != nil {
@@ -141,7 +141,7 @@ func (p *Page) apiPreview(r *http.Request, body *lessons) (any, error) {
 			items = append(items, v)
 		}
 	}
-	return map[string]any{"count": count, "items": items}, nil
+	return map[string]any{"count": count, "items": items, "corrected": p.options.Corrects}, nil
 }
 
 // mostSplit is the maximum number of examples that one request may teach.

@@ -43,7 +43,7 @@ func TestUnknownGroups(t *testing.T) {
 	}
 	store.Open("in/0").Add(recent.NewBlock(items, func(i int) []float32 { return list[i].Vector }))
 	p := pageOf(Options{
-		Recent: store, Say: func(context.Context, []record.Out) error { return nil },
+		Recent: store, Corrects: true, Say: func(context.Context, []record.Out) error { return nil },
 	}, fakeStage{
 		strangers: func() ([]recent.Stranger, error) { return list, fails },
 		wouldCorrect: func(examples []record.Example) (out []recent.Corrected) {
@@ -78,7 +78,7 @@ func TestUnknownGroups(t *testing.T) {
 		t.Errorf("one alone: %+v", alone)
 	}
 	code, text := post(t, server, "/api/preview", `{"ids":["in/0/2"],"label":"anna"}`)
-	if code != http.StatusOK || !strings.Contains(text, `"count":30`) || strings.Count(text,
+	if code != http.StatusOK || !strings.Contains(text, `"corrected":true,"count":30`) || strings.Count(text,
 		`"was":"x"`) != mostPreviewed {
 		t.Errorf("preview: %d %s", code, text)
 	}

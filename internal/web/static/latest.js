@@ -97,7 +97,7 @@ export class Latest {
     const tiles = shown.map((item) => this.#tiles.get(item.id));
     if (!this.#grid.children.length || tiles.length !== this.#grid.children.length || tiles.some((t, i) => t !== this.#grid.children[i])) {
       if (tiles.length) this.#grid.replaceChildren(...tiles);
-      else this.#grid.replaceChildren(el("p", { class: "soft" }, "Nothing of this in the last minutes."));
+      else this.#grid.replaceChildren(el("p", { class: "soft" }, "None since this page opened."));
     }
     for (const t of tiles) {
       const time = t.querySelector(".m > :last-child"), text = ago(secondsSince(t.item.time));

@@ -1,6 +1,6 @@
 // Live: the cameras, who was where, the latest items; or the demo, where the stage says that it is one.
 import { ask, find, later, lead, link, main, onShell, shell } from "./shell.js";
-import { ago, axis, begun, button, byName, cam, choose, clock, count, counted, el, fill, icon, pageOf, panel, percent, pic, quarters, since, slotOfCamera, spark, stay, typing, whole, who } from "./parts.js";
+import { ago, axis, begun, button, byName, cam, cams, choose, clock, count, counted, el, fill, icon, pageOf, panel, percent, pic, quarters, since, slotOfCamera, spark, stay, typing, whole, who } from "./parts.js";
 import { follow } from "./feed.js";
 import { open } from "./item.js";
 import { Demo } from "./demo.js";
@@ -41,10 +41,11 @@ function showLead() {
   const answered = streams.reduce((sum, s) => sum + s.answered, 0), unknown = streams.reduce((sum, s) => sum + s.unknown, 0);
   const { lag, lagSeconds } = shell.status, late = lagSeconds > silentAfter;
   const cameras = !n ? "No camera has sent anything since the start" : n === 1 ? (silent.length ? `The camera ${streams[0].stream} is silent` : `One camera is answering: ${streams[0].stream}`) : silent.length ? `${n - silent.length} of ${n} cameras are answering` : n === 2 ? "Both cameras are answering" : `All ${n} cameras are answering`;
-  const title = late ? `The names below are ${ago(lagSeconds)} old.` : groups ? `${cameras}, and ${groups === 1 ? "one group has" : counted(groups, "group").toLowerCase() + " have"} no name.` : `${cameras}.`;
+  const cut = lag < 0 && shell.status.troubles?.length;
+  const title = cut ? "No camera is answered now." : late ? `The names below are ${ago(lagSeconds)} old.` : groups ? `${cameras}, and ${groups === 1 ? "one group has" : counted(groups, "group").toLowerCase() + " have"} no name.` : `${cameras}.`;
   const longest = [...silent].sort((a, b) => a.seen.localeCompare(b.seen))[0];
   const known = seen.known.length, before = known > 0 && (n ? `${counted(known, "camera")} from before ${known === 1 ? "has" : "have"} sent nothing since the start.` : `${counted(known, "camera")} and the names are known from before; names appear with the next items.`);
-  const says = late ? "The stage reads what it has missed, and catches up. Nothing is lost meanwhile." : [longest && `The camera ${longest.stream} has been silent for ${ago(seen.now - Date.parse(longest.seen) / 1000)}.`, before, seen.groups[0] && `Naming the largest group settles ${count(seen.groups[0].count, "item")}.`].filter(Boolean).join(" ") || (shell.waiting ? "The stage asks about the items that would teach it most." : "Nothing waits for you.");
+  const says = cut ? "You see what was known." : late ? "The stage reads what it has missed, and catches up. Nothing is lost meanwhile." : [longest && `The camera ${longest.stream} has been silent for ${ago(seen.now - Date.parse(longest.seen) / 1000)}.`, before, seen.groups[0] && `Naming the largest group settles ${count(seen.groups[0].count, "item")}.`].filter(Boolean).join(" ") || (shell.waiting ? "The stage asks about the items that would teach it most." : "Nothing waits for you.");
   const stat = (what, value) => el("div", { class: "stat" }, el("dt", {}, what), el("dd", {}, value));
   const behind = lag < 0 ? "not known" : lagSeconds < 1 ? `${lagSeconds.toFixed(1)} s` : ago(lagSeconds);
   fill(top, JSON.stringify([title, says, Math.round(rate), behind, unknown, answered, shell.waiting, groups, shell.teach]), () => lead(title, says,
@@ -84,14 +85,14 @@ function showRows() {
 
 function showStrangers() {
   strangerCard.hidden = !seen.groups.length;
-  fill(strangers, JSON.stringify([seen.groups.map((g) => [g.count, g.last]), shell.teach]), () => seen.groups.map((g) => el("li", {}, pic({ ...g.middle, unknown: true }, "square"), el("div", {}, el("p", {}, count(g.count, "item")), el("small", {}, cam(g.streams[0]), el("span", {}, `last ${clock(g.last)}`))), shell.teach && link("Name it", "unknown#" + encodeURIComponent(g.teach[0])))));
+  fill(strangers, JSON.stringify([seen.groups.map((g) => [g.count, g.last]), shell.teach]), () => seen.groups.map((g) => el("li", {}, pic({ ...g.middle, unknown: true }, "square"), el("div", {}, el("p", {}, count(g.count, "item")), el("small", {}, cams(g.streams, 1), el("span", {}, `last ${clock(g.last)}`))), shell.teach && link("Name it", "unknown#" + encodeURIComponent(g.teach[0])))));
 }
 
 function blank() {
   const { dead } = shell.status;
   fill(main, "blank" + dead, () => el("section", { class: "card blank" }, el("span", { class: "mark" }, icon("camera")), el("h1", {}, dead ? `Not one of ${count(dead, "record")} could be used.` : "No camera has sent anything yet."),
-    el("p", {}, dead ? "Either the feed or the settings are wrong. These say which, and why:" : "The stage waits for items. Send it a file of vectors to see names appear, or point your cameras at it."),
-    el("pre", { tabindex: "0" }, dead ? "slkstream dead list\nslkstream check" : "slkstream sample sample\nslkstream feed --input sample/items.jsonl --key cam-7 --out TOPIC --rate 50 --loop"), !dead && el("p", {}, "With ", el("code", {}, "slkstream demo"), " everything is there at once.")));
+    el("p", {}, dead ? "Feed or settings are wrong. These say which:" : "The stage waits for items. Point your cameras at it, or send it a file:"),
+    el("pre", { tabindex: "0" }, dead ? "slkstream dead list\nslkstream check" : `slkstream sample sample\nslkstream feed --input sample/items.jsonl --key cam-7 ${seen.feed} --rate 50 --loop`), !dead && el("p", {}, "With ", el("code", {}, "slkstream demo"), " all is there.")));
 }
 
 async function load() {

@@ -128,7 +128,7 @@ const beside = (name, what, content) => el("figure", { "data-name": name }, el("
 
 function showOne(item, state) {
   const known = named(item), other = (item.alternatives || [])[0], offered = nearly(item);
-  const close = (known || item.unknown) && other && other.confidence > item.confidence / 2 ? `Asked because ${other.label} is nearly as likely.` : known ? "Asked because the stage is not sure." : item.unknown ? "Asked because it is unlike every example." : `One of the group ${item.label}, which nobody has named.`;
+  const close = (known || item.unknown) && other && other.confidence > item.confidence / 2 ? `Asked because ${other.label} is nearly as likely.` : known ? "Asked because many are like it." : item.unknown ? "Asked because it is unlike every example." : `One of the group ${item.label}, which nobody has named.`;
   const sub = el("span", {}, close), trio = el("div", { class: "trio" }, el("figure", { class: "it" }, el("p", {}, el("b", {}, "This one")), el("span", { id: "picture", "data-id": item.id }, pic(item, "square"))));
   const digit = keys.indexOf(offered) + 1;
   fill(box, state, progress, () => el("h1", { id: "question" }, known ? `Is this ${item.label}?` : "What is this?"),

@@ -2,7 +2,7 @@
 import { Lost, ask, later, lead, main, onShell, refresh, said, shell } from "./shell.js";
 import { changed } from "./changes.js";
 import { numbered } from "./item.js";
-import { button, cam, choose, clock, count, counted, el, fill, icon, percent, pic, who, whole } from "./parts.js";
+import { button, cams, choose, clock, count, counted, el, fill, icon, percent, pic, who, whole } from "./parts.js";
 
 const enough = 12; // groups that a person looks through at once
 let asked = decodeURIComponent(location.hash.slice(1)); // an item of the group that is to be named first
@@ -14,27 +14,28 @@ const orders = {
 const box = el("div", { class: "groups", id: "groups" }), top = el("div"), more = el("div", { class: "acts", id: "more" });
 const segment = choose("Order", [["largest", "largest"], ["newest", "newest"], ["familiar", "most familiar"]], order, (v) => { order = v; show(); });
 
-const places = (group) => JSON.stringify(group.middle.identityStreams || []);
+// The groups stand still while somebody points at them, moves about in them, or looks at what a name would take.
+const held = ":hover, :focus-within, :has(.preview:not([hidden]))";
+const looks = ({ count, middle }) => JSON.stringify([count, middle.label, middle.identityStreams]);
 const plural = (n) => (n === 1 ? "One group has" : `${counted(n, "group")} have`);
 function show() {
   const several = found.groups.filter((g) => g.count > 1), n = several.length, alone = found.groups.length - n;
   const some = [...(n ? several : found.groups)].sort(orders[order]).slice(0, enough), shown = all ? [...found.groups].sort(orders[order]) : some;
   fill(top, `${n} ${alone} ${found.all}`, () => lead(n ? `${plural(n)} no name.` : alone ? `${counted(alone, "item")} without a name, none like another.` : "Everything has a name.",
-    n + alone ? `Each group looks alike. Name the ones you know; the rest may stay. Before anything changes you see what else would be called so.${found.all > found.groups.length ? ` The largest ${found.groups.length} are shown.` : ""}`
+    n + alone ? shell.teach && `Name those you know. Before anything changes you see what else would be called so.${found.all > found.groups.length ? ` The largest ${found.groups.length} are shown.` : ""}`
       : "New strangers appear here when some look alike.", n > 1 && segment));
+  const rest = found.groups.length - some.length, groups = n - (n ? some.length : 0), kinds = [groups && count(groups, "group"), n > 0 && alone && count(alone, "single item")].filter(Boolean).join(" and ");
+  fill(more, `${all} ${rest} ${kinds}`, rest > 0 && (() => button(all ? "Show fewer" : `Show ${kinds || count(rest, "item")} more`, () => { all = !all; show(); })));
+  if (box.matches(held)) return;
   const cards = new Map([...box.children].map((card) => [card.dataset.key, card]));
   const next = shown.map((group) => {
     const known = cards.get(group.middle.id);
-    if (known && (known.matches(":focus-within") || known.count === group.count && known.like === group.middle.label && known.places === places(group))) return known;
-    return card(group);
+    return known?.querySelector("input")?.value || known?.looks === looks(group) ? known : card(group);
   });
   if (next.length !== box.children.length || next.some((card, i) => card !== box.children[i])) box.replaceChildren(...next);
-  const rest = found.groups.length - some.length, groups = n - (n ? some.length : 0), kinds = [groups && count(groups, "group"), n > 0 && alone && count(alone, "single item")].filter(Boolean).join(" and ");
-  fill(more, `${all} ${rest} ${kinds}`, rest > 0 && (() => button(all ? "Show fewer" : `Show ${kinds || count(rest, "item")} more`, () => { all = !all; show(); })));
 }
 
 const span = ({ first, last }) => (clock(first) === clock(last) ? `at ${clock(last)}` : `${clock(first)} to ${clock(last)}`);
-const cameras = (names) => [...names.slice(0, 3).map(cam), names.length > 3 && el("span", {}, `and ${names.length - 3} more`)];
 function card(group) {
   const input = el("input", { placeholder: "Who or what is it?", "aria-label": `Name for the group of ${group.count}`, maxlength: 200, autocomplete: "off", list: "labels" });
   const preview = el("div", { class: "preview", role: "status", hidden: true });
@@ -48,25 +49,21 @@ function card(group) {
       const others = await ask("api/preview", { ids: group.teach, label });
       preview.hidden = false;
       const yes = button(`Call them ${label}`, () => name(group, label, card), { class: "b primary" });
-      preview.replaceChildren(el("p", {}, el("b", {}, `${group.teach.length} of the ${whole.format(group.count)} are taught as ${label}. `), others.count ? `${count(others.count, "other recent item")} would be called so too:` : "No other recent item changes now; later ones are answered by these."),
+      preview.replaceChildren(el("p", {}, el("b", {}, `${group.teach.length} of the ${whole.format(group.count)} are taught as ${label}. `), others.count ? `${count(others.count, "other recent item")} would ${others.corrected ? "be" : "have been"} called so too:` : "No other recent item looks so."),
         ...(others.count ? [el("div", { class: "thumbs" }, others.items.slice(0, 6).map((item) => el("span", { title: `now ${item.was}` }, pic(item))), others.count > 6 && el("span", { class: "more" }, `+${others.count - 6}`))] : []),
         el("div", { class: "acts" }, yes, button("Cancel", close, { class: "b ghost" })));
       yes.focus();
     } catch (error) { said(error); }
   };
   const elsewhere = (group.middle.identityStreams || []).filter((s) => !group.streams.includes(s));
-  const also = elsewhere.length > 0 && el("div", { class: "facts also" }, el("span", {}, "also on"), cameras(elsewhere));
+  const also = elsewhere.length > 0 && el("div", { class: "facts also" }, el("span", {}, "also on"), cams(elsewhere, 3));
   const card = el("article", { class: "card group", "data-key": group.middle.id, "aria-label": `Group of ${count(group.count, "item")}` },
     el("div", { class: `collage n${members.length}` }, members.slice(0, 5).map((item) => pic({ ...item, unknown: true })), el("span", { class: "n" }, count(group.count, "item"))),
-    el("div", { class: "body" }, el("div", { class: "facts" }, cameras(group.streams)), also, el("div", { class: "facts num" }, el("span", {}, span(group))),
+    el("div", { class: "body" }, el("div", { class: "facts" }, cams(group.streams, 3)), also, el("div", { class: "facts num" }, el("span", {}, span(group))),
       !numbered(group.middle.label) && el("div", { class: "like" }, el("span", {}, "most like"), who(group.middle.label), el("span", {}, percent(group.middle.confidence)),
         shell.teach && button("Yes, it is", () => { input.value = group.middle.label; look(); })),
       shell.teach && el("form", { class: "name-it", onsubmit: look }, el("label", { class: "field" }, input), el("button", { class: "b" }, "Name it")), preview));
-  card.count = group.count;
-  card.like = group.middle.label;
-  card.teach = group.teach;
-  card.places = places(group);
-  return card;
+  return Object.assign(card, { teach: group.teach, looks: looks(group) });
 }
 
 async function name(group, label, card) {
