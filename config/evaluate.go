@@ -117,14 +117,16 @@ func (e *Evaluate) stream() []definition {
 		define("class-vectors-from", &e.VectorRows, []string{"eval file"}, 0,
 			"rows of each class, left out of the file, whose mean is its class vector, in the place of a text "+
 				"encoder's; 0: no class vectors", atLeast(0), atMost(1<<10)),
-		define("names", &e.Names, stream, false, "the vector of each class's name, of names.npy beside the data, is an "+
-			"example of the class too; with --shots 0 the only one"),
+		define("names", &e.Names, stream, false, "the vector of each class's name, of names.npy beside the data, "+
+			"is an example of the class too; with --shots 0 the only one").
+			when("eval file", false, "each class has the vector of its name, of names.npy beside the data; with --shots 0 nothing else"),
 		define("newcomers", &e.Newcomers, stream, 0,
 			"share of the classes that have no labelled rows and come in the second half only", fraction...),
 		define("nobody", &e.Nobody, stream, "out",
 			"rows without a class, such as false detections: out, they never come; unknown, they come and no label "+
 				"names them; taught, --teach gives labels to some of them as well, of a class \"nobody\"",
-			oneOf("out", "unknown", "taught")),
+			oneOf("out", "unknown", "taught")).
+			when("eval file", "out", "rows without a class: out, they are left out; unknown, they are in the file", oneOf("out", "unknown")),
 		define("absent", &e.Absent, stream, 0, "share of the classes that never come", fraction...),
 		define("garbage", &e.Garbage, stream, 0, "episodes of noise", atLeast(0), atMost(1<<16)),
 		define("wrong-supports", &e.WrongSupports, with(stream, "eval file"), 0,
@@ -135,7 +137,7 @@ func (e *Evaluate) stream() []definition {
 
 func (e *Evaluate) check(c *Config, fault report) {
 	least := 1
-	if c.command == "eval stream" || e.VectorRows > 0 {
+	if c.command == "eval stream" || e.VectorRows > 0 || e.Names {
 		least = 0
 	}
 	e.ShotCounts = wholes("shots", e.Shots, least, 1<<16, fault)

@@ -103,6 +103,8 @@ func evalFile(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	// names are what --class-vectors of label are, not examples
+	trials.Protocol.ByName, trials.Protocol.NameTaught = trials.Protocol.NameTaught, false
 	if err := trials.Draw(func(shots int) string {
 		if folder := c.Config.Evaluate.Export; folder != "" {
 			return fmt.Sprintf("%s/%d-shot", folder, shots)
