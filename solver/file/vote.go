@@ -165,8 +165,20 @@ func (v *verdict) label(o *opinions, class []int32, r *Result) {
 	})
 }
 
-// limit sets the limit of the unknown score: a quantile of the ranks of held rows' scores among those of the file, not of
-// the scores themselves, as with fewer labels all scores are higher; without held rows a quantile of the file.
+// leastMedian is the rank of the median of held rows among those of the file, of which half are then of no labelled class.
+const leastMedian = .25
+
+// rank returns the rank of the limit of the unknown score among the scores of the file. n held rows divide the ranks into
+// n + 1 parts, into each of which a further row like them falls as likely: so the rate holds of few rows too. With a median
+// below leastMedian the held rows are rather of other moments than the file, as those of a support can be, than most of the
+// file of no class. As far as it is below, the limit is a quantile of the file.
+func (v *verdict) rank() float64 {
+	trust := min(1, vector.Quantile(v.at, .5)/leastMedian)
+	return trust*vector.Quantile(slices.Concat([]float32{0}, v.at, []float32{1}), 1-v.rate) + (1-trust)*(1-v.rate)
+}
+
+// limit sets the limit of the unknown score, by the ranks of held rows' scores among those of the file, not by the scores
+// themselves, as with fewer labels all scores are higher; without held rows it is a quantile of the file.
 func (v *verdict) limit(class []int32, r *Result) {
 	scores := unlabelled(r.UnknownScore, class)
 	switch {
@@ -175,7 +187,7 @@ func (v *verdict) limit(class []int32, r *Result) {
 	case v.at == nil:
 		r.UnknownLimit = vector.Quantile(scores, 1-v.rate)
 	default:
-		r.UnknownLimit = vector.Quantile(scores, vector.Quantile(v.at, 1-v.rate))
+		r.UnknownLimit = vector.Quantile(scores, v.rank())
 	}
 }
 
