@@ -25,12 +25,12 @@ func clustering(s *Settings) (solver.Settings, error) {
 	return s.adjusted(settings), err
 }
 
-// descend minimises R from a start, a class for each row.
+// descend minimises R from a start, a class for each row, by what class vectors say too if it is named.
 func (l *loaded) descend(ctx context.Context, s *Settings, stage string, graph *index.Affinity, settings solver.Settings,
-	start []int32, r *Result,
+	named bool, start []int32, r *Result,
 ) (*solver.PlacedResult, error) {
 	p := solver.Placed{Points: &l.points, K: l.k, Affinity: graph, Start: start}
-	if l.said != nil {
+	if named {
 		kernel.Scale(float32(1/settings.Lambda), l.said.values)
 		defer kernel.Scale(float32(settings.Lambda), l.said.values)
 		p.Evidence = l.said.values

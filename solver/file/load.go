@@ -45,8 +45,10 @@ func load(ctx context.Context, p *Problem, s *Settings, directions bool, plan *P
 		}
 	}
 	var err error
-	if l.said, err = p.newSaid(); err != nil {
-		return nil, err
+	if !directions {
+		if l.said, err = p.newSaid(); err != nil {
+			return nil, err
+		}
 	}
 	labelled, all := newMean(p.K, p.D), newMean(p.K, p.D)
 	whole := &embedding{}

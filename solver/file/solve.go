@@ -85,13 +85,23 @@ const (
 // String returns the space as progress adds it to a stage.
 func (s space) String() string { return [...]string{whole: "", directions: ", in directions"}[s] }
 
-// way is how R weighs neighbours, lambda, and the distances to the means of classes, tau.
-type way struct{ lambda, tau float64 }
+// way is how R weighs neighbours, lambda, and the distances to the means of classes, tau, and whether it has what class
+// vectors say.
+type way struct {
+	lambda, tau float64
+	named       bool
+}
 
 var (
-	byMeans      = way{solver.Defaults().Lambda, solver.Defaults().Tau}
-	byNeighbours = way{4, 1}
+	byMeans      = way{lambda: solver.Defaults().Lambda, tau: solver.Defaults().Tau}
+	byNeighbours = way{lambda: 4, tau: 1}
 )
+
+// byNames returns the way with what class vectors say.
+func (w way) byNames() way {
+	w.named = true
+	return w
+}
 
 // opinions are what the ways of solving a file in some spaces say, in the order of waysIn.
 type opinions struct {
@@ -101,15 +111,15 @@ type opinions struct {
 	result  *Result // of the first space, without what the vote adds
 }
 
-// waysIn returns the number of answers in a space. Class vectors have no part in how labels spread: only descents count.
-func (p *Problem) waysIn(in space) int {
+// waysIn returns the number of answers in a space, and how many of them, the last, are by class vectors too.
+func (p *Problem) waysIn(in space) (ways, named int) {
 	switch {
+	case in == directions:
+		return 2, 0
 	case p.ClassVectors.N > 0:
-		return 2
-	case in == whole:
-		return 5
+		return 7, 2
 	}
-	return 2
+	return 5, 0
 }
 
 // solveIn labels the rows in each way of the spaces.
@@ -222,8 +232,11 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions,
 		if matched := l.byClusters(similar, start, s.Seed); matched != nil {
 			out.matched, start = true, matched
 		}
-	case l.said == nil:
+	default:
 		out.answers = []answer{harmonic.answer, less.answer, sum.answer}
+	}
+	if l.said != nil { // again, with what class vectors say, which has no part in how labels spread
+		ways = append(ways, byMeans.byNames(), byNeighbours.byNames())
 	}
 	r.UnknownScore = l.unknownScores(graph)[:l.n]
 	if err := l.project(r); err != nil {
@@ -234,7 +247,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions,
 		if len(ways) > 1 {
 			stage = fmt.Sprintf("solving in way %d of %d", i+1, len(ways))
 		}
-		solved, err := l.descend(ctx, s, stage, graph, l.labelling(s, of), start, r)
+		solved, err := l.descend(ctx, s, stage, graph, l.labelling(s, of), of.named, start, r)
 		if err != nil {
 			return nil, err
 		}
@@ -330,7 +343,7 @@ func (l *loaded) clusters(ctx context.Context, s *Settings, r *Result) error {
 	if l.k == 0 {
 		l.k, r.K = count, count
 	}
-	solved, err := l.descend(ctx, s, "solving", graph, settings, answer, r)
+	solved, err := l.descend(ctx, s, "solving", graph, settings, false, answer, r)
 	if err != nil {
 		return err
 	}

@@ -107,18 +107,19 @@ func (t *trials) read(ctx context.Context) (labelled int, err error) {
 // labels are the classes of the labelled rows, what descends from these clusters counts alone.
 func (t *trials) judge(ctx context.Context) (*verdict, error) {
 	p := t.problem
-	switch {
-	case p.K < 2 || !slices.Contains(t.class, -1):
+	if p.K < 2 || !slices.Contains(t.class, -1) {
 		return t.without(whole), nil
-	case p.ClassVectors.N > 0: // of the name of a class, whose vector has all directions
-		v, _, err := t.weigh(ctx, t.folds(), whole)
-		return v, err
-	case !t.large():
-		v, _, err := t.weigh(ctx, t.folds(), whole, directions)
-		return v, err
 	}
 	folds := t.folds()
-	if len(folds[0].held) == 0 {
+	held := len(folds[0].held) > 0
+	switch {
+	case p.ClassVectors.N > 0 && !held: // which have all directions
+		return t.without(whole), nil
+	case !t.large():
+		v, _, err := t.weigh(ctx, folds, whole, directions)
+		return v, err
+	}
+	if !held {
 		if _, matched, err := t.hold(ctx, &folds[0], "trial: ", directions); err != nil || matched {
 			return t.without(directions), err
 		}

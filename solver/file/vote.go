@@ -13,7 +13,7 @@ type verdict struct {
 	spaces  []space
 	weights []float64 // of each answer in the spaces
 	classes int
-	vectors bool      // classes have vectors
+	vectors bool      // answers are by class vectors too
 	at      []float32 // of each held row, the rank of its unknown score, 0 to 1, among those of unlabelled rows; ascending
 	rate    float64   // share of known rows that may be above the limit
 }
@@ -26,14 +26,26 @@ const (
 	scaleDeviation = .5
 )
 
-// without returns the verdict of a file without held rows: all ways weigh the same.
+// without returns the verdict of a file without held rows: all ways weigh the same, with class vectors those that have
+// them, and the others nothing.
 func (t *trials) without(spaces ...space) *verdict {
-	v := &verdict{spaces: spaces, classes: t.problem.K, vectors: t.problem.ClassVectors.N > 0, rate: t.s.UnknownRate}
-	n := 0
+	v := &verdict{spaces: spaces, classes: t.problem.K, rate: t.s.UnknownRate}
+	v.vectors = t.problem.ClassVectors.N > 0 && slices.Contains(spaces, whole)
+	counted := 0.
 	for _, in := range spaces {
-		n += t.problem.waysIn(in)
+		n, named := t.problem.waysIn(in)
+		for i := range n {
+			weight := 0.
+			if !v.vectors || i >= n-named {
+				weight = votes
+				counted++
+			}
+			v.weights = append(v.weights, weight)
+		}
 	}
-	v.weights = slices.Repeat([]float64{votes / float64(n)}, n)
+	for j := range v.weights {
+		v.weights[j] /= counted
+	}
 	return v
 }
 
@@ -111,7 +123,7 @@ func beyond(losses, others []float64) bool {
 
 // label fills in the classes, the second-best classes and the confidence of the rows: that of the fit or, without held
 // rows, the mean of how sure the answers are that name the class, where one that names another is not sure of it at all.
-// With class vectors it is the largest of these: both answers have the vectors, and the vectors say how sure they are.
+// With class vectors it is the largest of these: the answers that count have them, and they say how sure they are.
 func (v *verdict) label(o *opinions, class []int32, r *Result) {
 	r.Calibrated = v.at != nil
 	if !r.Calibrated && o.matched {
@@ -153,7 +165,7 @@ func (v *verdict) label(o *opinions, class []int32, r *Result) {
 			if !r.Calibrated {
 				mean, most := float32(0), float32(0)
 				for j, of := range o.answers {
-					if of.class[p] == named[best] {
+					if v.weights[j] > 0 && of.class[p] == named[best] {
 						mean, most = mean+float32(v.weights[j]/votes)*of.sure[p], max(most, of.sure[p])
 					}
 				}
