@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
-	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // plain fills out with the inner products of rows from to to-1 by z - centre: without the metric, and without
@@ -44,35 +43,6 @@ func (g *gramSpace) heldDot(c int) float64 {
 func (g *gramSpace) squaredDistance(p, q int) float32 {
 	m := g.m
 	return max(0, g.inner[p*m+p]+g.inner[q*m+q]-2*g.inner[p*m+q])
-}
-
-// prototypes writes the prototypes as rows of u-space: metric(sum of weight * v), where only the linear part
-// of the metric is needed.
-func (g *gramSpace) prototypes(out []float32) {
-	e, d, k := g.e, g.e.rows.d, g.e.classes.k
-	kernel.Accumulate(out, g.weights, e.rows.v[:g.m*d], g.m, k, d)
-	for p, y := range e.rows.countsFor {
-		if y < 0 || g.holds[y] == 0 {
-			continue
-		}
-		row, by := e.rows.v, e.rows.weight[p]
-		if p < e.rows.firstMean {
-			row = row[p*d : p*d+d]
-		} else {
-			var share float32
-			row, share = e.meanRow(p)
-			by *= share
-		}
-		kernel.Axpy(by, row, out[int(y)*d:int(y)*d+d])
-	}
-	for c, by := range g.factor {
-		kernel.Scale(by, out[c*d:c*d+d])
-	}
-	if g.metric == nil {
-		return
-	}
-	e.scratch.values = vector.Resize(e.scratch.values, k*len(g.metric.Scales))
-	g.metric.Shrink(out, e.scratch.values)
 }
 
 // labelledDots fills out with products of the first n rows with the unit mean of each class's labelled items.

@@ -28,8 +28,6 @@ type space interface {
 	squaredDistance(p, q int) float32
 	// precise computes the products and squared lengths that R needs in float64, for every row.
 	precise(out *exact)
-	// prototypes writes the prototypes as rows of u-space to out, k x d, which must be zero.
-	prototypes(out []float32)
 	// labelledDots fills out, n x k, with the products of the rows and the unit mean of each
 	// class's labelled items.
 	labelledDots(out []float32)
@@ -190,8 +188,6 @@ func (r *rowSpace) squaredDistance(p, q int) float32 {
 	d := r.e.rows.d
 	return kernel.SquaredDistance(r.e.rows.u[p*d:p*d+d], r.e.rows.u[q*d:q*d+d])
 }
-
-func (r *rowSpace) prototypes(out []float32) { copy(out, r.c) }
 
 func (r *rowSpace) labelledDots(out []float32) {
 	e, k, d := r.e, r.e.classes.k, r.e.rows.d

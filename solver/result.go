@@ -64,17 +64,6 @@ func (e *episode) soft() []float32 {
 	return e.scratch.wide
 }
 
-// centres returns the prototypes, K x D in u-space; a masked class has zeros.
-func (e *episode) centres() []float32 {
-	d := e.rows.d
-	out, active := make([]float32, len(e.classes.number)*d), make([]float32, e.classes.k*d)
-	e.prototypes.space.prototypes(active)
-	for c, class := range e.classes.active {
-		copy(out[int(class)*d:int(class)*d+d], active[c*d:c*d+d])
-	}
-	return out
-}
-
 // Distances fills out with the distance of each of the N rows to the nearest labelled row, without the metric and
 // without those of class except (-1: none): 0 for a labelled row, and 2, the largest possible distance, if there is
 // no such row. Assess must be called before.

@@ -13,17 +13,6 @@ type Choices struct {
 	Ends    []int // of each case, how many alternatives there are up to its last
 }
 
-// Add adds a case of an alternative with these values, which was right or not, beside one whose score is 0.
-func (c *Choices) Add(right bool, values ...float32) {
-	at := len(c.Offsets)
-	c.Values = append(append(c.Values, values...), make([]float32, c.Weights)...)
-	c.Offsets, c.Ends = append(c.Offsets, 0, 0), append(c.Ends, at+2)
-	if !right {
-		at++
-	}
-	c.Right = append(c.Right, at)
-}
-
 // Quadratic is the function x'Ax/2 - b'x of the weights x.
 type Quadratic struct {
 	A []float64 // n x n, symmetric
