@@ -142,9 +142,12 @@ func Commands() []string { return every }
 // Settings lists the settings of this Config's command, in order.
 func (c *Config) Settings() []Setting { return c.settingsOf(c.command) }
 
-func (c *Config) settingsOf(command string) []Setting {
+func (c *Config) settingsOf(command string) []Setting { return takenBy(command, c.sections()) }
+
+// takenBy lists the settings that a command takes.
+func takenBy(command string, sections []section) []Setting {
 	var taken []Setting
-	for _, section := range c.sections() {
+	for _, section := range sections {
 		for _, d := range section.settings {
 			if s, takes := d.of(command); takes {
 				s.Section = section.title
@@ -173,7 +176,8 @@ func (c *Config) Command() string { return c.command }
 // Default returns the defaults of a command.
 func Default(command string) *Config {
 	c := &Config{command: command, origins: map[string]Origin{}}
-	for _, s := range slices.Concat(c.Numbers(), c.Settings()) {
+	all := c.sections() // once, as each command of the program has its defaults made at every start
+	for _, s := range slices.Concat(takenBy(SolverFile, all), takenBy(command, all)) {
 		s.reset()
 	}
 	c.Listen.divide()

@@ -22,10 +22,11 @@ func NearestFlag(command, mistaken string) string {
 	return nearest(mistaken, known)
 }
 
-// Flags adds a flag for each setting the command takes. The flags store texts, which Load parses, so that a
-// value is accepted or rejected in the same way from each layer.
-func Flags(flags *pflag.FlagSet, command string) {
-	for _, s := range Default(command).Settings() {
+// Flags adds a flag for each setting the command takes, and returns the settings. The flags store texts, which Load
+// parses, so that a value is accepted or rejected in the same way from each layer.
+func Flags(flags *pflag.FlagSet, command string) []Setting {
+	settings := Default(command).Settings()
+	for _, s := range settings {
 		placeholder := s.Example
 		if placeholder == "" {
 			placeholder = strings.ReplaceAll(s.Kind(), " ", "-")
@@ -39,6 +40,7 @@ func Flags(flags *pflag.FlagSet, command string) {
 			flags.VarPF(&written{kind: "text"}, short.name, "", "the same as "+short.of).Hidden = true
 		}
 	}
+	return settings
 }
 
 // shorthand is another name for a setting, or for one element of a list of NAME=VALUE.

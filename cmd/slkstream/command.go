@@ -125,8 +125,7 @@ func refuseUnknownHelp(root *cobra.Command) {
 
 // addSettings adds the flags that config has for the command of this name, with completion of their values.
 func addSettings(name string, cmd *cobra.Command) {
-	config.Flags(cmd.Flags(), name)
-	for _, s := range config.Default(name).Settings() {
+	for _, s := range config.Flags(cmd.Flags(), name) {
 		complete := cobra.NoFileCompletions
 		switch {
 		case s.Choices() != nil:
