@@ -112,5 +112,6 @@ func (s *Stream) wake(ctx context.Context, of *Owner) (*stream.Stream, error) {
 	memory, readable := of.memory(s.asleep)
 	s.asleep = nil
 	s.unreadable.Store(!readable)
+	s.measure(memory) // whoever wants it: it may be a question, after which nothing is learned
 	return memory, nil
 }

@@ -80,6 +80,9 @@ func TestMemoriesAreMadeWhenWanted(t *testing.T) {
 		}
 		again := s.Snapshot().Pieces
 		s.Unlock()
+		if size, ofMetric := s.Memory.Bytes(); s.bytes.Load() != int64(size+ofMetric) {
+			t.Errorf("%s: counted as %d bytes, not %d, once it was wanted", name, s.bytes.Load(), size+ofMetric)
+		}
 		if name == "good" && !slices.EqualFunc(again, pieces, samePiece) {
 			t.Error("it is not what was saved")
 		}

@@ -88,7 +88,7 @@ func (a *Streams) DropMetrics() (dropped []*Stream) {
 		}
 		a.of.Budget.Metrics.Add(-s.metricBytes.Load())
 		s.Memory.DropMetric()
-		s.measure()
+		s.measure(s.Memory)
 		s.Unlock()
 		dropped = append(dropped, s)
 	}

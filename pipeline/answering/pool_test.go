@@ -7,6 +7,7 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/extension"
 	"github.com/slkstream/slkstream/pipeline/intake"
@@ -71,5 +72,33 @@ func TestAnswersComeBeforeLearning(t *testing.T) {
 	}
 	if run(streams[0], nil); streams[0].unlearned != nil || len(pool.unlearned) != 0 {
 		t.Error("what was left to learn stays")
+	}
+}
+
+// freed counts what it is told.
+type freed struct {
+	extension.Learner
+	times int
+}
+
+func (*freed) Hold(*extension.Stream, record.Position) <-chan struct{} { return nil }
+func (f *freed) Free(*extension.Stream)                                { f.times++ }
+
+// What waits for a stream is told when its job is done, although the job wanted no memory of it.
+func TestAJobWithoutMemoryFreesItsStream(t *testing.T) {
+	pool, told := &Pool{busy: make([]busy, 1)}, new(freed)
+	of := NewOwner(t.Context(), &Settings{Pool: pool}, topic.TopicPartition{}, nil, slog.New(slog.DiscardHandler))
+	of.Learners = []extension.Learner{told}
+	s := &Stream{asleep: new(state.Snapshot)}
+	replayed := &consumer.Episode{Items: make([]record.Item, 1)}
+	for i, c := range []intake.Closed{
+		{}, {Episode: replayed, Replay: new(labels.Version), Poison: errors.New("not solved here")},
+	} {
+		pool.mutex.Lock()
+		pool.do(0, new(stream.Engine), s, &Job{of: of, Stream: s, Closed: c})
+		pool.mutex.Unlock()
+		if told.times != i+1 || s.Memory != nil {
+			t.Errorf("job %d: told %d times, with memory %v", i, told.times, s.Memory)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/pipeline/extension"
+	"github.com/slkstream/slkstream/solver/stream"
 )
 
 // Stream is one stream's queue. Any free worker does its jobs, one after the other; memory and labels
@@ -63,17 +64,15 @@ func (s *Stream) learn(j *Job) {
 		return
 	}
 	s.Lock()
-	if s.Memory == nil { // the job was its snapshot, and it was put away since, or sleeps
-		s.Unlock()
-		return
-	}
-	begin := time.Now()
-	extension.Guard(j.of.Log, "an episode could not be learned from in full", s.Key.Name, s.Memory.Learn)
-	s.measure()
-	s.learning = time.Since(begin)
-	for _, w := range j.of.Learners {
-		if j.answers != nil {
-			extension.Guard(j.of.Log, "an extension could not follow", s.Key.Name, func() { w.Learned(&s.Stream, j.Answered()) })
+	if s.Memory != nil { // else the job did not want it, or it was put away since
+		begin := time.Now()
+		extension.Guard(j.of.Log, "an episode could not be learned from in full", s.Key.Name, s.Memory.Learn)
+		s.measure(s.Memory)
+		s.learning = time.Since(begin)
+		for _, w := range j.of.Learners {
+			if j.answers != nil {
+				extension.Guard(j.of.Log, "an extension could not follow", s.Key.Name, func() { w.Learned(&s.Stream, j.Answered()) })
+			}
 		}
 	}
 	s.Unlock()
@@ -96,9 +95,9 @@ func (s *Stream) Snapshot() *state.Snapshot {
 	return out
 }
 
-// measure stores the size of the stream's memory. The caller holds its lock.
-func (s *Stream) measure() {
-	rest, ofMetric := s.Memory.Bytes()
+// measure stores the size of the stream's memory, which this is or will be. The caller holds its lock.
+func (s *Stream) measure(memory *stream.Stream) {
+	rest, ofMetric := memory.Bytes()
 	s.bytes.Store(int64(rest + ofMetric))
 	s.metricBytes.Store(int64(ofMetric))
 }

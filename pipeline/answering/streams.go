@@ -196,8 +196,8 @@ func (a *Streams) Restore(snapshots map[record.StreamID]*state.Snapshot) {
 			a.leave(s)
 			if tight {
 				s.Memory.DropMetric()
+				s.measure(s.Memory)
 			}
-			s.measure()
 		}
 		held += s.bytes.Load()
 	}

@@ -61,7 +61,7 @@ type Learner interface {
 	Hold(s *Stream, last record.Position) <-chan struct{}
 	// Learned is called when a stream has learned from an episode. The caller holds the stream's lock.
 	Learned(s *Stream, e *Answered)
-	// Free is called after that, without the lock.
+	// Free is called when a worker is done with a stream, whatever it did, without the lock.
 	Free(s *Stream)
 }
 
