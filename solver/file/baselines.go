@@ -49,17 +49,15 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	}
 	similar := similarities(lists, s.Seed)
 	class := similar.in(l.class)
-	// The published methods have no such weight: as little of it keeps values finite where labels are of some
-	// classes only.
-	const weight = 1e-3
+	// the published methods have no such weight
 	var x []float32
 	told := s.progress("spreading labels")
 	switch method {
 	case "poisson":
-		system := newSystem(similar, weight, nil)
+		system := newSystem(similar, leastWeight, nil)
 		x, err = system.poisson(ctx, class, 0, l.k, told)
 	default:
-		system := newHarmonic(similar, class, weight)
+		system := newHarmonic(similar, class, leastWeight)
 		x, err = system.classes(ctx, class, 0, l.k, nil, told)
 		if err == nil && method == "zero-mean-laplace" {
 			mean := means(x, degrees(similar.graph), l.k)

@@ -203,7 +203,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions,
 	if settings.MetricRank > 0 && settings.MetricShrink < 1 {
 		similar := similarities(lists, s.Seed)
 		told := s.progress("spreading labels")
-		_, _, sum, _, err := l.spreadLabels(ctx, similar, l.class, settings, told)
+		_, sum, _, err := l.spreadLabels(ctx, similar, l.class, settings, told)
 		if err != nil {
 			return nil, err
 		}
@@ -219,21 +219,27 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions,
 	l.inOrder(lists, r.Coherence)
 	similar := similarities(lists, s.Seed)
 	told := s.progress("spreading labels")
-	harmonic, less, sum, reach, err := l.spreadLabels(ctx, similar, l.class, settings, told)
+	less, sum, reach, err := l.spreadLabels(ctx, similar, l.class, settings, told)
 	if err != nil {
 		return nil, err
+	}
+	var alone spread
+	if !l.directions {
+		if alone, err = l.labelsAlone(ctx, similar, s.progress("spreading labels alone")); err != nil {
+			return nil, err
+		}
 	}
 	s.progress("graph")(0, 1) // only now: while labels spread there is no memory for it
 	graph := l.affinity(lists, l.class, settings.Rho)
 	out, ways, start := &opinions{result: r}, []way{byMeans, byNeighbours}, sum.class
 	switch {
 	case l.directions:
-		out.answers, ways = []answer{harmonic.answer}, []way{byNeighbours}
+		out.answers, ways = []answer{sum.answer}, []way{byNeighbours}
 		if matched := l.byClusters(similar, start, s.Seed); matched != nil {
 			out.matched, start = true, matched
 		}
 	default:
-		out.answers = []answer{harmonic.answer, less.answer, sum.answer}
+		out.answers = []answer{alone.answer, less.answer, sum.answer}
 	}
 	if l.said != nil { // again, with what class vectors say, which has no part in how labels spread
 		ways = append(ways, byMeans.byNames(), byNeighbours.byNames())

@@ -28,6 +28,15 @@ func newSpread(n int) spread {
 	return spread{answer{make([]int32, n), make([]float32, n)}, make([]float32, n)}
 }
 
+// conclude gives back to the classes their numbers, order, and to the labelled rows their classes.
+func (s *spread) conclude(order, given []int32) {
+	for p, y := range given {
+		if s.class[p] = order[s.class[p]]; y >= 0 {
+			s.class[p], s.sure[p] = y, 1
+		}
+	}
+}
+
 // offer gives a row a class if more of it arrives than of the classes before it, class 0 first.
 func (s *spread) offer(row, class int32, value, sure float32) {
 	if class == 0 || value > s.value[row] {
@@ -35,29 +44,28 @@ func (s *spread) offer(row, class int32, value, sure float32) {
 	}
 }
 
-// spreadLabels returns the classes that the graph gives each row: by the harmonic solution; by it less its means; and by
-// the sum of this and the Poisson solution, each scaled by its root mean square over the unlabelled rows in the first
-// classes. The Poisson solution works if labels are few, where the harmonic one is flat. The harmonic one, less its
-// means, works if labels are many, because a class with many rows cannot drown a small one in it; with its means it
-// works if one class is most of the file. It has the evidence of the prototypes as a weak source at every row, which
-// decides where no label arrives. How sure they are is the harmonic solution at their class. reach is the share of
-// labels in what arrives at a row.
+// spreadLabels returns the classes that the graph gives each row: by the harmonic solution less its means, and by the sum
+// of this and the Poisson solution, each scaled by its root mean square over the unlabelled rows in the first classes. The
+// Poisson solution works if labels are few, where the harmonic one is flat. The harmonic one, less its means, works if
+// labels are many, because a class with many rows cannot drown a small one in it. It has the evidence of the prototypes as
+// a weak source at every row, which decides where no label arrives. How sure they are is the harmonic solution at their
+// class. reach is the share of labels in what arrives at a row.
 func (l *loaded) spreadLabels(
 	ctx context.Context, similar similarity, given []int32, settings solver.Settings, told progress,
-) (harmonic, less, sum spread, reach []float32, err error) {
+) (less, sum spread, reach []float32, err error) {
 	order, ranked := byFirstRow(given, l.k)
 	said := l.newEvidence(ranked, similar, settings)
 	class, degree := said.class, degrees(similar.graph)
 	even, drawn := newHarmonic(similar, class, said.weight), newSystem(similar, said.weight, nil)
 	labels, err := even.reach(ctx, class)
 	if err != nil {
-		return harmonic, less, sum, nil, err
+		return less, sum, nil, err
 	}
 	reach = make([]float32, l.all)
 	for i, share := range labels {
 		reach[similar.order[i]] = min(max(share, 0), 1)
 	}
-	harmonic, less, sum = newSpread(l.all), newSpread(l.all), newSpread(l.all)
+	less, sum = newSpread(l.all), newSpread(l.all)
 	var byX, byY float32
 	columns := columnsAtOnce(l.k)
 	blocks := (l.k + columns - 1) / columns
@@ -70,12 +78,12 @@ func (l *loaded) spreadLabels(
 		}
 		x, err := even.classes(ctx, class, from, to, said.of(from, to), part(0))
 		if err != nil {
-			return harmonic, less, sum, nil, err
+			return less, sum, nil, err
 		}
 		mean := means(x, degree, k)
 		y, err := drawn.poisson(ctx, class, from, to, part(1))
 		if err != nil {
-			return harmonic, less, sum, nil, err
+			return less, sum, nil, err
 		}
 		if block == 0 { // one scale for all, as classes are compared with each other
 			byX, byY = 1/size(x, mean, class), 1/size(y, make([]float32, k), class)
@@ -84,20 +92,41 @@ func (l *loaded) spreadLabels(
 			for c := range k {
 				at, v := int32(from+c), x[i*k+c]
 				sure := min(max(v, 0), 1)
-				harmonic.offer(p, at, v, sure)
 				less.offer(p, at, v-mean[c], sure)
 				sum.offer(p, at, byX*(v-mean[c])+byY*y[i*k+c], sure)
 			}
 		}
 	}
-	for _, of := range []spread{harmonic, less, sum} {
-		for p, y := range given {
-			if of.class[p] = order[of.class[p]]; y >= 0 {
-				of.class[p], of.sure[p] = y, 1
+	less.conclude(order, given)
+	sum.conclude(order, given)
+	return less, sum, reach, nil
+}
+
+// leastWeight is the weight of no evidence: as little of it keeps values finite where labels of some classes only arrive.
+const leastWeight = 1e-3
+
+// labelsAlone returns the classes of the harmonic solution without evidence, which is right if one class is most of the
+// file or if prototypes are no guide.
+func (l *loaded) labelsAlone(ctx context.Context, similar similarity, told progress) (spread, error) {
+	order, ranked := byFirstRow(l.class, l.k)
+	class := similar.in(ranked)
+	even, out := newHarmonic(similar, class, leastWeight), newSpread(l.all)
+	columns := columnsAtOnce(l.k)
+	for from := 0; from < l.k; from += columns {
+		to := min(l.k, from+columns)
+		k := to - from
+		x, err := even.classes(ctx, class, from, to, nil, func(done, total int) { told(from*total+done*k, l.k*total) })
+		if err != nil {
+			return out, err
+		}
+		for i, p := range similar.order {
+			for c, v := range x[i*k : i*k+k] {
+				out.offer(p, int32(from+c), v, min(max(v, 0), 1))
 			}
 		}
 	}
-	return harmonic, less, sum, reach, nil
+	out.conclude(order, l.class)
+	return out, nil
 }
 
 // byFirstRow lists k classes in the order of their first rows, those without any last, and returns the
