@@ -37,7 +37,7 @@ func ForgetName(
 	for _, fault := range faults {
 		log.Warn("a state record cannot be read", "error", fault)
 	}
-	what := fmt.Sprintf("%d examples, %d rejections, %d names taken back", f.examples, f.rejections, f.names)
+	what := fmt.Sprintf("taken back: examples %d, rejections %d, names %d", f.examples, f.rejections, f.names)
 	if called := f.called(); len(called) > 1 {
 		what += ", called " + strings.Join(called, ", ")
 	}
