@@ -101,7 +101,7 @@ func (k *kafkaBench) pass(ctx context.Context, generation *kafka.Generation, in,
 		delivery := &producer.ExactlyOnce{Client: k.client, Prefix: "passthrough", Log: k.log}
 		if committer, _, err = delivery.Claim(ctx, producer.Claim{
 			Group: out, Topic: in, Partition: int32(p.ID),
-			Generation: generation,
+			Generation: &topic.Generation{Group: out, ID: generation.ID, MemberID: generation.MemberID},
 		}); err != nil {
 			return err
 		}

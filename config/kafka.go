@@ -290,6 +290,9 @@ func (t *Topics) checkNames(c *Config, fault report) {
 	if t.Group == "" && c.takes("group") {
 		fault("group", "is empty: without the setting it is %s", Default(c.command).Topics.Group)
 	}
+	if id := c.Delivery.Instance; id != "" && !isTopicName(id) {
+		fault("group-instance-id", "is %q: it has %s", id, strings.TrimPrefix(rule, "a topic's name has "))
+	}
 	for _, command := range jobs {
 		if of := "." + command + "."; slices.Contains(checked, c.command) && strings.Contains(t.Group, of) {
 			fault("group", "is %s: groups with %s are those of jobs", t.Group, of)
@@ -333,6 +336,7 @@ type Delivery struct {
 	DrainTimeout   time.Duration
 	DrainOpen      bool
 	SessionTimeout time.Duration
+	Instance       string
 }
 
 func (d *Delivery) settings() []definition {
@@ -354,6 +358,9 @@ func (d *Delivery) settings() []definition {
 			"longest time a stop may take to finish what is being solved", above[time.Duration](0)),
 		define("session-timeout", &d.SessionTimeout, stage, 6*time.Second,
 			"silence after which the group gives a process's partitions to others", atLeast(time.Second)),
+		define("group-instance-id", &d.Instance, []string{"run"}, "",
+			"Kafka's group.instance.id, of this process alone: the group keeps its partitions for it while it is restarted within "+
+				"--session-timeout; none: a process that stops gives them to others at once").example("ID"),
 		define("drain-open", &d.DrainOpen, stage, false,
 			"answer open episodes at a stop instead of leaving them to the next owner"),
 	}

@@ -6,32 +6,19 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/segmentio/kafka-go"
 
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// watched is a balancer that records whether it was given partitions of every topic that members want. The
-// leader of a group requests the partitions of all topics at once, and gets none if one topic is missing. It
-// would then assign a generation without partitions, which lasts until the next rebalance.
-type watched struct {
-	kafka.GroupBalancer
-	incomplete *atomic.Bool
-}
-
 // owned holds what the group last assigned to this member.
 type owned struct {
-	mutex      sync.Mutex
 	generation int32
 	partitions map[string][]int
 }
 
 func (o *owned) set(generation int32, assigned []topic.TopicPartition) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
 	o.generation, o.partitions = generation, map[string][]int{}
 	for _, p := range assigned {
 		o.partitions[p.Topic] = append(o.partitions[p.Topic], int(p.Partition))
@@ -40,12 +27,19 @@ func (o *owned) set(generation int32, assigned []topic.TopicPartition) {
 
 // userData is what a member tells the others when it joins.
 type userData struct {
-	Advertise  string            `json:"advertise,omitempty"` // see GroupSettings
-	Out        string            `json:"out,omitempty"`       // see GroupSettings
-	State      string            `json:"state,omitempty"`     // see GroupSettings
-	Agree      map[string]string `json:"agree,omitempty"`     // see GroupSettings
-	Generation int32             `json:"generation"`
-	Owned      map[string][]int  `json:"owned,omitempty"` // in that generation
+	Advertise   string            `json:"advertise,omitempty"`   // see GroupSettings
+	Out         string            `json:"out,omitempty"`         // see GroupSettings
+	State       string            `json:"state,omitempty"`       // see GroupSettings
+	Agree       map[string]string `json:"agree,omitempty"`       // see GroupSettings
+	Incarnation int32             `json:"incarnation,omitempty"` // see topic.Generation
+	Generation  int32             `json:"generation"`
+	Owned       map[string][]int  `json:"owned,omitempty"` // in that generation
+}
+
+// userData returns what this member tells the others.
+func (m *member) userData() ([]byte, error) {
+	s := m.settings
+	return json.Marshal(userData{s.Advertise, s.Out, s.State, s.Agree, m.incarnation, m.owned.generation, m.owned.partitions})
 }
 
 // readUserData returns what a member has told; nothing while the group is rebalancing.
@@ -56,39 +50,22 @@ func readUserData(b []byte) (u userData) {
 	return u
 }
 
-// steady gives members equal numbers of partitions over all topics together, and leaves to each as many as it
-// can of those that it had: it has their state in memory, and others would have to read it. Range gives equal
-// numbers for each topic. So the same few members get the partitions of every small topic, and most
-// partitions move when a member comes or goes. Members that had none get runs of one topic's partitions. Members
-// that do not agree with those that have partitions get none; see agreeing.
-type steady struct {
-	advertise  string
-	out, state string
-	agree      map[string]string
-	owned      *owned
-}
-
 // protocol is the only one that members offer. A group refuses a member that does not offer it: a program that
 // reads the same input under the same group by mistake would get partitions, whose records would then have no
 // answer.
 const protocol = "slkstream-steady"
 
-// ProtocolName implements kafka.GroupBalancer.
-func (steady) ProtocolName() string { return protocol }
+// assignments says which partitions each member gets.
+type assignments = kafka.GroupMemberAssignments
 
-// UserData implements kafka.GroupBalancer.
-func (s steady) UserData() ([]byte, error) {
-	s.owned.mutex.Lock()
-	defer s.owned.mutex.Unlock()
-	return json.Marshal(userData{s.advertise, s.out, s.state, s.agree, s.owned.generation, s.owned.partitions})
-}
-
-// AssignGroups implements kafka.GroupBalancer. Each set of topics that the same members want is divided by
-// itself.
-func (steady) AssignGroups(members []kafka.GroupMember,
-	partitions []kafka.Partition,
-) kafka.GroupMemberAssignments {
-	assigned := kafka.GroupMemberAssignments{}
+// assign gives members equal numbers of partitions over all topics together, and leaves to each as many as it
+// can of those that it had: it has their state in memory, and others would have to read it. Range gives equal
+// numbers for each topic. So the same few members get the partitions of every small topic, and most
+// partitions move when a member comes or goes. Members that had none get runs of one topic's partitions. Members
+// that do not agree with those that have partitions get none; see agreeing. Each set of topics that the same members
+// want is divided by itself.
+func assign(members []kafka.GroupMember, partitions []kafka.Partition) assignments {
+	assigned := assignments{}
 	wanting := map[string][]string{} // member IDs by the topic they want
 	had := map[topic.TopicPartition]claim{}
 	for i := range members {
@@ -183,17 +160,3 @@ func divide(
 }
 
 func byID(a, b kafka.GroupMember) int { return cmp.Compare(a.ID, b.ID) }
-
-// AssignGroups implements kafka.GroupBalancer.
-func (w watched) AssignGroups(members []kafka.GroupMember,
-	partitions []kafka.Partition,
-) kafka.GroupMemberAssignments {
-	for _, m := range members {
-		for _, name := range m.Topics {
-			if !slices.ContainsFunc(partitions, func(p kafka.Partition) bool { return p.Topic == name }) {
-				w.incomplete.Store(true)
-			}
-		}
-	}
-	return w.GroupBalancer.AssignGroups(members, partitions)
-}

@@ -42,17 +42,18 @@ func TestSteady(t *testing.T) {
 		}
 		before := random.IntN(2) == 0
 		for i := 0; before && i < len(members); i++ { // claims may contradict each other, and be of what is gone
-			o := &owned{}
+			var o member
+			o.settings = new(GroupSettings)
 			var had []topic.TopicPartition
 			for range random.IntN(9) {
 				p := partitions[random.IntN(len(partitions))]
 				had = append(had, topic.TopicPartition{Topic: p.Topic, Partition: int32(p.ID + random.IntN(2))})
 			}
-			o.set(int32(random.IntN(3)), had)
-			members[i].UserData, _ = steady{owned: o}.UserData()
+			o.owned.set(int32(random.IntN(3)), had)
+			members[i].UserData, _ = o.userData()
 		}
 		random.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
-		assigned := steady{}.AssignGroups(members, partitions)
+		assigned := assign(members, partitions)
 		owners := map[topic.TopicPartition]int{}
 		least, most := len(partitions), 0
 		for _, m := range members {
@@ -95,17 +96,17 @@ func TestPartitionsStay(t *testing.T) {
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		topics, partitions := drawnTopics(random, 3, 20)
-		states := map[string]*owned{}
+		states := map[string]*member{}
 		owners := map[topic.TopicPartition]string{}
 		generation := int32(0)
 		rebalance := func() (moved int) {
 			generation++
 			var members []kafka.GroupMember
 			for id, o := range states {
-				data, _ := steady{owned: o}.UserData()
+				data, _ := o.userData()
 				members = append(members, kafka.GroupMember{ID: id, Topics: topics, UserData: data})
 			}
-			for id, mine := range (steady{}).AssignGroups(members, partitions) {
+			for id, mine := range assign(members, partitions) {
 				var list []topic.TopicPartition
 				for name, numbers := range mine {
 					for _, p := range numbers {
@@ -117,17 +118,17 @@ func TestPartitionsStay(t *testing.T) {
 						list = append(list, at)
 					}
 				}
-				states[id].set(generation, list)
+				states[id].owned.set(generation, list)
 			}
 			return moved
 		}
 		join := func() string {
 			id := fmt.Sprintf("member-%08x", random.Uint32())
-			states[id] = &owned{}
+			states[id] = &member{settings: new(GroupSettings)}
 			return id
 		}
-		size := func(o *owned) (n int) {
-			for _, list := range o.partitions {
+		size := func(o *member) (n int) {
+			for _, list := range o.owned.partitions {
 				n += len(list)
 			}
 			return n

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,8 @@ type process struct {
 	stop  func()
 	mutex sync.Mutex
 	owned map[topic.TopicPartition]bool
+	last  *topic.Generation // of the last partition that it was given
+	times int               // how often it was given a partition
 	left  error
 }
 
@@ -37,8 +40,8 @@ func work(t *testing.T, client *topic.Client, s GroupSettings) *process {
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		err := Work(ctx, client, s, slog.New(slog.DiscardHandler), func(ctx context.Context, a Assignment) error {
-			p.own(a.TopicPartition, true)
-			defer p.own(a.TopicPartition, false)
+			p.own(a, true)
+			defer p.own(a, false)
 			<-ctx.Done()
 			return nil
 		})
@@ -54,13 +57,30 @@ func work(t *testing.T, client *topic.Client, s GroupSettings) *process {
 	return p
 }
 
-func (p *process) own(tp topic.TopicPartition, owns bool) {
+func (p *process) own(a Assignment, owns bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	p.owned[tp] = owns
+	p.owned[a.TopicPartition] = owns
 	if owns {
-		p.left = nil
+		p.left, p.last = nil, a.Generation
+		p.times++
 	}
+}
+
+// has lists its partitions, and says how often it was given one, and in which generation the last.
+func (p *process) has() (list []topic.TopicPartition, times int, last topic.Generation) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for tp, owns := range p.owned {
+		if owns {
+			list = append(list, tp)
+		}
+	}
+	slices.SortFunc(list, func(a, b topic.TopicPartition) int { return int(a.Partition - b.Partition) })
+	if p.last != nil {
+		last = *p.last
+	}
+	return list, p.times, last
 }
 
 // partitions is how many it owns.

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -23,13 +22,16 @@ var ErrRevoked = errors.New("the group has taken the partition back")
 // Assignment is a partition that the group has assigned to this process, for one generation.
 type Assignment struct {
 	topic.TopicPartition
-	Generation *kafka.Generation
+	Generation *topic.Generation
 }
 
 // GroupSettings configure membership of a group. A zero value means the default where one is stated.
 type GroupSettings struct {
 	ID     string
 	Topics []string
+	// Instance is this process's group.instance.id: the group keeps its place for a Session when it stops, so that one with
+	// the same id that starts meanwhile goes on without a rebalance. "": a process that stops leaves its place.
+	Instance string
 	// Session is the session timeout, default 6 s, the least that brokers accept unless
 	// group.min.session.timeout.ms allows less. Rebalance is how long the group waits for a member to release
 	// its partitions, default half as much again, as a member learns of a rebalance with its next heartbeat, at
@@ -86,9 +88,6 @@ func (s GroupSettings) HandOver() time.Duration {
 // then it waits for all of them and leaves the group. own's context ends with ctx, or with ErrRevoked as its
 // cause. own returns only then, or with an error, which ends Work. Missing topics are left out until they
 // exist, because with a missing topic the group would assign no partitions at all.
-//
-// It uses kafka-go's generations, not its group Reader, which commits offsets of partitions that it no longer
-// owns and so sets back their new owner.
 func Work(
 	ctx context.Context,
 	client *topic.Client,
@@ -100,6 +99,7 @@ func Work(
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	g := &membership{client: client, settings: s, log: log, own: own, fail: fail}
+	g.member = newMember(client, &g.settings)
 	for ctx.Err() == nil {
 		layout := g.counts(ctx)
 		if len(layout) == 0 {
@@ -107,9 +107,7 @@ func Work(
 			g.pause(ctx)
 			continue
 		}
-		if err := g.join(ctx, layout); err != nil {
-			return err
-		}
+		g.join(ctx, layout)
 	}
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
@@ -128,7 +126,7 @@ type membership struct {
 	log      *slog.Logger
 	own      func(context.Context, Assignment) error
 	fail     context.CancelCauseFunc
-	owned    owned
+	member   *member
 	missing  []string // topics last reported as missing
 	unknown  error    // why the last check of the topics failed; nil: it did not
 	told     string   // the conflict that was logged last; "": there is none
@@ -209,117 +207,162 @@ func (g *membership) changed(ctx context.Context, layout map[string]int) {
 }
 
 // join takes part in the group until the layout changes or ctx ends.
-func (g *membership) join(ctx context.Context, layout map[string]int) error {
+func (g *membership) join(ctx context.Context, layout map[string]int) {
 	s := &g.settings
 	stopping := ctx
 	ctx, leave := context.WithCancelCause(ctx)
-	defer leave(nil)
-	var incomplete atomic.Bool
-	var connections connections
-	dialer := *g.client.Dialer()
-	dialer.DialFunc = connections.dialing(dialer.DialFunc)
-	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
-		ID: s.ID, Brokers: g.client.Brokers(), Dialer: &dialer, Topics: slices.Sorted(maps.Keys(layout)),
-		HeartbeatInterval: s.Session / 12, SessionTimeout: s.Session, RebalanceTimeout: s.Rebalance,
-		// A broker that does not answer for a while must not make the member leave: the group decides when
-		// the session is over.
-		Timeout:          2 * s.Session,
-		JoinGroupBackoff: 250 * time.Millisecond, StartOffset: kafka.FirstOffset,
-		GroupBalancers: []kafka.GroupBalancer{
-			watched{steady{s.Advertise, s.Out, s.State, s.Agree, &g.owned}, &incomplete},
-		},
-	})
-	if err != nil {
-		return fmt.Errorf("group %s: %w", s.ID, err)
-	}
-	defer func() {
-		if stopping.Err() != nil {
-			defer time.AfterFunc(leaving, connections.cut).Stop()
-		}
-		group.Close()
-	}()
-	var owners sync.WaitGroup
-	defer owners.Wait()
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
 		g.changed(ctx, layout)
 		leave(ErrRevoked)
 	}()
-	defer func() { <-watched }()
-	defer leave(nil)
+	leaves := s.Instance == ""
+	defer func() {
+		leave(nil)
+		<-watched
+		if !leaves {
+			return // its place is kept for a session
+		}
+		limited, cancel := context.WithTimeout(context.WithoutCancel(stopping), leaving)
+		defer cancel()
+		g.member.leave(limited)
+	}()
 	outage := g.client.Outage(g.log, "joining group "+s.ID)
 	for {
-		generation, err := group.Next(ctx)
+		var incomplete bool
+		generation, assigned, err := g.member.join(ctx, slices.Sorted(maps.Keys(layout)),
+			func(ctx context.Context, members []kafka.GroupMember) (divided assignments, err error) {
+				divided, incomplete, err = g.divide(ctx, members)
+				return divided, err
+			})
 		if ctx.Err() != nil {
-			return nil
+			return
 		}
 		if err != nil {
 			if errors.Is(err, kafka.RebalanceInProgress) {
 				continue // another member joined or left meanwhile
 			}
+			if errors.Is(err, kafka.FencedInstanceID) {
+				g.fenced(ctx)
+				continue
+			}
+			if s.Instance == "" {
+				g.member.leave(ctx)
+			}
+			g.member.id = ""
 			if with := g.foreign("", g.group(ctx)); with != nil { // brokers differ in what they answer then
 				err = with
 				g.tell(err)
 			}
 			s.Left(err)
 			if outage.Wait(ctx, err) != nil {
-				return nil
+				return
 			}
 			continue
 		}
 		outage.Over()
-		if incomplete.Load() { // this member leads and has assigned an incomplete set of topics
+		if incomplete { // this member leads and has assigned an incomplete set of topics
 			g.log.Warn("an input topic was missing when partitions were given out: the group begins again",
 				"group", s.ID, "generation", generation.ID)
+			leaves = true
 			g.pause(ctx)
-			return nil
-		}
-		var assigned []topic.TopicPartition
-		for name, partitions := range generation.Assignments {
-			for _, p := range partitions {
-				assigned = append(assigned, topic.TopicPartition{Topic: name, Partition: int32(p.ID)})
-			}
+			return
 		}
 		g.log.Info("partitions assigned", "group", s.ID, "generation", generation.ID, "partitions", len(assigned))
 		described := g.group(ctx)
-		if with := g.foreign(generation.MemberID, described); with != nil { // the brokers divide the input among all
-			g.tell(with)
-			s.Left(with)
-			g.pause(ctx)
-			return nil
+		with := g.foreign(generation.MemberID, described) // the brokers divide the input among all
+		others, differs := g.differing(generation.MemberID, described)
+		if with == nil && len(assigned) > 0 { // the group has kept its place for other settings
+			with = differs
 		}
-		others, with := g.differing(generation.MemberID, described)
-		for _, other := range others {
-			g.log.Error("another process of the group gets no partitions: it has other settings", "group", s.ID, "process", other)
-		}
-		g.owned.set(generation.ID, assigned)
-		s.Rebalanced(generation.ID, assigned)
 		if with != nil {
 			g.tell(with)
 			s.Left(with)
+			leaves = true
+			g.pause(ctx)
+			return
+		}
+		for _, other := range others {
+			g.log.Error("another process of the group gets no partitions: it has other settings", "group", s.ID, "process", other)
+		}
+		g.member.owned.set(generation.ID, assigned)
+		s.Rebalanced(generation.ID, assigned)
+		if differs != nil {
+			g.tell(differs)
+			s.Left(differs)
 		} else {
 			g.told = ""
 		}
-		generation.Start(func(revoked context.Context) {
-			<-revoked.Done()
-			s.Left(nil)
+		g.work(ctx, generation, assigned)
+	}
+}
+
+// work has the partitions of a generation owned until it or ctx ends, and all are released.
+func (g *membership) work(ctx context.Context, generation *topic.Generation, assigned []topic.TopicPartition) {
+	mine, revoke := context.WithCancelCause(ctx)
+	defer revoke(nil)
+	var beating, owners sync.WaitGroup
+	still, stop := context.WithCancel(context.WithoutCancel(ctx)) // a stop releases the partitions first
+	beating.Go(func() {
+		if err := g.member.beat(still, generation); err != nil {
+			g.log.Debug("the generation has ended", "group", g.settings.ID, "generation", generation.ID, "reason", err)
+			revoke(ErrRevoked)
+		}
+	})
+	for _, position := range assigned {
+		owners.Go(func() {
+			if err := g.own(mine, Assignment{position, generation}); err != nil {
+				g.fail(err)
+			}
 		})
-		for _, position := range assigned {
-			owners.Add(1)
-			generation.Start(func(revoked context.Context) {
-				mine, cancel := context.WithCancelCause(ctx)
-				stop := context.AfterFunc(revoked, func() { cancel(ErrRevoked) })
-				err := g.own(mine, Assignment{position, generation})
-				stop()
-				cancel(nil)
-				if err != nil {
-					g.fail(err)
-				}
-				owners.Done()
-				// Returning would end the generation for all partitions.
-				<-revoked.Done()
-			})
+	}
+	<-mine.Done()
+	if ctx.Err() == nil {
+		g.settings.Left(nil)
+	}
+	owners.Wait()
+	stop()
+	beating.Wait()
+}
+
+// divide gives out the partitions of the topics that members want. incomplete: a topic is missing, and the generation
+// would have no partition of it until the next rebalance.
+func (g *membership) divide(ctx context.Context, members []kafka.GroupMember) (all assignments, incomplete bool, err error) {
+	var partitions []kafka.Partition
+	known := map[string]bool{}
+	for _, m := range members {
+		for _, name := range m.Topics {
+			if known[name] {
+				continue
+			}
+			known[name] = true
+			n, err := g.client.Partitions(ctx, name)
+			if err != nil && !topic.IsMissing(err) {
+				return nil, false, err
+			}
+			incomplete = incomplete || err != nil
+			for id := range n {
+				partitions = append(partitions, kafka.Partition{Topic: name, ID: id})
+			}
+		}
+	}
+	return assign(members, partitions), incomplete, nil
+}
+
+// fenced waits while another process has this one's instance id, and tells of it: taking its place again would take the
+// partitions from that one, and so on.
+func (g *membership) fenced(ctx context.Context) {
+	for g.member.id = ""; ctx.Err() == nil; g.pause(ctx) {
+		with, err := g.member.twin(ctx)
+		switch {
+		case err != nil:
+			g.settings.Left(err)
+		case with == nil:
+			return
+		default:
+			g.tell(with)
+			g.settings.Left(with)
 		}
 	}
 }

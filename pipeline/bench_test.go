@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
@@ -106,7 +104,7 @@ func BenchmarkRestore(b *testing.B) {
 		}
 	}
 	pieces := learned.State()
-	writer := state.NewWriter(o.Group, in, o.State, 0, 1, state.NewLoader(o.Group, in).Restore())
+	writer := state.NewWriter(o.Group, in, o.State, 0, state.Owner{Generation: 1}, state.NewLoader(o.Group, in).Restore())
 	size := 0
 	for range versions {
 		for from := 0; from < streams; from += 50 {
@@ -131,7 +129,7 @@ func BenchmarkRestore(b *testing.B) {
 	}
 	b.ResetTimer()
 	for range b.N {
-		a := consumer.Assignment{TopicPartition: topic.TopicPartition{Topic: in}, Generation: new(kafka.Generation)}
+		a := consumer.Assignment{TopicPartition: topic.TopicPartition{Topic: in}, Generation: new(topic.Generation)}
 		restored, session, err := s.store.Open(context.Background(), a, nil)
 		if err != nil {
 			b.Fatal(err)

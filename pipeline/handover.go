@@ -9,6 +9,7 @@ import (
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/topic"
+	"github.com/slkstream/slkstream/pipeline/store"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -171,7 +172,7 @@ func (s *Stage) proceed(
 		p.Log.Info("the partition changed while it was revoked: it is restored", "reason", why)
 		return nil, nil
 	}
-	p.State.Succeed(a.Generation.ID)
+	p.State.Succeed(store.OwnerOf(a))
 	beside := p.extensions
 	p.own(s.ownership(a, p.State), committer)
 	p.stand(beside)

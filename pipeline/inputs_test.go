@@ -224,7 +224,7 @@ func TestInputEndsEarlier(t *testing.T) {
 					Stream: record.StreamID{Name: "cam-0"}, First: record.Start(990), Last: lost, At: lost, Closed: "size",
 				}}
 			}
-			writer := state.NewWriter(o.Group, in, o.State, 0, 0, restored)
+			writer := state.NewWriter(o.Group, in, o.State, 0, state.Owner{}, restored)
 			write(t, client, writer.Commit(&journal, nil))
 			write(t, client, f.records(in, 1, open))
 			s, err := New(client, o)

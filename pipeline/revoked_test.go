@@ -50,7 +50,7 @@ func owned(s *Stage, committer producer.Committer) *partition {
 	s.intake = &intake.Settings{Labels: labels.New(labels.Options{})}
 	s.ledger = s.committing()
 	at := topic.TopicPartition{Topic: "in"}
-	writer := state.NewWriter("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
+	writer := state.NewWriter("group", "in", "state", 0, state.Owner{Generation: 1}, state.NewLoader("group", "in").Restore())
 	p := newPartition(s.ownership(consumer.Assignment{TopicPartition: at}, &store.Partition{Writer: writer}), committer)
 	p.works, p.progress = func() {}, s.watch.Partitions.Assign(at, time.Now())
 	return p

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
@@ -24,7 +22,7 @@ type AtLeastOnce struct {
 	Compression func(topic string) topic.Compression
 
 	mutex      sync.Mutex
-	generation *kafka.Generation // of the last claim
+	generation *topic.Generation // of the last claim
 	offsets    *offsets          // shared by the claims of that generation
 }
 
@@ -55,11 +53,14 @@ func (d *AtLeastOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 }
 
 // offsetsOf returns the offsets that all claims of a generation share.
-func (d *AtLeastOnce) offsetsOf(generation *kafka.Generation) *offsets {
+func (d *AtLeastOnce) offsetsOf(generation *topic.Generation) *offsets {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	if d.offsets == nil || d.generation != generation {
-		d.generation, d.offsets = generation, &offsets{commit: generation.CommitOffsets}
+		_, coordinators := d.Client.Coordinators()
+		d.generation, d.offsets = generation, &offsets{commit: func(offsets map[string]map[int]int64) error {
+			return coordinators.CommitOffsets(context.Background(), generation, offsets)
+		}}
 	}
 	return d.offsets
 }

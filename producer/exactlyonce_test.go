@@ -73,9 +73,14 @@ func (b *bench) join() *kafka.Generation {
 	}
 }
 
+// placeOf is the place that kafka-go's group has given.
+func placeOf(g *kafka.Generation) *topic.Generation {
+	return &topic.Generation{Group: g.GroupID, ID: g.ID, MemberID: g.MemberID}
+}
+
 func (b *bench) claim(g *kafka.Generation) (*exactlyOnce, int64) {
 	b.t.Helper()
-	c, offset, err := b.delivery.Claim(b.ctx, Claim{Group: b.group, Topic: b.in, Generation: g})
+	c, offset, err := b.delivery.Claim(b.ctx, Claim{Group: b.group, Topic: b.in, Generation: placeOf(g)})
 	if err != nil {
 		b.t.Fatal(err)
 	}

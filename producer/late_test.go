@@ -74,7 +74,7 @@ func (l late) run(t *testing.T) {
 	var c Committer
 	claim := func() {
 		var offset int64
-		if c, offset, err = delivery.Claim(b.ctx, Claim{Group: b.group, Topic: b.in, Generation: generation}); err != nil {
+		if c, offset, err = delivery.Claim(b.ctx, Claim{Group: b.group, Topic: b.in, Generation: placeOf(generation)}); err != nil {
 			t.Fatal(err)
 		}
 		if offset > int64(next) && !l.exactlyOnce {

@@ -8,9 +8,7 @@ import (
 )
 
 // offsets commits the offsets of one generation's partitions with one request at a time; those that arrive
-// meanwhile go together in the next. kafka-go has one connection for each generation, and concurrent
-// callers that wait for answers take turns at reading it without a pause, which costs more than all the
-// rest of a commit.
+// meanwhile go together in the next.
 type offsets struct {
 	commit func(map[string]map[int]int64) error
 
@@ -60,8 +58,8 @@ func (o *offsets) send() {
 		if b == nil {
 			return
 		}
-		// kafka-go returns one error for a whole request. After an error each partition is committed
-		// separately: a deleted topic must not block the others.
+		// There is one error for a whole request. After an error each partition is committed separately: a deleted
+		// topic must not block the others.
 		if err := o.commit(b.request()); err != nil {
 			for tp, offset := range b.offsets {
 				if len(b.offsets) > 1 {
@@ -74,7 +72,7 @@ func (o *offsets) send() {
 	}
 }
 
-// request returns the offsets as kafka-go takes them.
+// request returns the offsets by topic and partition.
 func (b *offsetBatch) request() map[string]map[int]int64 {
 	topics := map[string]map[int]int64{}
 	for tp, offset := range b.offsets {

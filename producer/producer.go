@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/segmentio/kafka-go"
-
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
@@ -19,7 +17,7 @@ var ErrFenced = errors.New("another owner has taken the partition")
 type Claim struct {
 	Group, Topic string
 	Partition    int32
-	Generation   *kafka.Generation
+	Generation   *topic.Generation
 }
 
 // Commit is the content of one commit of an input partition.

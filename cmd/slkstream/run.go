@@ -143,7 +143,7 @@ func stageOptions(ctx context.Context, c *call, client *topic.Client) (pipeline.
 			Budget: int64(c.Config.Memory.Budget), Log: c.Log,
 		},
 		Member: pipeline.Member{
-			Session: d.SessionTimeout, Advertise: advertised(&c.Config.Listen, client.Brokers()),
+			Instance: d.Instance, Session: d.SessionTimeout, Advertise: advertised(&c.Config.Listen, client.Brokers()),
 		},
 	}
 	if o.Decode, err = decoding(c.Config, c.Log); err != nil {

@@ -87,7 +87,7 @@ func (w *world) aim(ctx context.Context) error {
 // followUp lets another stage own the partition, and thaws a frozen one.
 func (w *world) followUp(ctx context.Context, struck *stage, frozen bool) error {
 	if frozen {
-		w.start()
+		w.start("")
 		w.worked(ctx, nil)
 		w.h.note("%s goes on", struck.name)
 		struck.network.thaw()

@@ -7,8 +7,6 @@ import (
 	"hash/crc32"
 	"math/rand/v2"
 
-	"github.com/segmentio/kafka-go"
-
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/producer"
 )
@@ -78,8 +76,8 @@ type unchecked struct{ *producer.ExactlyOnce }
 func (u *unchecked) Claim(ctx context.Context, c producer.Claim) (producer.Committer, int64, error) {
 	own := *u.ExactlyOnce
 	own.Prefix = fmt.Sprintf("%s-%08x", own.Prefix, rand.Uint32())
-	claimed := &kafka.Generation{ID: c.Generation.ID, GroupID: c.Group, MemberID: c.Generation.MemberID}
-	c.Generation = claimed
+	claimed := *c.Generation
+	c.Generation = &claimed
 	inner, offset, err := own.Claim(ctx, c)
 	claimed.ID, claimed.MemberID = -1, ""
 	return inner, offset, err

@@ -174,7 +174,7 @@ func cells() []cell {
 			othersGoOn: true, idsAgain: true, later: true, short: true, begin: deleted(inTopic, 1),
 		},
 		{
-			resource: "input", way: "made again", how: "empty, within a second", does: "begins at its start",
+			resource: "input", way: "made again", unlisted: true, how: "empty, within a second", does: "begins at its start",
 			othersGoOn: true, idsAgain: true, begin: madeAgain(inTopic, 1),
 		},
 		{
@@ -205,7 +205,7 @@ func cells() []cell {
 			begin: failing(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: outTopic, Err: kerr.NotEnoughReplicas}),
 		},
 		{
-			resource: "output", way: "made again", how: "with three partitions", does: "writes to the new topic",
+			resource: "output", way: "made again", unlisted: true, how: "with three partitions", does: "writes to the new topic",
 			answersLost: true, begin: madeAgain(outTopic, 3),
 		},
 		{
@@ -237,7 +237,7 @@ func cells() []cell {
 			begin: limitedTo(reviewTopic, 80),
 		},
 		{
-			resource: "labels", way: "made again", how: "empty, while the stage is stopped",
+			resource: "labels", way: "made again", unlisted: true, how: "empty, while the stage is stopped",
 			does: "reads the new topic", atStart: true, begin: madeAgain(labelsTopic, 1),
 		},
 		{

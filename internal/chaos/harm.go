@@ -31,13 +31,16 @@ func (w *world) harm() {
 	case 2:
 		w.h.note("%s is stopped", s.name)
 		s.stop()
-		w.start()
+		w.start(s.instance)
 	case 3:
-		w.start()
+		w.start("")
 	case 4:
 		long := historySession * time.Duration(1+w.random.IntN(3))
 		w.h.note("%s is frozen for %v", s.name, long)
 		s.network.freeze()
+		if w.plan.ids { // with the same id, before the frozen one is missed
+			w.start(s.instance)
+		}
 		time.AfterFunc(long, s.network.thaw)
 	case 5:
 		w.h.note("%s loses its connections", s.name)
@@ -143,7 +146,7 @@ func (w *world) replace(s *stage) {
 	w.h.note("%s is killed", s.name)
 	s.kill()
 	w.stages = slices.DeleteFunc(w.stages, func(other *stage) bool { return other == s })
-	w.start()
+	w.start(s.instance)
 }
 
 // refuse makes the brokers reject a few requests, as they do when loading, moving or overloaded. One of the

@@ -15,6 +15,7 @@ type plan struct {
 	hostile       bool // senders are hostile, and topics reject large records; see feed.hostile
 	remake        bool // a second input is deleted and created again
 	strangers     int  // new streams, each with a model of its own, that appear during the run
+	ids           bool // stages have instance ids, and one that comes in the place of another has its id
 	poison        float64
 	marker        float64
 	partitions    int
@@ -60,8 +61,9 @@ func (p *plan) drawMore(seed uint64) {
 	if r.IntN(4) == 0 {
 		p.strangers = 20 + r.IntN(80)
 	}
+	p.ids = r.IntN(3) == 0
 	if p.aim != sound {
-		p.remake, p.strangers = false, 0
+		p.remake, p.strangers, p.ids = false, 0, false
 	}
 }
 
@@ -87,7 +89,7 @@ func (p plan) String() string {
 		mode = "exactly once"
 	}
 	return fmt.Sprintf(
-		"%s, %d records of %d streams in %d partitions, episodes of %d, commits each %v, state each %v, %d stages, clock %v, labels %v, growth %v, hostile %v, remade input %v, %d strangers, poison %g, memory %d, aimed at %q, mistake %q",
+		"%s, %d records of %d streams in %d partitions, episodes of %d, commits each %v, state each %v, %d stages, clock %v, labels %v, growth %v, hostile %v, remade input %v, %d strangers, instance ids %v, poison %g, memory %d, aimed at %q, mistake %q",
 		mode,
 		p.records,
 		p.streams,
@@ -102,6 +104,7 @@ func (p plan) String() string {
 		p.hostile,
 		p.remake,
 		p.strangers,
+		p.ids,
 		p.poison,
 		p.memory,
 		p.aim,

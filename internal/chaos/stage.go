@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,15 +19,22 @@ import (
 
 // stage is a stage that runs in this process.
 type stage struct {
-	name    string
-	network *network
-	cancel  context.CancelFunc
-	done    chan struct{}
+	name     string
+	instance string // its instance id; "": none
+	network  *network
+	cancel   context.CancelFunc
+	done     chan struct{}
 }
 
-func (w *world) start() {
+// start starts a stage, which has the instance id of the one in whose place it comes; "": one of its own, if the history
+// is of such.
+func (w *world) start(instance string) {
 	w.launched++
-	s := w.launch(groupName, outTopic, fmt.Sprint("stage-", w.launched))
+	name := fmt.Sprint("stage-", w.launched)
+	if w.plan.ids {
+		instance = cmp.Or(instance, name)
+	}
+	s := w.launch(groupName, outTopic, name, instance)
 	w.h.note("%s is started", s.name)
 	w.stages = append(w.stages, s)
 	if len(w.stages) > 4 { // the oldest leaves, dead or not
@@ -35,7 +43,7 @@ func (w *world) start() {
 	}
 }
 
-func (w *world) launch(group, out, name string) *stage {
+func (w *world) launch(group, out, name, instance string) *stage {
 	session := historySession
 	if group != groupName {
 		session = 10 * time.Second // this stage is not disturbed
@@ -64,7 +72,7 @@ func (w *world) launch(group, out, name string) *stage {
 			CommitInterval: w.plan.commit, StateInterval: w.plan.state, DrainTimeout: 300 * time.Millisecond,
 		},
 		Process: pipeline.Process{Workers: 1, Log: log},
-		Member:  pipeline.Member{Session: session, Rebalance: session, Watch: 100 * time.Millisecond},
+		Member:  pipeline.Member{Instance: instance, Session: session, Rebalance: session, Watch: 100 * time.Millisecond},
 	}
 	if w.plan.hostile {
 		o.Decode.LongestValue = largestRecord
@@ -85,7 +93,7 @@ func (w *world) launch(group, out, name string) *stage {
 	}
 	o.Delivery = mistaken(w.plan.fault, o.Delivery, client)
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &stage{name: name, network: n, cancel: cancel, done: make(chan struct{})}
+	s := &stage{name: name, instance: instance, network: n, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		defer client.Close()

@@ -113,7 +113,7 @@ func (w *world) play(ctx context.Context, seed uint64) error {
 		}
 	}
 	for range w.plan.stages {
-		w.start()
+		w.start("")
 	}
 	watched, stop := context.WithCancel(ctx)
 	watching := newOffsets(w.h, groupName, inTopic)
@@ -256,7 +256,7 @@ func (w *world) settle(ctx context.Context, watching *offsets) error {
 // undisturbed answers the same input again, with a group and an output topic of its own.
 func (w *world) undisturbed(ctx context.Context, partitions int) (*answers, error) {
 	const group, out = "calm", calmTopic
-	s := w.launch(group, out, "calm")
+	s := w.launch(group, out, "calm", "")
 	defer s.stop()
 	watching := newOffsets(w.h, group, inTopic)
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {

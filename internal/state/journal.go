@@ -145,12 +145,13 @@ func decodeJournal(value []byte) (*Journal, error) {
 
 func appendCommit(b []byte, e Commit) []byte {
 	b = binary.AppendVarint(b, e.Owner.Epoch)
-	b = binary.AppendVarint(b, int64(e.Owner.Generation))
+	b = binary.AppendVarint(b, int64(uint32(e.Owner.Generation))|int64(e.Owner.Incarnation)<<32)
 	return binary.AppendVarint(b, e.Sequence)
 }
 
 func (r *reader) commit() Commit {
-	return Commit{Owner{r.integer(), int32(r.integer())}, r.integer()}
+	epoch, both := r.integer(), r.integer()
+	return Commit{Owner{epoch, int32(both), int32(both >> 32)}, r.integer()}
 }
 
 func appendCommits(b []byte, list []Commit) []byte {

@@ -13,7 +13,7 @@ import (
 func TestKept(t *testing.T) {
 	at := func(offset int64) record.Position { return record.Position{Offset: offset, Object: -1} }
 	of := record.StreamID{Name: "cam"}
-	k := NewWriter("group", "in", "state", 0, 1, NewLoader("group", "in").Restore())
+	k := NewWriter("group", "in", "state", 0, Owner{Generation: 1}, NewLoader("group", "in").Restore())
 	k.Start(at(0))
 	commit := func(learned ...int64) []record.Out {
 		var list []*Snapshot

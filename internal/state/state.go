@@ -34,18 +34,44 @@ var ErrUnreadable = errors.New("not a readable state record")
 var ErrBlocked = errors.New("what was answered cannot be read from the journal")
 
 // Owner is one ownership of an input partition. Epoch is one above that of the previous owner whose state was
-// read; the group's generation orders two owners that have read the same state.
+// read; the group's generation orders two owners that have read the same state, and the incarnation two of one
+// generation (topic.Generation).
 type Owner struct {
-	Epoch      int64
-	Generation int32
+	Epoch       int64
+	Generation  int32
+	Incarnation int32
 }
 
 // Compare orders owners by time.
 func (o Owner) Compare(p Owner) int {
-	return cmp.Or(cmp.Compare(o.Epoch, p.Epoch), cmp.Compare(o.Generation, p.Generation))
+	return cmp.Or(cmp.Compare(o.Epoch, p.Epoch), cmp.Compare(o.Generation, p.Generation),
+		cmp.Compare(o.Incarnation, p.Incarnation))
 }
 
-func (o Owner) String() string { return fmt.Sprintf("%d.%d", o.Epoch, o.Generation) }
+// String returns the owner as keys hold it: without an incarnation of 0.
+func (o Owner) String() string {
+	text := fmt.Sprintf("%d.%d", o.Epoch, o.Generation)
+	if o.Incarnation != 0 {
+		text += fmt.Sprintf(".%d", o.Incarnation)
+	}
+	return text
+}
+
+// parseOwner is the opposite of String.
+func parseOwner(text string) (o Owner, err error) {
+	epoch, generation, _ := strings.Cut(text, ".")
+	generation, incarnation, again := strings.Cut(generation, ".")
+	o.Epoch, err = strconv.ParseInt(epoch, 10, 64)
+	g, err2 := strconv.ParseInt(generation, 10, 32)
+	i, err3 := int64(0), error(nil)
+	if again {
+		i, err3 = strconv.ParseInt(incarnation, 10, 32)
+	}
+	if o.Generation, o.Incarnation = int32(g), int32(i); again && i <= 0 {
+		return o, fmt.Errorf("owner %q", text)
+	}
+	return o, errors.Join(err, err2, err3)
+}
 
 const (
 	journalKind  = "journal"
@@ -87,12 +113,10 @@ func parseStateKey(key []byte) (stateKey, error) {
 		return bad()
 	}
 	p := stateKey{group: group, topic: parts[0], kind: parts[2]}
-	epoch, generation, _ := strings.Cut(parts[1], ".")
-	e, err1 := strconv.ParseInt(epoch, 10, 64)
-	g, err2 := strconv.ParseInt(generation, 10, 32)
-	slot, err3 := strconv.Atoi(parts[3])
-	p.owner, p.slot = Owner{e, int32(g)}, slot
-	if err1 != nil || err2 != nil || err3 != nil || slot < 0 {
+	owner, err := parseOwner(parts[1])
+	slot, err2 := strconv.Atoi(parts[3])
+	p.owner, p.slot = owner, slot
+	if err != nil || err2 != nil || slot < 0 {
 		return bad()
 	}
 	switch {

@@ -164,7 +164,7 @@ func TestRandomHistories(t *testing.T) {
 		for owner := range 12 {
 			r := w.load()
 			w.check(t, r)
-			k := NewWriter("g", "in", "state", 0, int32(3*owner), r)
+			k := NewWriter("g", "in", "state", 0, Owner{Generation: int32(3 * owner)}, r)
 			if done, _ := w.commit(k, -1); !done {
 				t.Fatal("a whole commit is not done")
 			}
@@ -174,8 +174,8 @@ func TestRandomHistories(t *testing.T) {
 			for range w.random.IntN(30) {
 				w.commit(k, -1)
 				if w.random.IntN(80) == 0 { // the owner succeeds itself; one in between writes late
-					between := NewWriter("g", "in", "state", 0, int32(3*owner+1), w.load())
-					k.Succeed(int32(3*owner + 2))
+					between := NewWriter("g", "in", "state", 0, Owner{Generation: int32(3*owner + 1)}, w.load())
+					k.Succeed(Owner{Generation: int32(3*owner + 2)})
 					w.commit(k, -1)
 					w.late(between)
 				}
@@ -211,7 +211,7 @@ func TestRandomHistories(t *testing.T) {
 func TestFirstSnapshotCutShort(t *testing.T) {
 	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[record.StreamID][]record.Position{}}
 	s := record.StreamID{Name: "s1"}
-	k := NewWriter("g", "in", "state", 0, 1, w.load())
+	k := NewWriter("g", "in", "state", 0, Owner{Generation: 1}, w.load())
 	episode := Episode{Stream: s, First: record.Start(0), Last: record.Start(9), At: record.Start(9)}
 	j := &Journal{Episodes: []Episode{episode}}
 	j.From, j.Decided = record.Start(10), record.Start(10)
@@ -221,7 +221,7 @@ func TestFirstSnapshotCutShort(t *testing.T) {
 	w.write(records, 2) // the journal and one chunk
 	w.ends[s] = []record.Position{record.Start(9)}
 	w.check(t, w.load())
-	next := NewWriter("g", "in", "state", 0, 2, w.load())
+	next := NewWriter("g", "in", "state", 0, Owner{Generation: 2}, w.load())
 	w.write(next.Commit(&Journal{From: record.Start(10), Decided: record.Start(10)}, nil), 1)
 	w.check(t, w.load())
 }
@@ -229,7 +229,7 @@ func TestFirstSnapshotCutShort(t *testing.T) {
 // A changed or cut record is reported as a fault, and the others are read.
 func TestUnreadableRecords(t *testing.T) {
 	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[record.StreamID][]record.Position{}}
-	k := NewWriter("g", "in", "state", 0, 1, w.load())
+	k := NewWriter("g", "in", "state", 0, Owner{Generation: 1}, w.load())
 	for range 40 {
 		w.commit(k, -1)
 	}
@@ -263,7 +263,7 @@ func TestUnreadableRecords(t *testing.T) {
 // State of another input's partition of the same number is ignored.
 func TestInputsAreApart(t *testing.T) {
 	w := &world{random: rand.New(rand.NewPCG(2, 1)), ends: map[record.StreamID][]record.Position{}}
-	w.commit(NewWriter("g", "in", "state", 0, 1, w.load()), -1)
+	w.commit(NewWriter("g", "in", "state", 0, Owner{Generation: 1}, w.load()), -1)
 	l := NewLoader("g", "i")
 	for _, r := range w.log {
 		l.Add(&record.Raw{Key: r.Key, Value: r.Value})
@@ -275,7 +275,7 @@ func TestInputsAreApart(t *testing.T) {
 
 func FuzzRecords(f *testing.F) {
 	w := &world{random: rand.New(rand.NewPCG(3, 1)), ends: map[record.StreamID][]record.Position{}}
-	k := NewWriter("g", "in", "state", 0, 1, w.load())
+	k := NewWriter("g", "in", "state", 0, Owner{Generation: 1}, w.load())
 	for range 10 {
 		w.commit(k, -1)
 	}
@@ -288,14 +288,14 @@ func FuzzRecords(f *testing.F) {
 		if len(value) >= head { // with a right checksum, to reach the decoder behind it
 			l.Add(&record.Raw{Key: []byte(key + "0"), Value: seal(append([]byte(nil), value...))})
 		}
-		NewWriter("g", "in", "state", 0, 2, l.Restore()).Commit(&Journal{}, nil)
+		NewWriter("g", "in", "state", 0, Owner{Generation: 2}, l.Restore()).Commit(&Journal{}, nil)
 	})
 }
 
 // Two groups on one state topic ignore each other's records.
 func TestGroupsAreKeptApart(t *testing.T) {
 	write := func(group string) *record.Raw {
-		k := NewWriter(group, "in", "state", 0, 1, NewLoader(group, "in").Restore())
+		k := NewWriter(group, "in", "state", 0, Owner{Generation: 1}, NewLoader(group, "in").Restore())
 		out := k.Commit(&Journal{From: record.Start(7)}, nil)[0]
 		return &record.Raw{Key: out.Key, Value: out.Value}
 	}
@@ -319,7 +319,7 @@ func TestJournalIsBounded(t *testing.T) {
 	name := func(i int) record.StreamID {
 		return record.StreamID{Name: fmt.Sprintf("%d-%s", i, strings.Repeat("x", 30))}
 	}
-	k := NewWriter("g", "in", "state", 0, 1, NewLoader("g", "in").Restore())
+	k := NewWriter("g", "in", "state", 0, Owner{Generation: 1}, NewLoader("g", "in").Restore())
 	k.Start(record.Start(5))
 	var answered []Episode
 	for i := range streams {
@@ -393,7 +393,7 @@ func TestJournalIsBounded(t *testing.T) {
 func TestRecordsFitASmallLimit(t *testing.T) {
 	const limit, commits = 20_000, 400
 	group, in := strings.Repeat("g", 200), strings.Repeat("i", 249)
-	k := NewWriter(group, in, "state", 0, 1, NewLoader(group, in).Restore())
+	k := NewWriter(group, in, "state", 0, Owner{Generation: 1}, NewLoader(group, in).Restore())
 	k.Fit(limit)
 	dimensions := map[string]int{}
 	for i := range 100 {
@@ -453,7 +453,7 @@ func TestRecordsFitASmallLimit(t *testing.T) {
 // covers it.
 func TestHungWhileLearnedAgain(t *testing.T) {
 	r := NewLoader("g", "in").Restore()
-	k := NewWriter("g", "in", "state", 0, 1, r)
+	k := NewWriter("g", "in", "state", 0, Owner{Generation: 1}, r)
 	stream, first, end := record.StreamID{Name: "a"}, record.Start(0), record.Start(10)
 	answered := []Episode{{Stream: stream, First: first, Last: record.Start(9)}}
 	j := &Journal{From: end, Decided: end, Episodes: answered}
@@ -468,7 +468,7 @@ func TestHungWhileLearnedAgain(t *testing.T) {
 	}
 	for times := 1; times <= 2; times++ {
 		r := load()
-		records = append(records, NewWriter("g", "in", "state", 0, int32(1+times), r).Hung(stream, first))
+		records = append(records, NewWriter("g", "in", "state", 0, Owner{Generation: int32(1 + times)}, r).Hung(stream, first))
 		if r = load(); len(r.Hung) != 1 || r.Hung[0].Times != times {
 			t.Fatalf("after %d hangs: %+v", times, r.Hung)
 		}
@@ -477,5 +477,33 @@ func TestHungWhileLearnedAgain(t *testing.T) {
 		[]*Snapshot{{Stream: stream, Learned: record.Start(9)}})...)
 	if r := load(); len(r.Hung) != 0 {
 		t.Errorf("covered by a snapshot: %+v", r.Hung)
+	}
+}
+
+// Of two owners of one generation that have read the same state, the later incarnation counts, and what the earlier one
+// writes late replaces nothing of it. Keys and journals hold the incarnation.
+func TestIncarnationsOfOneGeneration(t *testing.T) {
+	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[record.StreamID][]record.Position{}}
+	first := NewWriter("g", "in", "state", 0, Owner{Generation: 7}, w.load())
+	next := NewWriter("g", "in", "state", 0, Owner{Generation: 7, Incarnation: 1}, w.load())
+	journal := func(at int64) *Journal { return &Journal{From: record.Start(at), Decided: record.Start(at)} }
+	w.write(next.Commit(journal(20), nil), 1)
+	w.write(first.Commit(journal(10), nil), 1)
+	r := w.load()
+	if want := (Owner{Epoch: 1, Generation: 7, Incarnation: 1}); r.Journal.Owner != want || r.Journal.From != record.Start(20) {
+		t.Errorf("%v counts, from %v", r.Journal.Owner, r.Journal.From)
+	}
+	for _, o := range []Owner{{1, 7, 0}, {1, 7, 1}, {1, 7, 2}, {1, 8, 0}, {2, 1, 0}} {
+		if again, err := parseOwner(o.String()); err != nil || again != o {
+			t.Errorf("%v is read as %v: %v", o, again, err)
+		}
+		if c := o.Compare(Owner{1, 7, 1}); (c > 0) != (o.Epoch > 1 || o.Generation > 7 || o.Incarnation > 1) {
+			t.Errorf("%v is compared as %d", o, c)
+		}
+	}
+	for _, text := range []string{"1", "1.7.0", "1.7.-1", "1.7.x", "1.7.1.1"} {
+		if o, err := parseOwner(text); err == nil {
+			t.Errorf("%q is read as %v", text, o)
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (b *builds) own(t *testing.T, as string, next *int64, random *rand.Rand, co
 	if r.Blocked != nil {
 		t.Fatal(r.Blocked)
 	}
-	k := NewWriter("g", "in", "state", 0, 1, r)
+	k := NewWriter("g", "in", "state", 0, Owner{Generation: 1}, r)
 	for range commits {
 		s := record.StreamID{Name: fmt.Sprint("s", random.IntN(4))}
 		at := record.Start(*next)

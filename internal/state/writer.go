@@ -77,10 +77,12 @@ const (
 	mostEarlier  = 64        // owners whose snapshots may be needed at a time; see Outdated
 )
 
-// NewWriter starts a new ownership of an input partition from the state that the previous owner left.
-func NewWriter(group, topic, out string, partition int32, generation int32, r *Restored) *Writer {
+// NewWriter starts a new ownership of an input partition from the state that the previous owner left. owner has all but
+// the epoch.
+func NewWriter(group, topic, out string, partition int32, owner Owner, r *Restored) *Writer {
+	owner.Epoch = r.newest.Epoch + 1
 	k := &Writer{
-		group: group, topic: topic, out: out, partition: partition, owner: Owner{r.newest.Epoch + 1, generation},
+		group: group, topic: topic, out: out, partition: partition, owner: owner,
 		bounds: map[Owner]int64{}, streams: map[record.StreamID]*inTopic{}, snapshots: map[Owner]int{}, superfluousNext: r.superfluous,
 		largest: 2 * chunkBytes, reached: r.end,
 	}
@@ -108,11 +110,12 @@ func NewWriter(group, topic, out string, partition int32, generation int32, r *R
 	return k
 }
 
-// Succeed makes k the writer of the partition's next owner, in a later generation of the group. It may be
+// Succeed makes k the writer of the partition's next owner, in a later generation of the group; owner has all but the
+// epoch. It may be
 // called only if all that k has written is durable and no other process has owned the partition since. The
 // epoch still grows, because another owner may have read the same state and lost the partition again before
 // it wrote: its late writes must not overwrite this owner's.
-func (k *Writer) Succeed(generation int32) {
+func (k *Writer) Succeed(owner Owner) {
 	if k.sequence > 0 {
 		k.bounds[k.owner] = k.sequence
 	}
@@ -123,7 +126,8 @@ func (k *Writer) Succeed(generation int32) {
 		k.superfluous = append(k.superfluous, k.journalKey(slot))
 	}
 	k.free, k.slots = nil, 0
-	k.owner, k.sequence = Owner{k.owner.Epoch + 1, generation}, 0
+	owner.Epoch = k.owner.Epoch + 1
+	k.owner, k.sequence = owner, 0
 }
 
 func (k *Writer) journalKey(slot int) string {

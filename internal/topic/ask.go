@@ -76,8 +76,8 @@ func (c *Client) Ask(
 	return answer.(*answering).Response, nil
 }
 
-// refusal returns the error of a code; nil for 0.
-func refusal(code int16) error {
+// Refusal returns the error of a code of an answer; nil for 0.
+func Refusal(code int16) error {
 	if code == 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (c *Client) Identity(ctx context.Context) (Stamp, error) {
 	request.TransactionTimeoutMillis = int32(requestTimeout.Milliseconds())
 	answer, err := c.Ask(ctx, request, 0, "")
 	if err == nil {
-		err = refusal(answer.(*kmsg.InitProducerIDResponse).ErrorCode)
+		err = Refusal(answer.(*kmsg.InitProducerIDResponse).ErrorCode)
 	}
 	if err != nil {
 		return Anonymous, fmt.Errorf("get a producer's identity: %w", err)
@@ -107,7 +107,7 @@ func (c *Client) Member(ctx context.Context, group string, generation int32, mem
 	request.Group, request.Generation, request.MemberID = group, generation, member
 	answer, err := c.Ask(ctx, request, 0, group)
 	if err == nil {
-		err = refusal(answer.(*kmsg.HeartbeatResponse).ErrorCode)
+		err = Refusal(answer.(*kmsg.HeartbeatResponse).ErrorCode)
 	}
 	if err != nil {
 		return fmt.Errorf("generation %d of group %s: %w", generation, group, err)
@@ -174,7 +174,7 @@ func (c *Client) fresh(ctx context.Context, name string) (*kmsg.MetadataResponse
 	if len(topics) != 1 {
 		return nil, errors.Join(ErrCorrupt, fmt.Errorf("answer for %d topics, asked for one", len(topics)))
 	}
-	return &topics[0], refusal(topics[0].ErrorCode)
+	return &topics[0], Refusal(topics[0].ErrorCode)
 }
 
 // oldMetadata says whether the brokers report that they support no metadata version with ids.

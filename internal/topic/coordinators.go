@@ -60,7 +60,7 @@ func (c *Coordinators) RoundTrip(
 			return nil, err
 		}
 		found := answer.(*findcoordinator.Response)
-		if err := refusal(found.ErrorCode); err != nil {
+		if err := Refusal(found.ErrorCode); err != nil {
 			return nil, err
 		}
 		broker = found.NodeID
@@ -98,5 +98,8 @@ func (d *directed) Required(versions map[protocol.ApiKey]int16) bool {
 
 // RawExchange implements protocol.RawExchanger.
 func (d *directed) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
+	if raw, is := d.Message.(protocol.RawExchanger); is {
+		return raw.RawExchange(rw)
+	}
 	return protocol.RoundTrip(rw, d.version, correlation, d.clientID, d.Message)
 }

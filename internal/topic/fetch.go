@@ -54,7 +54,7 @@ func (c *Client) fetch(ctx context.Context, at TopicPartition, position int64, m
 	}
 	a := message.(*answering)
 	answer := a.Response.(*kmsg.FetchResponse)
-	if err := refusal(answer.ErrorCode); err != nil {
+	if err := Refusal(answer.ErrorCode); err != nil {
 		return nil, &Refused{"read", at.Topic, at.Partition, err}
 	}
 	if wait := time.Duration(answer.ThrottleMillis) * time.Millisecond; wait > 0 && len(answer.Topics) == 0 {
@@ -65,7 +65,7 @@ func (c *Client) fetch(ctx context.Context, at TopicPartition, position int64, m
 		return nil, fmt.Errorf("%w: the answer to a fetch of %s is not about it alone", ErrCorrupt, at)
 	}
 	p := &answer.Topics[0].Partitions[0]
-	if err := refusal(p.ErrorCode); err != nil {
+	if err := Refusal(p.ErrorCode); err != nil {
 		return nil, &Refused{"read", at.Topic, at.Partition, err}
 	}
 	return &fetched{p, a.body}, nil

@@ -22,6 +22,7 @@ type Group struct {
 // Member is a member of a group.
 type Member struct {
 	ID       string
+	Instance string // its instance id; "": none
 	ClientID string
 	Host     string
 	UserData []byte   // what it tells the others when it joins; nil while the group is rebalancing
@@ -62,7 +63,7 @@ func (c *Client) Groups(ctx context.Context) (names []string, err error) {
 func (c *Client) Group(ctx context.Context, name string) (Group, error) {
 	request := kmsg.NewPtrDescribeGroupsRequest()
 	request.Groups = []string{name}
-	answer, err := c.Ask(ctx, request, 0, name)
+	answer, err := c.Ask(ctx, request, 4, name) // the first with instance ids
 	if err != nil {
 		return Group{}, fmt.Errorf("members of group %s: %w", name, err)
 	}
@@ -71,7 +72,7 @@ func (c *Client) Group(ctx context.Context, name string) (Group, error) {
 		return Group{}, fmt.Errorf("%w: members of group %s: the answer is about %d groups", ErrCorrupt, name, len(groups))
 	}
 	described := &groups[0]
-	if err := refusal(described.ErrorCode); err != nil && !errors.Is(err, kafka.GroupIdNotFound) {
+	if err := Refusal(described.ErrorCode); err != nil && !errors.Is(err, kafka.GroupIdNotFound) {
 		return Group{}, fmt.Errorf("members of group %s: %w", name, err)
 	}
 	if len(described.Members) == 0 {
@@ -80,7 +81,10 @@ func (c *Client) Group(ctx context.Context, name string) (Group, error) {
 	group := Group{Protocol: described.Protocol}
 	for _, m := range described.Members {
 		member := Member{ID: m.MemberID, ClientID: m.ClientID, Host: m.ClientHost}
-		// kafka-go claims version 1 and leaves out what that has after the user data, which is an error at its end.
+		if m.InstanceID != nil {
+			member.Instance = *m.InstanceID
+		}
+		// Stages claim version 1 and leave out what that has after the user data, which is an error at its end.
 		var told kmsg.ConsumerMemberMetadata
 		_ = told.ReadFrom(m.ProtocolMetadata)
 		member.UserData, member.Topics = told.UserData, told.Topics

@@ -192,7 +192,7 @@ func importInto(
 		return nil, restored.Blocked
 	}
 	journal := &state.Journal{}
-	writer := state.NewWriter(group, tp.Topic, name, tp.Partition, 0, restored)
+	writer := state.NewWriter(group, tp.Topic, name, tp.Partition, state.Owner{}, restored)
 	writer.Fit(client.RecordLimit(ctx, name))
 	if restored.Journal != nil {
 		*journal = *restored.Journal

@@ -80,7 +80,7 @@ func ResetState(ctx context.Context, client *topic.Client, group, name, stream s
 		count += len(snapshots)
 		journal := *restored.Journal
 		journal.Episodes = nil
-		writer := state.NewWriter(group, at.Topic, name, at.Partition, 0, restored)
+		writer := state.NewWriter(group, at.Topic, name, at.Partition, state.Owner{}, restored)
 		return client.Write(ctx, writer.Commit(&journal, snapshots))
 	})
 	return count, err

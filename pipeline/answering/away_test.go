@@ -34,7 +34,7 @@ func TestMemoriesAreMadeWhenWanted(t *testing.T) {
 		}
 	}
 	pieces := learned.State()
-	writer := state.NewWriter("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
+	writer := state.NewWriter("group", "in", "state", 0, state.Owner{Generation: 1}, state.NewLoader("group", "in").Restore())
 	at := record.Position{Offset: 59, Object: -1}
 	writer.Start(record.Position{})
 	snapshots := map[record.StreamID]*state.Snapshot{}
@@ -100,7 +100,7 @@ func samePiece(a, b state.Piece) bool { return a.Name == b.Name && string(a.Byte
 // first, and no more of them than the budget asks for.
 func TestSilentStreamsGoBeforeOthers(t *testing.T) {
 	now, b := time.Now(), budget.New(0)
-	writer := state.NewWriter("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
+	writer := state.NewWriter("group", "in", "state", 0, state.Owner{Generation: 1}, state.NewLoader("group", "in").Restore())
 	settings := &Settings{
 		Budget: b, Known: new(Known), PutAway: time.Hour, Moves: telemetry.NewSet().Counter("moves", "", "move"),
 	}

@@ -52,7 +52,7 @@ func TestCommits(t *testing.T) {
 		sending <- c
 		return refused
 	}}
-	writer := state.NewWriter("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
+	writer := state.NewWriter("group", "in", "state", 0, state.Owner{Generation: 1}, state.NewLoader("group", "in").Restore())
 	c := newCommits(committer, &store.Partition{Writer: writer}, time.Minute, true)
 	at := state.Journal{From: record.Start(3), Decided: record.Start(5)}
 	now := time.Now()
@@ -195,7 +195,7 @@ func TestCommitsBeginInTime(t *testing.T) {
 		sending <- c
 		return nil
 	}}
-	writer := state.NewWriter("group", "in", "state", 0, 1, state.NewLoader("group", "in").Restore())
+	writer := state.NewWriter("group", "in", "state", 0, state.Owner{Generation: 1}, state.NewLoader("group", "in").Restore())
 	const interval = 100 * time.Millisecond
 	c := newCommits(committer, &store.Partition{Writer: writer}, interval, false)
 	begin := func(now time.Time) *producer.Commit {

@@ -61,9 +61,14 @@ func (s *Store) Open(
 	if p.id, err = s.client.ID(ctx, s.name); err != nil {
 		return nil, nil, err
 	}
-	p.Writer = state.NewWriter(s.group, a.Topic, s.name, a.Partition, a.Generation.ID, r.Restored)
+	p.Writer = state.NewWriter(s.group, a.Topic, s.name, a.Partition, OwnerOf(a), r.Restored)
 	p.Fit(s.client.RecordLimit(ctx, s.name))
 	return r, p, nil
+}
+
+// OwnerOf returns the owner that an assignment makes, without its epoch.
+func OwnerOf(a consumer.Assignment) state.Owner {
+	return state.Owner{Generation: a.Generation.ID, Incarnation: a.Generation.Incarnation}
 }
 
 // Answered returns the offset up to which the state says that a partition is answered; 0: it says nothing.

@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/segmentio/kafka-go"
-
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
@@ -20,7 +18,7 @@ func TestRead(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	name, at := brokertest.Topic(t, client, "state", 1, nil), record.Position{Offset: 1, Object: -1}
 	a := consumer.Assignment{
-		TopicPartition: topic.TopicPartition{Topic: "in"}, Generation: &kafka.Generation{ID: 1},
+		TopicPartition: topic.TopicPartition{Topic: "in"}, Generation: &topic.Generation{ID: 1},
 	}
 	_, s, err := New(client, "group", name, slog.New(slog.DiscardHandler)).Open(t.Context(), a, nil)
 	if err != nil {

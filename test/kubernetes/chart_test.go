@@ -238,6 +238,7 @@ func TestChartRefuses(t *testing.T) {
 		"an unknown login":             `{"sasl": {"mechanism": "kerberos"}}`,
 		"no replicas":                  `{"replicas": 0}`,
 		"rolling that is no switch":    `{"rolling": "yes"}`,
+		"instance ids without rolling": `{"instanceIds": true}`,
 		"a setting's typo":             `{"settings": {"episode-sise": 50}}`,
 		"a setting of another command": `{"settings": {"input": "x.npy"}}`,
 		"a setting's wrong choice":     `{"settings": {"delivery": "exactly-twice"}}`,
@@ -282,5 +283,37 @@ func TestUpgrades(t *testing.T) {
 		if strategy.Type != want || (strategy.RollingUpdate != nil) != rolling {
 			t.Errorf("rolling %v: %v", rolling, strategy)
 		}
+	}
+}
+
+// With instance ids the pods are those of a StatefulSet, and each has its own name for one, which it keeps when it is
+// replaced. They are replaced one by one.
+func TestInstanceIDs(t *testing.T) {
+	documents, err := render(t, map[string]any{
+		"instanceIds": true, "rolling": true, "replicas": 3, "autoscaling": map[string]any{"enabled": true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := strict[appsv1.StatefulSet](t, documents, "StatefulSet")
+	if documents["Deployment"] != nil || set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement ||
+		set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+		t.Errorf("%+v", set.Spec)
+	}
+	service := strict[corev1.Service](t, documents, "Service")
+	if set.Spec.ServiceName != service.Name {
+		t.Errorf("its service is %s", set.Spec.ServiceName)
+	}
+	named := map[string]string{}
+	for _, e := range set.Spec.Template.Spec.Containers[0].Env {
+		if e.ValueFrom != nil && e.ValueFrom.FieldRef != nil {
+			named[e.Name] = e.ValueFrom.FieldRef.FieldPath
+		}
+	}
+	if named["SLKSTREAM_GROUP_INSTANCE_ID"] != "metadata.name" {
+		t.Errorf("from the pod come %v", named)
+	}
+	if scaled := string(documents["ScaledObject"]); !strings.Contains(scaled, "kind: StatefulSet") {
+		t.Errorf("scaled is another kind:\n%s", scaled)
 	}
 }

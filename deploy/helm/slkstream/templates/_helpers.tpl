@@ -41,3 +41,7 @@ app.kubernetes.io/component: stage
 {{- define "slkstream.serviceAccount" -}}
 {{- .Values.serviceAccount.name | default (ternary .Release.Name "default" .Values.serviceAccount.create) -}}
 {{- end }}
+
+{{- define "slkstream.kind" -}}
+{{- ternary "StatefulSet" "Deployment" .Values.instanceIds -}}
+{{- end }}

@@ -1,0 +1,64 @@
+package topic
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Generation is a member's place in its group, from one rebalance to the next.
+type Generation struct {
+	Group    string
+	ID       int32
+	MemberID string
+	// Incarnation numbers the processes that have an instance id one after the other: a group keeps its generation when one
+	// of them takes the place of another. 0 without such an id.
+	Incarnation int32
+}
+
+// Ask sends a request in one version to a group's coordinator, and waits for up to limit for the answer.
+func (c *Coordinators) Ask(ctx context.Context, request kmsg.Request, version int16, group string,
+	limit time.Duration,
+) (kmsg.Response, error) {
+	request.SetVersion(version)
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	asked := &groupAsking{asking{limited, c.client.clientID, request, group, limit, nil}}
+	answer, err := c.RoundTrip(limited, c.client.kafka.Addr, asked)
+	if err != nil {
+		c.Forget()
+		return nil, err
+	}
+	return answer.(*answering).Response, nil
+}
+
+// CommitOffsets commits offsets as a member, by topic and partition. The group refuses them once the member has lost its
+// place. The error is of the first partition that has one; others may be committed then.
+func (c *Coordinators) CommitOffsets(ctx context.Context, g *Generation, offsets map[string]map[int]int64) error {
+	request := kmsg.NewPtrOffsetCommitRequest()
+	request.Group, request.Generation, request.MemberID = g.Group, g.ID, g.MemberID
+	for name, partitions := range offsets {
+		t := kmsg.NewOffsetCommitRequestTopic()
+		t.Topic = name
+		for partition, offset := range partitions {
+			p := kmsg.NewOffsetCommitRequestTopicPartition()
+			p.Partition, p.Offset = int32(partition), offset
+			t.Partitions = append(t.Partitions, p)
+		}
+		request.Topics = append(request.Topics, t)
+	}
+	answer, err := c.Ask(ctx, request, 2, g.Group, requestTimeout) // the last without a leader's epoch, which is not known here
+	if err != nil {
+		return err
+	}
+	for _, t := range answer.(*kmsg.OffsetCommitResponse).Topics {
+		for _, p := range t.Partitions {
+			if err := Refusal(p.ErrorCode); err != nil {
+				c.Forget()
+				return &Refused{"commit", t.Topic, p.Partition, err}
+			}
+		}
+	}
+	return nil
+}
