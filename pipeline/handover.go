@@ -81,9 +81,7 @@ func (p *partition) saveAll(begin time.Time, limit time.Duration) {
 		if s == nil {
 			return
 		}
-		s.Lock() // it may still be learning from its last job
-		snapshot := s.Snapshot()
-		s.Unlock()
+		snapshot := p.answering.Snapshot(s)
 		if snapshot == nil { // it is in the state topic
 			continue
 		}

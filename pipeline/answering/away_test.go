@@ -18,22 +18,7 @@ import (
 // A restored stream's memory is made when it is first wanted, and is what was saved. Until then it is saved again as it was
 // read. A snapshot of which no memory can be made is left alone: the stream starts cold.
 func TestMemoriesAreMadeWhenWanted(t *testing.T) {
-	learned := stream.New("good")
-	for e := range 3 {
-		items := make([]stream.Item, 20)
-		for i := range items {
-			vector := []float32{1, .1, 0, float32(i) / 100}
-			vector[i%2], vector[1-i%2] = 1, .1
-			items[i] = stream.Item{Vector: vector, Position: stream.Position{Offset: int64(20*e + i), Object: -1}}
-			if i < 2 {
-				items[i].Label = []string{"a", "b"}[i]
-			}
-		}
-		if _, _, err := learned.Answer(t.Context(), new(stream.Engine), items, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	pieces := learned.State()
+	pieces := learned(t).State()
 	writer := state.NewWriter("group", "in", "state", 0, state.Owner{Generation: 1}, state.NewLoader("group", "in").Restore())
 	at := record.Position{Offset: 59, Object: -1}
 	writer.Start(record.Position{})
@@ -86,11 +71,55 @@ func TestMemoriesAreMadeWhenWanted(t *testing.T) {
 		if name == "good" && !slices.EqualFunc(again, pieces, samePiece) {
 			t.Error("it is not what was saved")
 		}
-		a.Save(s)
-		a.Collect(<-a.Done())
+		a.Snapshot(s) // what is saved next is no other's
 		if left := writer.Saved(s.Key, at) == nil; left != (name == "cut") {
 			t.Errorf("%s: left alone %v once it was wanted", name, left)
 		}
+	}
+}
+
+// learned returns a stream that was taught and has answered three episodes.
+func learned(t *testing.T) *stream.Stream {
+	t.Helper()
+	s := stream.New("good")
+	for e := range 3 {
+		items := make([]stream.Item, 20)
+		for i := range items {
+			vector := []float32{1, .1, 0, float32(i) / 100}
+			vector[i%2], vector[1-i%2] = 1, .1
+			items[i] = stream.Item{Vector: vector, Position: stream.Position{Offset: int64(20*e + i), Object: -1}}
+			if i < 2 {
+				items[i].Label = []string{"a", "b"}[i]
+			}
+		}
+		if _, _, err := s.Answer(t.Context(), new(stream.Engine), items, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// Where memory is used up, the metric of a restored stream that nobody has wanted yet is seen, and can be dropped as that of
+// any other: otherwise streams would be given up in its place.
+func TestMetricsOfUnwantedStreamsAreDropped(t *testing.T) {
+	b, known := budget.New(0), new(Known)
+	settings := &Settings{Memory: stream.Defaults(), Budget: b, Known: known}
+	of := NewOwner(t.Context(), settings, topic.TopicPartition{}, &store.Partition{}, slog.New(slog.DiscardHandler))
+	a := New(of)
+	key := record.StreamID{Name: "good"}
+	a.Restore(map[record.StreamID]*state.Snapshot{key: {Stream: key, Pieces: learned(t).State()}})
+	s := a.Find(key)
+	known.Add(s)
+	all, ofMetrics := known.Bytes()
+	if s.Memory != nil || ofMetrics == 0 || ofMetrics >= all {
+		t.Fatalf("memory %v, %d bytes of metrics of %d", s.Memory != nil, ofMetrics, all)
+	}
+	b.Metrics.Store(1)
+	if dropped := a.DropMetrics(); !slices.Equal(dropped, []*Stream{s}) {
+		t.Errorf("%d streams have no metric now, not 1", len(dropped))
+	}
+	if _, left := known.Bytes(); left != 0 {
+		t.Errorf("%d bytes of metrics are left", left)
 	}
 }
 

@@ -87,6 +87,8 @@ func (a *Streams) DropMetrics() (dropped []*Stream) {
 			continue
 		}
 		a.of.Budget.Metrics.Add(-s.metricBytes.Load())
+		_ = s.Return(a.of.Context) // it is here: what was put away has no bytes
+		a.leave(s)
 		s.Memory.DropMetric()
 		s.measure(s.Memory)
 		s.Unlock()

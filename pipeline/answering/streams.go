@@ -184,9 +184,10 @@ func (a *Streams) Restore(snapshots map[record.StreamID]*state.Snapshot) {
 		}
 		s.learned, s.labels, s.learnedTime = snapshot.Learned, snapshot.Labels, snapshot.Seen
 		s.size = snapshot.Bytes()
-		var err error
-		s.episodes, s.taught, err = stream.Peek(snapshot.Pieces)
+		outline, err := stream.Peek(snapshot.Pieces)
+		s.episodes, s.taught = outline.Episodes, outline.Taught
 		s.sleep(a.of, snapshot, nil)
+		s.metricBytes.Store(int64(outline.Metric))
 		after := a.of.PutAway
 		if err == nil && after > 0 && time.Since(snapshot.Written) >= after && s.putAway(a.of) {
 			continue
@@ -210,6 +211,14 @@ func (a *Streams) Inherit(snapshots map[record.StreamID]*state.Snapshot) {
 		s.Memory, _ = a.of.memory(snapshot)
 		a.of.Labels.Current().Reset(s.Memory, key.Name, snapshot.Labels)
 	}
+}
+
+// Snapshot encodes a stream's memory at once, where no worker is to do so; nil: it was put away.
+func (a *Streams) Snapshot(s *Stream) *state.Snapshot {
+	s.Lock() // it may still be learning from its last job
+	defer s.Unlock()
+	a.leave(s)
+	return s.Snapshot()
 }
 
 // leave leaves a stream's snapshot alone, and before its next one, if its memory could not be made from it.

@@ -142,23 +142,32 @@ func SameVersion(pieces []Piece) error {
 	return nil
 }
 
-// Peek returns how many episodes an encoded stream has answered, and whether labelled items of its own feed have taught it.
-// It looks at no more, and no pieces are a new stream: that Restore reads the rest is not sure.
-func Peek(pieces []Piece) (episodes int64, taught bool, err error) {
+// Outline is what Peek sees of an encoded stream.
+type Outline struct {
+	Episodes int64 // answered
+	Taught   bool  // labelled items of its own feed have taught it
+	Metric   int   // bytes of what DropMetric drops
+}
+
+// Peek looks at no more of an encoded stream than its outline, and no pieces are a new stream: that Restore reads the rest is
+// not sure.
+func Peek(pieces []Piece) (out Outline, err error) {
 	for _, p := range pieces {
 		f, err := piece.Open(p.Bytes)
 		if err != nil {
-			return 0, false, fmt.Errorf("state %s: %w", p.Name, err)
+			return Outline{}, fmt.Errorf("state %s: %w", p.Name, err)
 		}
 		switch piece.Text(f, piece.Kind, &f.Kind); f.Kind {
 		case "head":
-			piece.Integer(f, piece.Episode, &episodes)
+			piece.Integer(f, piece.Episode, &out.Episodes)
 		case "class":
 			_, has := f.Last(piece.Example)
-			taught = taught || has
+			out.Taught = out.Taught || has
+		case "metric", "scatter":
+			out.Metric += len(p.Bytes)
 		}
 	}
-	return episodes, taught, nil
+	return out, nil
 }
 
 // Inspect describes an encoded stream, whatever the settings it was learned with.
