@@ -99,16 +99,18 @@ var errRemade = errors.New("the labels topic was made again, or has more partiti
 // errUnheard is returned after a time without contact in which the topic may have lost deletions that nobody here read.
 var errUnheard = errors.New("out of reach for longer than the topic keeps deletions (delete.retention.ms)")
 
-// keepsDeletions returns how long a reader may be without contact and still read every deletion, a day unless the topic
-// is set to less. Readers at its end are without contact for half a second at a time.
-func (l *Topic) keepsDeletions(ctx context.Context) time.Duration {
-	kept := 24 * time.Hour
-	if d, err := l.options.Client.Describe(ctx, l.options.Topic); err == nil {
-		if ms, err := strconv.ParseInt(d.Settings["delete.retention.ms"], 10, 64); err == nil {
-			kept = time.Duration(min(ms, kept.Milliseconds())) * time.Millisecond
-		}
+// unheard says whether a reader that was without contact for so long may have missed a deletion: the topic keeps them for a
+// day unless it is set to less by now. Readers at its end are without contact for half a second at a time.
+func (l *Topic) unheard(ctx context.Context, silent time.Duration) bool {
+	if silent <= 2*time.Second {
+		return false
 	}
-	return max(kept, 2*time.Second)
+	kept := 24 * time.Hour
+	d, err := l.options.Client.Describe(ctx, l.options.Topic)
+	if ms, bad := strconv.ParseInt(d.Settings["delete.retention.ms"], 10, 64); bad == nil {
+		kept = time.Duration(min(ms, kept.Milliseconds())) * time.Millisecond
+	}
+	return err != nil || silent > kept
 }
 
 // Follow reads the topic to its end, calls ready, and keeps reading until ctx ends. Errors are registered for
@@ -172,14 +174,13 @@ func (l *Topic) read(ctx context.Context, outage *topic.Outage, ready func()) er
 		err       error
 	}
 	parts := make(chan part)
-	longest := l.keepsDeletions(ctx)
 	for p, span := range spans {
 		go func() {
 			reader := o.Client.NewReader(topic.ReaderSettings{Topic: o.Topic, Partition: span.Partition, Offset: span.To})
 			for {
 				asked := time.Now()
 				batch, err := reader.Read(ctx)
-				if err == nil && time.Since(asked) > longest {
+				if err == nil && l.unheard(ctx, time.Since(asked)) {
 					err = errUnheard
 				}
 				select {

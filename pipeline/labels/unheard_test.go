@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
@@ -38,9 +39,7 @@ func TestADeletionThatNobodyRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer far.Close()
-	settings := topic.StateSettings()
-	settings["delete.retention.ms"] = "0"
-	name := brokertest.Topic(t, client, "labels", 1, settings)
+	name := brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	write := func(records ...record.Out) {
@@ -73,6 +72,18 @@ func TestADeletionThatNobodyRead(t *testing.T) {
 		}
 	}
 	examples(2)
+	k := client.Kafka() // the setting counts that is in force by then
+	set, err := k.IncrementalAlterConfigs(ctx, &kafka.IncrementalAlterConfigsRequest{
+		Addr: k.Addr, Resources: []kafka.IncrementalAlterConfigsRequestResource{{
+			ResourceType: kafka.ResourceTypeTopic, ResourceName: name,
+			Configs: []kafka.IncrementalAlterConfigsRequestConfig{
+				{Name: "delete.retention.ms", Value: "0", ConfigOperation: kafka.ConfigOperationSet},
+			},
+		}},
+	})
+	if err != nil || set.Resources[0].Error != nil {
+		t.Fatal(err, set)
+	}
 	cut.Store(true)
 	cutOff := func() bool { // for longer than any deletion is kept, and than a reader waits at the end of a topic
 		f := far.Failing(topic.TopicPartition{}, name)
