@@ -69,6 +69,9 @@ func (c *Client) Batches(ctx context.Context, s Span) iter.Seq2[*Batch, error] {
 		settings := ReaderSettings{
 			Topic: s.Topic, Partition: s.Partition, Offset: s.From, Uncommitted: s.Uncommitted, MaxBytes: 8 << 20,
 		}
+		if s.To-s.From <= fewRecords {
+			settings.MaxBytes = 1 << 20
+		}
 		if s.To != Endless {
 			settings.End = s.To
 		}
@@ -89,6 +92,9 @@ func (c *Client) Batches(ctx context.Context, s Span) iter.Seq2[*Batch, error] {
 		}
 	}
 }
+
+// fewRecords are so few that a large fetch would mostly have what comes after them, as where one stream's state is read back.
+const fewRecords = 8
 
 // Records yields the records of spans, one span after the other; see Batches.
 func (c *Client) Records(ctx context.Context, spans ...Span) iter.Seq2[*record.Raw, error] {
