@@ -10,6 +10,7 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // A process with an instance id that stops, and starts again within the session, has the partitions that it had, and no
@@ -31,7 +32,12 @@ func TestAnInstanceComesBack(t *testing.T) {
 	_, coordinators := client.Coordinators()
 	for life := range int32(6) {
 		id := []string{"a", "b", "c"}[life%3]
-		before, _, first := processes[id].has()
+		var before []topic.TopicPartition
+		var first topic.Generation
+		eventually(t, "it has its partitions", func() bool { // others release theirs meanwhile
+			before, _, first = processes[id].has()
+			return len(before) == 2
+		})
 		processes[id].stop()
 		processes[id] = start(id)
 		eventually(t, "it has two partitions again", func() bool { return processes[id].partitions() == 2 })

@@ -158,7 +158,7 @@ func (f *fields) readVector(s *scanner, nested bool) bool {
 		}
 		var bad *Rejection
 		if f.vector, bad = base64Vector(f.vector[:0], text); bad != nil {
-			if len(text) > mostShown { // else it is something else than a vector
+			if len(text) > mostShown || bytes.HasPrefix(text, []byte("[")) { // else it is something else than a vector
 				s.bad = bad.within("vector")
 				return false
 			}
