@@ -8,22 +8,37 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// unknownScores returns distances smoothed over the unlabelled neighbours: (W h + h) / (degree + 1); 0
-// for labelled rows.
-func (l *loaded) unknownScores(graph *index.Affinity) []float32 {
+// graphSweeps is the number of times that distances are smoothed over the graph: what no label names seldom comes alone.
+const graphSweeps = 3
+
+// unknownScores returns the distance of each row to the nearest labelled one, smoothed over the graph, and less by up to
+// two thirds as far as labels reach the row: what no label names has no path to one, however near it lies. 0 for
+// labelled rows.
+func (l *loaded) unknownScores(graph *index.Affinity, reach []float32) []float32 {
 	labelled, _ := l.labelled()
-	_, far := l.nearest(labelled)
+	_, scores := l.nearest(labelled)
+	for range graphSweeps {
+		scores = l.smoothed(graph, scores)
+	}
+	for p, share := range reach {
+		scores[p] *= 1 - share*2/3
+	}
+	return scores
+}
+
+// smoothed returns scores smoothed over the unlabelled neighbours: (W h + h) / (degree + 1); 0 for labelled rows.
+func (l *loaded) smoothed(graph *index.Affinity, scores []float32) []float32 {
 	out := make([]float32, l.all)
 	eachChunk(l.all, func(_, from, to int) {
 		for p := from; p < to; p++ {
 			if l.class[p] >= 0 {
 				continue
 			}
-			h, unlabelled := far[p], float32(1)
+			h, unlabelled := scores[p], float32(1)
 			columns, weights := graph.Row(p)
 			for j, q := range columns {
 				if l.class[q] < 0 {
-					h += weights[j] * far[q]
+					h += weights[j] * scores[q]
 					unlabelled += weights[j]
 				}
 			}

@@ -244,7 +244,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions,
 	if l.said != nil { // again, with what class vectors say, which has no part in how labels spread
 		ways = append(ways, byMeans.byNames(), byNeighbours.byNames())
 	}
-	r.UnknownScore = l.unknownScores(graph)[:l.n]
+	r.UnknownScore = l.unknownScores(graph, reach)[:l.n]
 	if err := l.project(r); err != nil {
 		return nil, err
 	}

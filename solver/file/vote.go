@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -14,7 +15,8 @@ type verdict struct {
 	weights []float64 // of each answer in the spaces
 	classes int
 	vectors bool      // answers are by class vectors too
-	at      []float32 // of each held row, the rank of its unknown score, 0 to 1, among those of unlabelled rows; ascending
+	at      []float32 // of each held row, the rank of its unknown score, 0 to 1, among those of unlabelled rows
+	of      []int32   // and its class
 	rate    float64   // share of known rows that may be above the limit
 }
 
@@ -56,10 +58,10 @@ func say(sure float32) float32 { return .5 + sure }
 // then. Weights have a normal prior. Held rows of a support stand nowhere in the file: where its order counts, the answers
 // that use it most are worse for these rows than for the file's. So they say only how much all votes weigh together.
 func (v *verdict) fit(held []heldRow) (losses []float64) {
-	slices.Sort(v.at)
 	n := len(v.weights)
 	var placed []heldRow
 	for _, row := range held {
+		v.of = append(v.of, row.truth)
 		if row.placed {
 			placed = append(placed, row)
 		}
@@ -180,13 +182,42 @@ func (v *verdict) label(o *opinions, class []int32, r *Result) {
 // leastMedian is the rank of the median of held rows among those of the file, of which half are then of no labelled class.
 const leastMedian = .25
 
-// rank returns the rank of the limit of the unknown score among the scores of the file. n held rows divide the ranks into
-// n + 1 parts, into each of which a further row like them falls as likely: so the rate holds of few rows too. With a median
-// below leastMedian the held rows are rather of other moments than the file, as those of a support can be, than most of the
-// file of no class. As far as it is below, the limit is a quantile of the file.
-func (v *verdict) rank() float64 {
-	trust := min(1, vector.Quantile(v.at, .5)/leastMedian)
-	return trust*vector.Quantile(slices.Concat([]float32{0}, v.at, []float32{1}), 1-v.rate) + (1-trust)*(1-v.rate)
+// rank returns the rank of the limit of the unknown score among the scores of the file; at: the ranks of held rows,
+// ascending. n held rows divide the ranks into n + 1 parts, into each of which a further row like them falls as likely: so
+// the rate holds of few rows too. With a median below leastMedian the held rows are rather of other moments than the file,
+// as those of a support can be, than most of the file of no class. As far as it is below, the limit is a quantile of the file.
+func (v *verdict) rank(at []float32) float64 {
+	trust := min(1, vector.Quantile(at, .5)/leastMedian)
+	return trust*vector.Quantile(slices.Concat([]float32{0}, at, []float32{1}), 1-v.rate) + (1-trust)*(1-v.rate)
+}
+
+// ranks returns as many ranks as there are held rows, ascending, with the share of each class that it has of the answers:
+// held rows are as many of each class, and of a class with many rows labels reach fewer.
+func (v *verdict) ranks(class []int32, r *Result) []float32 {
+	count, held := make([]float64, v.classes), make([]float64, v.classes)
+	for p, y := range r.Labels {
+		if class[p] < 0 {
+			count[y]++
+		}
+	}
+	order, total := make([]int, len(v.of)), 0.
+	for i, y := range v.of {
+		order[i] = i
+		held[y]++
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(v.at[i], v.at[j]) })
+	weight := func(i int) float64 { return (count[v.of[i]] + 1) / held[v.of[i]] }
+	for _, i := range order {
+		total += weight(i)
+	}
+	out, below := make([]float32, 0, len(order)), 0.
+	for at, i := range order {
+		below += weight(i) / total
+		for len(out) < len(order) && (at == len(order)-1 || float64(len(out))+.5 <= below*float64(len(order))) {
+			out = append(out, v.at[i])
+		}
+	}
+	return out
 }
 
 // limit sets the limit of the unknown score, by the ranks of held rows' scores among those of the file, not by the scores
@@ -199,7 +230,7 @@ func (v *verdict) limit(class []int32, r *Result) {
 	case v.at == nil:
 		r.UnknownLimit = vector.Quantile(scores, 1-v.rate)
 	default:
-		r.UnknownLimit = vector.Quantile(scores, v.rank())
+		r.UnknownLimit = vector.Quantile(scores, v.rank(v.ranks(class, r)))
 	}
 }
 

@@ -14,12 +14,12 @@ func TestLimitKeepsItsRate(t *testing.T) {
 		const draws, rate = 4000, .05
 		above := 0.
 		for range draws {
-			v := verdict{rate: rate, at: make([]float32, n)}
-			for i := range v.at {
-				v.at[i] = random.Float32()
+			v, at := verdict{rate: rate}, make([]float32, n)
+			for i := range at {
+				at[i] = random.Float32()
 			}
-			slices.Sort(v.at)
-			above += (1 - v.rank()) / draws
+			slices.Sort(at)
+			above += (1 - v.rank(at)) / draws
 		}
 		if math.Abs(above-rate) > .005 {
 			t.Errorf("%d held rows: %.3f of further ones are above the limit, not %g", n, above, rate)
@@ -31,11 +31,11 @@ func TestLimitKeepsItsRate(t *testing.T) {
 // examples of one moment are, they do not say that nearly all of it is.
 func TestLimitOfExamplesOfOneMoment(t *testing.T) {
 	limit := func(most float32) float64 {
-		v := verdict{rate: .05}
-		for i := range 100 {
-			v.at = append(v.at, most*float32(i)/99)
+		v, at := verdict{rate: .05}, make([]float32, 100)
+		for i := range at {
+			at[i] = most * float32(i) / 99
 		}
-		return v.rank()
+		return v.rank(at)
 	}
 	for _, most := range []float32{1, .75, .5} {
 		if got := limit(most); math.Abs(got-.95*float64(most)) > .01 {
@@ -44,5 +44,25 @@ func TestLimitOfExamplesOfOneMoment(t *testing.T) {
 	}
 	if got := limit(.02); got < .9 {
 		t.Errorf("held rows up to rank .02: limit at %.3f", got)
+	}
+}
+
+// Held rows are as many of each class; the limit is that of the file, which has more rows of some.
+func TestLimitWeighsClasses(t *testing.T) {
+	v := verdict{rate: .05, classes: 2}
+	for i := range 100 {
+		v.of, v.at = append(v.of, int32(i%2)), append(v.at, .2*float32(i%2)+.6*float32(i)/99)
+	}
+	limit := func(ofSecond int) float64 {
+		class, labels := make([]int32, 1000), make([]int32, 1000)
+		for p := range labels {
+			if class[p] = -1; p < ofSecond {
+				labels[p] = 1
+			}
+		}
+		return v.rank(v.ranks(class, &Result{Labels: labels}))
+	}
+	if few, many := limit(10), limit(990); math.Abs(few-.57) > .02 || math.Abs(many-.77) > .02 {
+		t.Errorf("limits at %.3f and %.3f", few, many)
 	}
 }
