@@ -21,7 +21,7 @@ func TestSettingsBetweenRunsFindMistakes(t *testing.T) {
 	}{
 		{
 			"what is answered is forgotten at a replay", "pipeline",
-			"p.intake.buffer.Skip(name, last)", "_, _ = name, last", "times",
+			"i.buffer.Skip(name, last)", "_, _ = name, last", "times",
 		},
 		{
 			"offsets are committed before results", "producer",
