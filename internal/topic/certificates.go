@@ -64,6 +64,9 @@ func (c *certificates) current() (*tls.Config, error) {
 	return c.last, nil
 }
 
+// dialing opens a connection.
+type dialing func(ctx context.Context, network, address string) (net.Conn, error)
+
 // secure wraps dial so that its connections are encrypted, by the files as they are then.
 func (c *certificates) secure(dial dialing) dialing {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -123,7 +123,7 @@ func Connect(s Settings) (*Client, error) {
 		rack:      s.Rack,
 		dialer: &kafka.Dialer{
 			ClientID: s.ClientID, Timeout: 5 * time.Second,
-			DialFunc: withoutCreating(dial), SASLMechanism: mechanism,
+			DialFunc: dial, SASLMechanism: mechanism,
 		},
 		log: log, stop: stop, limits: map[string]limit{},
 	}, nil
@@ -138,7 +138,7 @@ func (c *Client) Close() {
 // Kafka returns kafka-go's own client, which uses the same connections.
 func (c *Client) Kafka() *kafka.Client { return c.kafka }
 
-// Dialer returns a dialer with the same settings, for kafka-go's consumer groups.
+// Dialer returns a dialer with the same settings, for connections of kafka-go beside this client's.
 func (c *Client) Dialer() *kafka.Dialer { return c.dialer }
 
 // Brokers returns Settings.Brokers.
