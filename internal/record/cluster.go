@@ -81,7 +81,7 @@ func (c *Cluster) Record(topic string) Out {
 	x.Seen = nearest(x.Seen)
 	return Out{
 		Topic: topic, Key: []byte(c.Name()), Value: appendJSON(nil, &x),
-		Headers: []Header{{"content-type", []byte("application/json")}},
+		Headers: []Header{isJSON},
 	}
 }
 

@@ -172,7 +172,7 @@ func ItemLetter(item *Item, reason, dead string) Out {
 	raw := Raw{
 		Topic: item.Source.Topic, Partition: item.Source.Partition, Offset: item.Source.Offset, Key: item.Key,
 		Value: AppendReview(nil, &review), Time: item.Time,
-		Headers: []Header{{"content-type", []byte("application/json")}, {IDHeader, []byte(item.First())}},
+		Headers: []Header{isJSON, {IDHeader, []byte(item.First())}},
 	}
 	raw.Headers = item.Trace.AppendHeaders(raw.Headers)
 	return DeadLetter(dead, &raw, reason, 0)

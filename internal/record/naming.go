@@ -230,6 +230,6 @@ func NameRecord(topic string, n *Name) Out {
 func labelRecord(topic, key string, value []byte) Out {
 	return Out{
 		Topic: topic, Partition: -1, Key: []byte(key), Value: value,
-		Headers: []Header{{"content-type", []byte("application/json")}},
+		Headers: []Header{isJSON},
 	}
 }

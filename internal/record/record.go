@@ -16,6 +16,9 @@ type Header struct {
 	Value []byte
 }
 
+// isJSON is on records whose value is JSON.
+var isJSON = Header{"content-type", []byte("application/json")}
+
 // Raw is a Kafka record with its position.
 type Raw struct {
 	Topic      string

@@ -29,6 +29,6 @@ func (s *Sighting) Record(topic string) Out {
 	x.Time = nearest(x.Time)
 	return Out{
 		Topic: topic, Partition: -1, Key: []byte(x.Identity), Value: appendJSON(nil, &x),
-		Headers: []Header{{"content-type", []byte("application/json")}, {TimeHeader, AppendTime(nil, x.Time)}},
+		Headers: []Header{isJSON, {TimeHeader, AppendTime(nil, x.Time)}},
 	}
 }

@@ -246,6 +246,17 @@ func (r *Registry) await(ctx context.Context, id int) error {
 	return ctx.Err()
 }
 
+// alone asks for an id while others await that. The caller holds the mutex, and does so again at the end.
+func (r *Registry) alone(id int, ask func()) {
+	over := make(chan struct{})
+	r.asking[id] = over
+	r.mutex.Unlock()
+	ask()
+	r.mutex.Lock()
+	close(over)
+	delete(r.asking, id)
+}
+
 // schema returns a schema, from the cache or from the registry. It retries until the registry answers or
 // ctx ends. One caller fetches a schema, and the others wait for it.
 func (r *Registry) schema(ctx context.Context, id int) (s *schema, err error) {
@@ -260,20 +271,16 @@ func (r *Registry) schema(ctx context.Context, id int) (s *schema, err error) {
 	if s := r.known(id); s != nil {
 		return s, nil
 	}
-	over := make(chan struct{})
-	r.asking[id] = over
-	r.mutex.Unlock()
-	err = r.patiently(ctx, fmt.Sprintf("for schema %d", id), func() (err error) {
-		if s, err = r.ask(ctx, id); err != nil {
-			r.mutex.Lock()
-			defer r.mutex.Unlock()
-			r.waiting[id] = err
-		}
-		return err
+	r.alone(id, func() {
+		err = r.patiently(ctx, fmt.Sprintf("for schema %d", id), func() (err error) {
+			if s, err = r.ask(ctx, id); err != nil {
+				r.mutex.Lock()
+				defer r.mutex.Unlock()
+				r.waiting[id] = err
+			}
+			return err
+		})
 	})
-	r.mutex.Lock()
-	close(over)
-	delete(r.asking, id)
 	delete(r.waiting, id)
 	if err != nil {
 		return nil, err
@@ -302,13 +309,10 @@ func (r *Registry) changed(ctx context.Context, id int, s *schema) *schema {
 	if now := r.schemas[id]; now != s || time.Since(s.checked) <= unknownFor {
 		return cmp.Or(now, s)
 	}
-	over := make(chan struct{})
-	r.asking[id], s.checked = over, time.Now()
-	r.mutex.Unlock()
-	now, err := r.ask(ctx, id)
-	r.mutex.Lock()
-	close(over)
-	delete(r.asking, id)
+	s.checked = time.Now()
+	var now *schema
+	var err error
+	r.alone(id, func() { now, err = r.ask(ctx, id) })
 	if err != nil || now.unknown != nil || now.text == s.text {
 		return s
 	}
@@ -402,9 +406,8 @@ func incompatible(err error) bool {
 
 // final says whether the registry's refusal is permanent, because it is about the schema. Missing
 // credentials, too many requests and a server that is not a registry, which gives no error code, are not: the caller must
-// retry. 403 may
-// mean either a wrong secret or a schema that this user must not read. It is permanent only if the registry
-// has answered another request, which shows that the secret is right.
+// retry. 403 may mean either a wrong secret or a schema that this user must not read. It is permanent only if the
+// registry has answered another request, which shows that the secret is right.
 func (r *Registry) final(err error) bool {
 	var answer *sr.ResponseError
 	if !errors.As(err, &answer) || answer.StatusCode < 400 || answer.StatusCode >= 500 || answer.ErrorCode == 0 {

@@ -111,9 +111,8 @@ func NewWriter(group, topic, out string, partition int32, owner Owner, r *Restor
 }
 
 // Succeed makes k the writer of the partition's next owner, in a later generation of the group; owner has all but the
-// epoch. It may be
-// called only if all that k has written is durable and no other process has owned the partition since. The
-// epoch still grows, because another owner may have read the same state and lost the partition again before
+// epoch. It may be called only if all that k has written is durable and no other process has owned the partition
+// since. The epoch still grows, because another owner may have read the same state and lost the partition again before
 // it wrote: its late writes must not overwrite this owner's.
 func (k *Writer) Succeed(owner Owner) {
 	if k.sequence > 0 {

@@ -239,8 +239,8 @@ func (h *holding) hear(ctx context.Context) error {
 func (h *holding) commit(ctx context.Context, offset int64, moved bool) error {
 	records, sightings, said := h.unsaid(h.Topic, h.at.Topic)
 	c := &producer.Commit{Records: records, Offset: offset}
-	for i := range sightings {
-		if h.Episodes != "" {
+	if h.Episodes != "" {
+		for i := range sightings {
 			c.State = append(c.State, sightings[i].Record(h.Episodes))
 		}
 	}
