@@ -50,11 +50,12 @@ func newCoder(sample vector.Matrix, most int, floor float64) (*coder, float64, e
 		c.choose(all.Slice(0, code), sample)
 		values, codes = vector.Resize(values, sample.N*code), vector.Resize(codes, sample.N*code)
 		x := solver.Points{N: sample.N, D: code, Codes: codes, Step: c.step}
-		for i := range sample.N {
-			row := values[i*code : (i+1)*code]
-			kernel.Products(row, sample.Row(i), c.directions.Values, 1, code, d)
-			x.Write(i, row)
-		}
+		eachChunk(sample.N, func(_, from, to int) {
+			kernel.Products(values[from*code:], sample.Values[from*d:], c.directions.Values, to-from, code, d)
+			for i := from; i < to; i++ {
+				x.Write(i, values[i*code:(i+1)*code])
+			}
+		})
 		return common(truth, probe(vector.Rows(x.Rows(0, x.N, values), code)))
 	}
 	code := min(leastCode, most)
@@ -98,25 +99,43 @@ func (c *coder) project(out, row []float32) {
 	kernel.Axpy(-1, c.offset, out)
 }
 
-// probe lists the nearest rows of each of about probeRows rows.
+// probe lists the nearest rows of each of about probeRows rows. A tile of products is some of these by some of all rows.
 func probe(rows vector.Matrix) [][]int32 {
+	const high, wide = 24, 240
 	square := make([]float32, rows.N)
 	for i := range square {
 		square[i] = kernel.Dot(rows.Row(i), rows.Row(i))
 	}
 	every := max(1, rows.N/probeRows)
 	out := make([][]int32, (rows.N+every-1)/every)
-	eachOf(len(out), func(n int) {
-		products := make([]float32, rows.N)
-		kernel.Products(products, rows.Row(n*every), rows.Values, 1, rows.N, rows.D)
-		var found nearest
-		for i, v := range products {
-			if i != n*every {
-				found.offer(candidate{int32(i), float64(square[i] - 2*v)}, listed)
+	eachOf((len(out)+high-1)/high, func(block int) {
+		first := block * high
+		count := min(high, len(out)-first)
+		own := vector.New(count, rows.D)
+		for r := range count {
+			copy(own.Row(r), rows.Row((first+r)*every))
+		}
+		found, limits := make([]nearest, count), slices.Repeat([]float32{math.MaxFloat32}, count)
+		products, near := make([]float32, high*wide), make([]int32, wide)
+		for from := 0; from < rows.N; from += wide {
+			n := min(wide, rows.N-from)
+			kernel.Products(products, own.Values, rows.Values[from*rows.D:], count, n, rows.D)
+			for r := range count {
+				of := products[r*n : r*n+n]
+				for _, c := range near[:kernel.Below(near, square[from:from+n], of, limits[r])] {
+					if i := from + int(c); i != (first+r)*every {
+						found[r].offer(candidate{int32(i), float64(square[i] - 2*of[c])}, listed)
+					}
+				}
+				if len(found[r]) == listed {
+					limits[r] = float32(found[r][listed-1].distance)
+				}
 			}
 		}
-		for _, v := range found {
-			out[n] = append(out[n], v.id)
+		for r, near := range found {
+			for _, v := range near {
+				out[first+r] = append(out[first+r], v.id)
+			}
 		}
 	})
 	return out

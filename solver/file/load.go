@@ -152,9 +152,11 @@ func (l *loaded) reduce(floor float64, plan *Plan) error {
 	}
 	code := c.directions.N
 	l.points = solver.Points{N: l.all, D: code, Values: make([]float32, l.all*code)}
-	for i := range rows.N {
-		c.project(l.points.Values[i*code:(i+1)*code], rows.Row(i))
-	}
+	eachChunk(rows.N, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			c.project(l.points.Values[i*code:(i+1)*code], rows.Row(i))
+		}
+	})
 	plan.Directions, plan.Recall, l.recall = code, recall, recall
 	return nil
 }
