@@ -46,6 +46,7 @@ type Buffer struct {
 	// bySilence holds them in the order of their last arrival by the wall clock.
 	bySilence list.List
 	bytes     int64
+	length    int       // items of the last episode that closed
 	high      time.Time // highest event time seen
 
 	done    map[record.StreamID]*done
@@ -196,7 +197,11 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	b.bytes += size
 	if !ahead {
 		if n := len(o.episode.Items); n == cap(o.episode.Items) { // no more than the episode can take
-			o.episode.Items = slices.Grow(o.episode.Items, max(1, min(max(n, 4), b.limits.Size-n)))
+			more := max(n, 4)
+			if most := b.length - n; most <= 4*n { // it may become as long as the last one
+				more = max(more, most)
+			}
+			o.episode.Items = slices.Grow(o.episode.Items, max(1, min(more, b.limits.Size-n)))
 		}
 		o.episode.Items = append(o.episode.Items, item)
 	}
@@ -330,6 +335,6 @@ func (b *Buffer) close(o *opened, why Reason, at record.Position) {
 	if o.ahead {
 		return
 	}
-	o.episode.Closed, o.episode.At = why, at
+	o.episode.Closed, o.episode.At, b.length = why, at, len(o.episode.Items)
 	b.closed = append(b.closed, o.episode)
 }
