@@ -24,6 +24,7 @@ type scratch struct {
 	positions                 []int32 // of labelled rows, or of last rows
 	scores, likeness          []float32
 	rejections                taught.Scratch
+	others                    []stream.Alternative // of the answers that are being given, which keep them
 }
 
 // neighbour is a row, or a labelled row: these come after all rows.
@@ -45,6 +46,8 @@ func (n *Now) answer(items []stream.Item, keep bool) []stream.Answer {
 		return nil
 	}
 	answers := make([]stream.Answer, 0, len(items))
+	n.scratch.others = make([]stream.Alternative, 0, len(items)*min(view.MostOthers, len(k.Names)-1))
+	defer func() { n.scratch.others = nil }()
 	for some := range slices.Chunk(items, atOnce) {
 		if keep {
 			n.trim(spare)
@@ -179,6 +182,17 @@ func nearest(k *view.View, products []float32) int32 {
 	return int32(best)
 }
 
+// largest is the place of the first of the largest of these numbers.
+func largest(values []float32) (at int) {
+	most := values[0]
+	for i, v := range values {
+		if v > most {
+			at, most = i, v
+		}
+	}
+	return at
+}
+
 // far is about the distance of an item of the tile to the nearest labelled item, see unknownScores, or that
 // to the nearest cluster: without the metric, it is that of the item that is nearest with it.
 func (n *Now) far(tiled int, z []float32) float64 {
@@ -207,7 +221,7 @@ func (n *Now) near(at int, window, labelled []float32) {
 	k, x, rho := n.view, &n.scratch, n.view.Solve.Rho
 	row, first, lags := &n.rows[at], at-len(window), n.lags[len(n.lags)-len(window):]
 	if len(window) > 0 {
-		row.closest = max(0, 2-2*slices.Max(window))
+		row.closest = max(0, 2-2*window[largest(window)])
 	}
 	x.near = x.near[:0]
 	limit := float32(math.MaxFloat32) // of the rho nearest and one more, as that may be the item itself
@@ -258,10 +272,12 @@ func (n *Now) neighbours(at int, scores []float32) (unknown float64) {
 // related adds what frames and tracks say.
 func (n *Now) related(at int, item *stream.Item, window, scores []float32) {
 	k := n.view
-	for j := range window {
-		if before := at - len(window) + j; item.Frame != "" && n.rows[before].frame == item.Frame {
-			apart := min(1, float64(max(0, 2-2*window[j]))/max(n.middle, 1e-12))
-			kernel.Axpy(-float32(k.Frames*apart), n.row(before), scores)
+	if item.Frame != "" {
+		for j := range window {
+			if before := at - len(window) + j; n.rows[before].frame == item.Frame {
+				apart := min(1, float64(max(0, 2-2*window[j]))/max(n.middle, 1e-12))
+				kernel.Axpy(-float32(k.Frames*apart), n.row(before), scores)
+			}
 		}
 	}
 	if c, ok := k.Numbers[k.Tracks[item.Track]]; ok {
@@ -272,7 +288,7 @@ func (n *Now) related(at int, item *stream.Item, window, scores []float32) {
 // finish is the answer to an item whose block is solved.
 func (n *Now) finish(at int, unknown float64, keep bool) stream.Answer {
 	k, x, soft := n.view, &n.scratch, n.row(at)
-	label := int32(slices.Index(soft, slices.Max(soft)))
+	label := int32(largest(soft))
 	z, degree := x.likely[label], float32(1)
 	for _, l := range x.near {
 		if int(l.Node) < len(n.rows) && !n.rows[l.Node].given {
@@ -292,8 +308,12 @@ func (n *Now) finish(at int, unknown float64, keep bool) stream.Answer {
 	}
 	a.Unknown = unknown > k.Limit.At
 	others := view.Alternatives(soft, label, a.Confidence)
+	from := len(x.others)
 	for _, other := range others.All() {
-		a.Alternatives = append(a.Alternatives, stream.Alternative{Label: names[other.Class], Confidence: other.Confidence})
+		x.others = append(x.others, stream.Alternative{Label: names[other.Class], Confidence: other.Confidence})
+	}
+	if to := len(x.others); to > from {
+		a.Alternatives = x.others[from:to:to]
 	}
 	if keep {
 		n.rows[at].said, n.rows[at].first = z, a.Label
