@@ -28,7 +28,7 @@ type Known struct {
 	Examples []*taught.Entry // labelled
 	Class    []int32         // theirs
 	Weight   float64         // of one in its prototype
-	Prior    *solver.Prior   // nil: none. A View has it in its sums, as it has Clusters
+	Prior    *solver.Prior   // nil: none. New takes its memory; a View has it in its sums, as it has Clusters
 	Learned  *metric.Metric  // nil: none
 
 	ByClusters bool // clusters are the classes, as too little is labelled: Examples and the like are empty
@@ -166,7 +166,7 @@ func (k *View) addUp() {
 
 // addPrior adds the learned prototypes. The metric does not change their lengths.
 func (k *View) addPrior(prior *solver.Prior) {
-	d, rows, by := k.Dimension, slices.Clone(prior.Means), slices.Clone(prior.Weights)
+	d, rows, by := k.Dimension, prior.Means, slices.Clone(prior.Weights)
 	for c := range by {
 		row := rows[c*d : c*d+d]
 		kernel.Axpy(-prior.Inverse[c], k.Mean, row)
