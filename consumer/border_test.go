@@ -175,6 +175,7 @@ func (g groupErrors) OnGroupManageError(err error) {
 func TestAnotherProgramIsRefused(t *testing.T) {
 	for name, brokersAssign := range map[string]bool{"classic": false, "brokers assign": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			client := brokertest.Connect(t, brokertest.Brokers(t))
 			in, group := brokertest.Topic(t, client, "in", 4, nil), brokertest.Name("group")
 			stage := work(t, client, GroupSettings{ID: group, Topics: []string{in}})
@@ -203,6 +204,7 @@ func TestAnotherProgramIsRefused(t *testing.T) {
 func TestAnotherProgramIsWaitedForByName(t *testing.T) {
 	for name, brokersAssign := range map[string]bool{"classic": false, "brokers assign": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			client := brokertest.Connect(t, brokertest.Brokers(t))
 			in, group := brokertest.Topic(t, client, "in", 4, nil), brokertest.Name("group")
 			_, given, leave := stranger(t, client, group, in, brokersAssign)
@@ -223,6 +225,7 @@ func TestAnotherProgramIsWaitedForByName(t *testing.T) {
 // A process whose settings differ from those of the group at work gets no partitions, and names the setting; it
 // takes over when the others have gone.
 func TestWhoDiffersWaits(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	in, group := brokertest.Topic(t, client, "in", 4, nil), brokertest.Name("group")
 	with := func(labels string) *process {

@@ -16,6 +16,7 @@ import (
 // A generation whose leader did not find every topic, because one was just being deleted and created again,
 // is abandoned: it has no partitions of any topic, although the topics are the same before and after.
 func TestAGenerationWithoutATopicIsGivenUp(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	there, missing := brokertest.Topic(t, client, "there", 1, nil), brokertest.Name("missing")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -50,6 +51,7 @@ func TestAGenerationWithoutATopicIsGivenUp(t *testing.T) {
 
 // A stop does not wait for brokers that leave a request of the group without an answer.
 func TestStopWhileTheGroupDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	server := brokertest.Embedded(t)
 	client := brokertest.Connect(t, []string{server.Address})
 	name := brokertest.Topic(t, client, "in", 1, nil)

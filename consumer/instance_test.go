@@ -17,10 +17,11 @@ import (
 // other process is given any. What its first life still commits is refused, and its second is told apart from it, though
 // they may be of one generation.
 func TestAnInstanceComesBack(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	in, group := brokertest.Topic(t, client, "in", 6, nil), brokertest.Name("group")
 	start := func(id string) *process {
-		return work(t, client, GroupSettings{ID: group, Topics: []string{in}, Instance: id, Session: 30 * time.Second})
+		return work(t, client, GroupSettings{ID: group, Topics: []string{in}, Instance: id, Session: 12 * time.Second})
 	}
 	processes := map[string]*process{}
 	for _, id := range []string{"a", "b", "c"} {
@@ -69,6 +70,7 @@ func TestAnInstanceComesBack(t *testing.T) {
 // Of two processes with one instance id the later one has the partitions. The other names the setting and waits, and
 // takes over once the later one is missed.
 func TestTwoProcessesOfOneInstance(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	in, group := brokertest.Topic(t, client, "in", 4, nil), brokertest.Name("group")
 	start := func() *process {
@@ -96,11 +98,12 @@ func TestTwoProcessesOfOneInstance(t *testing.T) {
 
 // A process that comes back with other settings than its group's gets no partitions, though the group has kept its place.
 func TestAnInstanceComesBackDifferent(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	in, group := brokertest.Topic(t, client, "in", 4, nil), brokertest.Name("group")
 	start := func(id, labels string) *process {
 		return work(t, client, GroupSettings{
-			ID: group, Topics: []string{in}, Instance: id, Session: 30 * time.Second, Agree: map[string]string{"labels": labels},
+			ID: group, Topics: []string{in}, Instance: id, Session: 12 * time.Second, Agree: map[string]string{"labels": labels},
 		})
 	}
 	a, b := start("a", "l"), start("b", "l")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
@@ -43,13 +40,7 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(childVariable); text != "" {
 		os.Exit(runChild(text))
 	}
-	flag.Parse()
-	chosen := false
-	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
-	if !chosen {
-		_ = flag.Set("test.parallel", "4") // parallel tests wait for timeouts, and hardly for cores
-	}
-	goleak.VerifyTestMain(m)
+	brokertest.Main(m)
 }
 
 func runChild(text string) int {
@@ -145,6 +136,7 @@ func TestKilledStageAnswersAsIfUndisturbed(t *testing.T) {
 		{"exactly once", consumer.Limits{Size: 20, Age: 3 * time.Second, Memory: 64 << 20}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			n, kills := scale()
 			const streams = 8
 			f := newFeed(7)

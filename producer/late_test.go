@@ -32,6 +32,7 @@ func TestALateRequestDoesNoHarm(t *testing.T) {
 		{kmsg.OffsetCommit, 6, false},
 	} {
 		t.Run(fmt.Sprintf("%s,exactly-once=%v", play.key.Name(), play.exactlyOnce), func(t *testing.T) {
+			t.Parallel() // it waits more than it computes
 			play.run(t)
 		})
 	}

@@ -3,7 +3,7 @@ package topic_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { brokertest.Main(m) }

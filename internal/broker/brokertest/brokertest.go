@@ -4,6 +4,7 @@ package brokertest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -44,6 +47,18 @@ func Embedded(t testing.TB) *broker.Server {
 	}
 	t.Cleanup(server.Close)
 	return server
+}
+
+// Main runs a package's tests, of which those that say that they are parallel wait for timeouts, and hardly for cores.
+// What a test leaves running is a fault.
+func Main(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		_ = flag.Set("test.parallel", "4")
+	}
+	goleak.VerifyTestMain(m)
 }
 
 // Connect returns a client that is closed with the test.

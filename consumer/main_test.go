@@ -1,0 +1,9 @@
+package consumer
+
+import (
+	"testing"
+
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
+)
+
+func TestMain(m *testing.M) { brokertest.Main(m) }
