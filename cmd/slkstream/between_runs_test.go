@@ -101,7 +101,7 @@ func newBetweenRuns(t *testing.T, seed uint64, binary string) *betweenRuns {
 			"support.jsonl",
 			`{"id":"a","label":"milk","vector":[1,0.1]}`+"\n"+`{"id":"b","label":"tea","vector":[0.1,1]}`+"\n",
 		),
-		"--episode-size", "6", "--episode-idle", "300ms", "--session-timeout", "1s", "--drain-timeout", "30s",
+		"--episode-size", "6", "--episode-idle", "300ms", "--session-timeout", "1s", "--drain-timeout", "10s",
 	}
 	return h
 }

@@ -42,7 +42,7 @@ func (d command) build() *cobra.Command {
 	if d.run == nil {
 		return cmd
 	}
-	addSettings(d.name, cmd)
+	takes(cmd, d.name)
 	cmd.Args = d.checkArguments
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := config.Load(d.name, cmd.Flags(), os.Environ())
@@ -120,6 +120,29 @@ func refuseUnknownHelp(root *cobra.Command) {
 		}
 		show(cmd, args)
 		return nil
+	}
+}
+
+// settingsOf is the annotation of a command that still lacks its flags: the name under which config has its settings.
+const settingsOf = "settings"
+
+// takes says that cmd takes the settings that config has under name.
+func takes(cmd *cobra.Command, name string) { cmd.Annotations = map[string]string{settingsOf: name} }
+
+// addFlags adds the flags of the command that args name, be it to run, to explain or to complete, and of its family.
+// All commands have thousands, which would be half of a short command's work.
+func addFlags(root *cobra.Command, args []string) {
+	if len(args) > 0 && slices.Contains([]string{"help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0]) {
+		args = args[1:]
+	}
+	for {
+		cmd, _, _ := root.Find(args) // knows which words are values of flags that the command has
+		name, lacking := cmd.Annotations[settingsOf]
+		if !lacking {
+			return
+		}
+		addSettings(name, cmd)
+		delete(cmd.Annotations, settingsOf)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func newConfigCommand() *cobra.Command {
 	root := printConfigOf("run", "config")
 	root.Short = "print the effective configuration and where each value came from"
-	root.Long = "Print the effective configuration of a command (config run, config label, ...; config alone: of run), as a file that\n--config reads, and where each value came from. Secrets are masked."
+	root.Long = "Print the effective configuration of a command (config run, config label, ...; config alone: of run), as a file that --config reads, and where each value came from. Secrets are masked."
 	parents := map[string]*cobra.Command{"": root}
 	for _, taker := range config.Commands() {
 		space := strings.Index(taker, " ")
@@ -43,7 +43,7 @@ func printConfigOf(command, name string) *cobra.Command {
 			return noArguments(cmd, args)
 		},
 	}
-	addSettings(command, cmd)
+	takes(cmd, command)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := config.Load(command, cmd.Flags(), os.Environ())
 		var faults config.Faults

@@ -71,7 +71,7 @@ func TestCommandsOfTheDocs(t *testing.T) {
 				continue
 			}
 			seen++
-			cmd, rest, err := newRootCommand().Find(args)
+			cmd, rest, err := newRootCommand(args).Find(args)
 			if err == nil {
 				err = cmd.ParseFlags(rest)
 			}

@@ -71,7 +71,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args []string, out, messages io.Writer) int {
-	root := newRootCommand()
+	root := newRootCommand(args)
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(messages)
@@ -91,7 +91,8 @@ func execute(ctx context.Context, args []string, out, messages io.Writer) int {
 	return exitFailed
 }
 
-func newRootCommand() *cobra.Command {
+// newRootCommand returns the program's commands, of which the one that args name has its flags.
+func newRootCommand(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "slkstream",
 		Version:       versionText(),
@@ -121,5 +122,6 @@ func newRootCommand() *cobra.Command {
 	root.SetHelpCommandGroupID(last)
 	root.SetCompletionCommandGroupID(last)
 	refuseUnknownHelp(root)
+	addFlags(root, args)
 	return root
 }

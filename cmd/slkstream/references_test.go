@@ -103,7 +103,7 @@ func TestImageIsPinned(t *testing.T) {
 // docs/commands.md documents every command.
 func TestCommandsAreThoseOfTheDocs(t *testing.T) {
 	var defined []string
-	for _, command := range newRootCommand().Commands() {
+	for _, command := range newRootCommand(nil).Commands() {
 		if !command.Hidden && command.Name() != "help" {
 			defined = append(defined, command.Name())
 		}

@@ -71,7 +71,7 @@ func TestHelp(t *testing.T) {
 			show(sub)
 		}
 	}
-	show(newRootCommand())
+	show(newRootCommand(nil))
 	path := filepath.Join("testdata", "help.txt")
 	if *update {
 		if err := os.WriteFile(path, all.Bytes(), 0o644); err != nil {
