@@ -130,7 +130,7 @@ func BenchmarkRestore(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		a := consumer.Assignment{TopicPartition: topic.TopicPartition{Topic: in}, Generation: new(topic.Generation)}
-		restored, session, err := s.store.Open(context.Background(), a, nil)
+		restored, session, err := s.store.Open(context.Background(), a)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -18,9 +18,8 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
-// A partition whose state ends in an open transaction is restored: the new owner aborts the transaction, and
-// reports what it waits for until then. It aborts it in the output's partitions too: results that lack their
-// marker would be committed with its own, after they were answered again.
+// A partition whose state ends in a transaction that another owner has open is restored once that has ended, and
+// reports what it waits for until then.
 func TestStateEndsInAHangingTransaction(t *testing.T) {
 	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
@@ -29,9 +28,8 @@ func TestStateEndsInAHangingTransaction(t *testing.T) {
 	o := basics(client, in, f)
 	o.Limits = consumer.Limits{Size: 10, Age: 5 * time.Second, Memory: 64 << 20}
 	o.State, o.StallAfter = brokertest.Topic(t, client, "state", 1, topic.StateSettings()), time.Millisecond
-	delivery := &hanging{Delivery: &producer.ExactlyOnce{Client: client, Log: o.Log}}
-	delivery.end = leaveOpen(t, client, record.Out{Topic: o.State, Key: []byte("k"), Value: []byte("v")})
-	o.Delivery = delivery
+	end := leaveOpen(t, client, record.Out{Topic: o.State, Key: []byte("k"), Value: []byte("v")})
+	o.Delivery, o.Eager = &producer.ExactlyOnce{Client: client, Log: o.Log}, false
 	s, err := New(client, o)
 	if err != nil {
 		t.Fatal(err)
@@ -41,28 +39,65 @@ func TestStateEndsInAHangingTransaction(t *testing.T) {
 	eventually(t, "told", func() bool {
 		return strings.Contains(s.Metrics().Ready(), "--topic "+o.State+" --partition 0 --start-offset 0")
 	})
-	collect(t, client, o.Out, count(40))
-	if asked := delivery.asked.Load(); asked != 1 {
-		t.Errorf("asked %d times to give up what hangs", asked)
+	if err := end(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range []string{o.State, o.Out, o.Dead} {
-		if !slices.Contains(delivery.partitions, topic.TopicPartition{Topic: name}) {
-			t.Errorf("what hangs in %s is not given up: %v", name, delivery.partitions)
+	collect(t, client, o.Out, count(40))
+}
+
+// A transaction of which only the results got the end, as its broker was killed meanwhile, is ended in the state too by
+// the next owner: no item is answered twice, and streams know what they were taught.
+func TestResultsThatAreThereWithoutTheirState(t *testing.T) {
+	t.Parallel()
+	server := brokertest.Embedded(t)
+	client := brokertest.Connect(t, []string{server.Address})
+	f := newFeed(92)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Limits = consumer.Limits{Size: 10, Age: 5 * time.Second, Memory: 64 << 20}
+	o.Out, o.Dead = brokertest.Topic(t, client, "out", 2, nil), brokertest.Topic(t, client, "dead", 1, nil)
+	o.State = brokertest.Topic(t, client, "state", 1, topic.StateSettings())
+	delivery := &hanging{Delivery: &producer.ExactlyOnce{Client: client, Log: o.Log}}
+	delivery.before = func() {
+		brokertest.Hang(server.Cluster, client, topic.TopicPartition{Topic: o.Out}, topic.TopicPartition{Topic: o.Out, Partition: 1})
+	}
+	o.Delivery, o.Eager = delivery, false
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s)
+	write(t, client, append(f.records(in, 2, 40), markers(in, 2)...))
+	collect(t, client, o.Out, count(40))
+	delivery.armed.Store(true)
+	write(t, client, append(f.records(in, 2, 40), markers(in, 2)...))
+	collect(t, client, o.Out, count(80))
+	write(t, client, append(f.records(in, 2, 20), markers(in, 2)...))
+	all := collect(t, client, o.Out, count(100))
+	if delivery.claims.Load() < 2 {
+		t.Fatal("no transaction hung")
+	}
+	onceEach(t, all)
+	for _, name := range []string{o.Out, o.Dead} {
+		if !slices.Contains(delivery.claim.Out, name) {
+			t.Errorf("an owner does not say that it writes to %s: %v", name, delivery.claim.Out)
 		}
 	}
 }
 
-// hanging is a delivery whose commit sessions abort hanging transactions with end, because the embedded
-// broker cannot make a hanging transaction that an ordinary abort would end.
+// hanging is a delivery whose owner is gone after a commit with records that it was armed for.
 type hanging struct {
 	producer.Delivery
-	end        func(context.Context) error
-	asked      atomic.Int32
-	partitions []topic.TopicPartition // of the last call
+	before func() // that commit
+	armed  atomic.Bool
+	claims atomic.Int32
+	claim  producer.Claim // the last
 }
 
 func (h *hanging) Claim(ctx context.Context, c producer.Claim) (producer.Committer, int64, error) {
 	inner, offset, err := h.Delivery.Claim(ctx, c)
+	h.claims.Add(1)
+	h.claim = c
 	return &hangingCommitter{inner, h}, offset, err
 }
 
@@ -71,10 +106,13 @@ type hangingCommitter struct {
 	*hanging
 }
 
-func (h *hangingCommitter) GiveUpHanging(ctx context.Context, partitions []topic.TopicPartition) error {
-	h.asked.Add(1)
-	h.partitions = partitions
-	return errors.Join(h.Committer.GiveUpHanging(ctx, partitions), h.end(ctx))
+func (h *hangingCommitter) Commit(ctx context.Context, c *producer.Commit) error {
+	if len(c.Records) == 0 || !h.armed.CompareAndSwap(true, false) {
+		return h.Committer.Commit(ctx, c)
+	}
+	h.before()
+	c.Stated = nil
+	return errors.Join(h.Committer.Commit(ctx, c), errors.New("killed"))
 }
 
 // leaveOpen writes a record in a transaction that stays open until end is called.

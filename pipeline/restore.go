@@ -26,10 +26,14 @@ func (s *Stage) claim(
 	progress *health.Partition,
 ) (*partition, *topic.Reader, *record.Decoder, error) {
 	o := &s.options
-	committer, committed, err := o.Delivery.Claim(
-		ctx,
-		producer.Claim{Group: o.Group, Topic: a.Topic, Partition: a.Partition, Generation: a.Generation},
-	)
+	state, err := s.store.At(ctx, a.TopicPartition)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	committer, committed, err := o.Delivery.Claim(ctx, producer.Claim{
+		Group: o.Group, Topic: a.Topic, Partition: a.Partition, Generation: a.Generation, State: state,
+		Out: []string{o.Out, o.Dead, o.Review, o.Episodes, o.Corrections, o.Identities},
+	})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -132,14 +136,7 @@ func (s *Stage) restore(
 	o := &s.options
 	log := s.options.Log.With("topic", a.Topic, "partition", a.Partition)
 	defer s.turn(ctx)()
-	giveUp := func(ctx context.Context, tp topic.TopicPartition) error {
-		outputs, err := s.client.PartitionsOf(ctx, o.Out, o.Dead, o.Review, o.Episodes, o.Corrections, o.Identities)
-		if err != nil {
-			return err
-		}
-		return committer.GiveUpHanging(ctx, append(outputs, tp))
-	}
-	restored, session, err := s.store.Open(ctx, a, giveUp)
+	restored, session, err := s.store.Open(ctx, a)
 	if err != nil {
 		return nil, err
 	}

@@ -141,11 +141,6 @@ func (a *atLeastOnce) Close(ctx context.Context) error {
 	return nil
 }
 
-// GiveUpHanging implements Committer. It does nothing, as there are no transactions.
-func (a *atLeastOnce) GiveUpHanging(context.Context, []topic.TopicPartition) error {
-	return nil
-}
-
 // StateEnd implements Committer.
 func (a *atLeastOnce) StateEnd() (int64, bool) {
 	end, known := a.written.end(a.tp)

@@ -42,17 +42,21 @@ func (d *ExactlyOnce) Claim(ctx context.Context, c Claim) (Committer, int64, err
 	if prefix == "" {
 		prefix = "slkstream"
 	}
-	id, err := takeOver(ctx, d.Client, fmt.Sprintf("%s/%s/%s/%d", prefix, c.Group, c.Topic, c.Partition), transactionTimeout, d.Log)
-	if err != nil {
-		return nil, 0, err
-	}
-	offset, err := d.Client.Committed(ctx, c.Group, c.Topic, c.Partition)
+	transaction := fmt.Sprintf("%s/%s/%s/%d", prefix, c.Group, c.Topic, c.Partition)
+	id, committed, err := takeOver(ctx, d.Client, transaction, transactionTimeout, d.Log)
 	if err != nil {
 		return nil, 0, err
 	}
 	e := &exactlyOnce{claim: c}
 	e.begin(d.Client, id, c.Partition, d.Log)
 	e.sender.Compression = d.Compression
+	if err := e.endHanging(ctx, committed); err != nil {
+		return nil, 0, err
+	}
+	offset, err := d.Client.Committed(ctx, c.Group, c.Topic, c.Partition)
+	if err != nil {
+		return nil, 0, err
+	}
 	return e, offset, nil
 }
 
@@ -162,11 +166,12 @@ func (e *exactlyOnce) renew(ctx context.Context) error {
 	if err := member(ctx, e.client, e.claim, e.log); err != nil {
 		return err
 	}
-	if err := e.takeOver(ctx); err != nil {
+	committed, err := e.takeOver(ctx)
+	if err != nil {
 		return err
 	}
 	e.open = false
-	return nil
+	return e.endHanging(ctx, committed)
 }
 
 // answering waits until the leaders of the records' partitions answer.
@@ -201,18 +206,6 @@ func (e *exactlyOnce) Close(ctx context.Context) error {
 
 // Failed implements Committer. It is nil, because Commit leaves nothing to be written.
 func (e *exactlyOnce) Failed() <-chan error { return nil }
-
-// GiveUpHanging implements Committer. Claim has ended the transactions that the coordinator knew. But a
-// broker that is killed while a transaction ends can report it complete to the coordinator although
-// partitions lack its marker. Nothing ends it there except the end of a later transaction of the same
-// producer. That one is aborted, not committed, because the intended outcome is unknown: state that lacks a
-// commit costs what a stream learned from it, while state ahead of the offset would skip records.
-func (e *exactlyOnce) GiveUpHanging(ctx context.Context, partitions []topic.TopicPartition) error {
-	if err := e.addPartitions(ctx, partitions); err != nil {
-		return err
-	}
-	return e.end(ctx, false)
-}
 
 // StateEnd implements Committer.
 func (e *exactlyOnce) StateEnd() (int64, bool) {

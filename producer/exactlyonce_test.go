@@ -80,7 +80,9 @@ func placeOf(g *kafka.Generation) *topic.Generation {
 
 func (b *bench) claim(g *kafka.Generation) (*exactlyOnce, int64) {
 	b.t.Helper()
-	c, offset, err := b.delivery.Claim(b.ctx, Claim{Group: b.group, Topic: b.in, Generation: placeOf(g)})
+	c, offset, err := b.delivery.Claim(b.ctx, Claim{
+		Group: b.group, Topic: b.in, Generation: placeOf(g), Out: []string{b.out, ""}, State: topic.TopicPartition{Topic: b.state},
+	})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -1,62 +1,177 @@
 package producer
 
 import (
+	"bytes"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/segmentio/kafka-go"
 
+	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// The next owner aborts a transaction that nothing else would ever end, and none of it is visible. A real
-// Kafka is made to let a transaction hang by a batch whose partition the coordinator does not know. The
-// embedded broker refuses such a batch, so there the transaction is one that is still open.
-func TestAHangingTransactionIsGivenUp(t *testing.T) {
+// A transaction that was ended in some partitions only, as its broker was killed meanwhile, hangs in the others. The next
+// owner ends it there as its coordinator has decided: nothing is answered twice, and nothing is lost.
+func TestATransactionThatWasEndedInPart(t *testing.T) {
+	out := func(p int32) topic.TopicPartition { return topic.TopicPartition{Topic: "out", Partition: p} }
+	state := topic.TopicPartition{Topic: "state"}
+	for _, play := range []struct {
+		name   string
+		commit bool
+		ended  []topic.TopicPartition // that have the end; of topics "out" and "state"
+		taken  bool                   // an owner has taken over in between, and was gone before it ended anything
+		seen   []string               // results of the transaction, "2" and "3", that a reader of committed records gets
+		known  bool                   // the state and offset of the transaction are there
+	}{
+		{"committed in all results", true, []topic.TopicPartition{out(0), out(1)}, false, []string{"2", "3"}, true},
+		{"committed in some results", true, []topic.TopicPartition{out(1)}, false, []string{"2", "3"}, true},
+		{"committed in the state", true, []topic.TopicPartition{state}, false, []string{"2", "3"}, true},
+		{"committed nowhere yet", true, nil, false, []string{"2", "3"}, true},
+		{"aborted in all results", false, []topic.TopicPartition{out(0), out(1)}, false, nil, false},
+		{"aborted in some results", false, []topic.TopicPartition{out(0)}, false, nil, false},
+		{"aborted in the state", false, []topic.TopicPartition{state}, false, nil, false},
+		{"unknown", true, []topic.TopicPartition{out(0)}, true, []string{"2"}, false}, // repeated, not lost
+	} {
+		t.Run(play.name, func(t *testing.T) {
+			h := newHanging(t)
+			if err := h.owner.Commit(h.ctx, &Commit{Records: h.results(0, 2), State: h.snapshot(1), Offset: 2}); err != nil {
+				t.Fatal(err)
+			}
+			for i, at := range play.ended {
+				play.ended[i].Topic = map[string]string{"out": h.out, "state": h.state}[at.Topic]
+			}
+			h.endInPart(play.commit, play.ended, append(h.results(2, 4), h.snapshot(2)...), 4)
+			if play.taken {
+				if _, err := h.owner.takeOver(h.ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			next, offset := h.claim(h.generation)
+			results, states := append([]string{"0", "1"}, play.seen...), []string{"1"}
+			want := int64(2)
+			if play.known {
+				states, want = append(states, "2"), 4
+			}
+			if offset != want {
+				t.Errorf("the next owner begins at %d, want %d", offset, want)
+			}
+			h.expect(results, states, want)
+			for _, tp := range []topic.TopicPartition{{Topic: h.state}, {Topic: h.out}, {Topic: h.out, Partition: 1}} {
+				if committed, end := h.ends(tp); committed != end {
+					t.Errorf("%s: what is committed ends at %d, the partition at %d", tp, committed, end)
+				}
+			}
+			err := next.Commit(h.ctx, &Commit{Records: h.results(4, 6), State: h.snapshot(3), Offset: 6})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.expect(append(results, "4", "5"), append(states, "3"), 6)
+		})
+	}
+}
+
+// An owner that goes on, and could not know that its transaction was ended in part, ends it too before it writes again:
+// the end of a transaction that it gives up would take the earlier one along.
+func TestAnOwnerEndsItsTransactionThatWasEndedInPart(t *testing.T) {
+	h := newHanging(t)
+	h.endInPart(true, []topic.TopicPartition{{Topic: h.out}}, append(h.results(0, 2), h.snapshot(1)...), 2)
+	h.owner.unanswered.Store(true)
+	tooLarge := record.Out{Topic: h.out, Partition: 1, Value: bytes.Repeat([]byte("x"), 2_000_000)}
+	if err := h.owner.Commit(h.ctx, &Commit{Records: []record.Out{tooLarge}, State: h.snapshot(2), Offset: 3}); err == nil {
+		t.Fatal("no error")
+	}
+	if err := h.owner.Close(h.ctx); err != nil {
+		t.Fatal(err)
+	}
+	h.expect([]string{"0", "1"}, []string{"1"}, 2)
+}
+
+// What another has open stays open.
+func TestTransactionsOfOthersAreLeftAlone(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	generation := b.join()
+	id, _, err := takeOver(b.ctx, b.client, brokertest.Name("other"), transactionTimeout, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &transactions{}
+	other.begin(b.client, id, 0, nil)
+	if err := other.sender.Write(b.ctx, append(b.results(7, 9), b.snapshot(7)...)); err != nil {
+		t.Fatal(err)
+	}
 	c, _ := b.claim(generation)
 	if err := c.Commit(b.ctx, &Commit{Records: b.results(0, 2), State: b.snapshot(1), Offset: 2}); err != nil {
 		t.Fatal(err)
 	}
-	tp := topic.TopicPartition{Topic: b.state, Partition: 0}
+	if err := other.end(b.ctx, true); err != nil {
+		t.Fatal(err)
+	}
+	b.expect([]string{"0", "1", "7", "8"}, []string{"1", "7"}, 2)
+}
+
+// hangingBench is a bench with an owner whose transaction will be ended in part. The embedded broker plays that. A real
+// Kafka is brought to it by batches and an offset of which the coordinator does not know.
+type hangingBench struct {
+	*bench
+	server     *broker.Server // nil: a real Kafka
+	generation *kafka.Generation
+	owner      *exactlyOnce
+}
+
+func newHanging(t *testing.T) *hangingBench {
+	h := &hangingBench{}
 	if brokertest.Real() {
-		verifyPartitions(b, "false")
-		defer verifyPartitions(b, "true")
+		h.bench = newBench(t, brokertest.Brokers(t))
+		verifyPartitions(h.bench, "false")
+		t.Cleanup(func() { verifyPartitions(h.bench, "true") })
+	} else {
+		h.server = brokertest.Embedded(t)
+		h.bench = newBench(t, []string{h.server.Address})
+	}
+	h.generation = h.join()
+	h.owner, _ = h.claim(h.generation)
+	return h
+}
+
+// endInPart makes a transaction of the owner that only some partitions get the end of.
+func (h *hangingBench) endInPart(commit bool, ended []topic.TopicPartition, records []record.Out, offset int64) {
+	h.t.Helper()
+	c := h.owner
+	if h.server != nil {
+		brokertest.Hang(h.server.Cluster, h.client, ended...)
+		if err := c.addOffsets(h.ctx); err != nil {
+			h.t.Fatal(err)
+		}
+	} else {
 		c.sender.Enlist = nil
+		if len(ended) > 0 {
+			if err := c.addPartitions(h.ctx, ended); err != nil {
+				h.t.Fatal(err)
+			}
+		} else if err := c.addPartitions(h.ctx, []topic.TopicPartition{{Topic: h.in}}); err != nil {
+			h.t.Fatal(err)
+		}
 	}
 	for ; ; time.Sleep(20 * time.Millisecond) { // the brokers have not applied the new setting yet
-		err := c.sender.Write(b.ctx, append(b.snapshot(2), b.results(8, 9)...))
+		err := c.sender.Write(h.ctx, records)
+		if err == nil {
+			err = c.putOffset(h.ctx, offset)
+		}
 		if err == nil {
 			break
 		}
-		if b.ctx.Err() != nil || !brokertest.Real() {
-			t.Fatal(err)
+		if h.ctx.Err() != nil || h.server != nil {
+			h.t.Fatal(err)
 		}
 	}
-	if brokertest.Real() {
-		c, _ = b.claim(generation)
+	if err := c.end(h.ctx, commit); err != nil {
+		h.t.Fatal(err)
 	}
-	if committed, end := b.ends(tp); committed >= end {
-		t.Fatalf("nothing hangs: what is committed ends at %d, the partition at %d", committed, end)
-	}
-	// The result too would be committed with the next transaction in its partition.
-	partitions := []topic.TopicPartition{tp}
-	for p := range int32(2) {
-		partitions = append(partitions, topic.TopicPartition{Topic: b.out, Partition: p})
-	}
-	if err := c.GiveUpHanging(b.ctx, partitions); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Commit(b.ctx, &Commit{Records: b.results(2, 4), State: b.snapshot(3), Offset: 4}); err != nil {
-		t.Fatal(err)
-	}
-	b.expect([]string{"0", "1", "2", "3"}, []string{"1", "3"}, 4)
-	if committed, end := b.ends(tp); committed != end {
-		t.Errorf("what is committed ends at %d, the partition at %d", committed, end)
-	}
+	c.sender.Enlist = c.addPartitions
 }
 
 // ends returns the last stable offset of a partition and its end offset.

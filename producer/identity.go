@@ -30,17 +30,21 @@ type identity struct {
 // over its partitions first.
 const transactionTimeout = 30 * time.Second
 
-// takeOver makes this process the only holder of the transactional id.
+// takeOver makes this process the only holder of the transactional id. committed says that the last transaction of the
+// id was committed, as its coordinator has decided; false: it was aborted, or that is not known.
 func takeOver(
 	ctx context.Context, client *topic.Client, transaction string, timeout time.Duration, log *slog.Logger,
-) (identity, error) {
+) (id identity, committed bool, err error) {
 	what := "taking over the transactions of " + transaction
 	var answer *kafka.InitProducerIDResponse
 	// While the last owner's transaction is being ended, the answer is ConcurrentTransactions, which
 	// is temporary.
-	err := client.Outage(log, what).Retry(ctx, nil, func() (err error) {
+	err = client.Outage(log, what).Retry(ctx, nil, func() (err error) {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
+		if committed, err = client.CommittedLast(ctx, transaction); err != nil {
+			return err
+		}
 		answer, err = client.Kafka().InitProducerID(ctx, &kafka.InitProducerIDRequest{
 			Addr: client.Kafka().Addr, TransactionalID: transaction,
 			TransactionTimeoutMs: int(timeout.Milliseconds()), ProducerID: -1, ProducerEpoch: -1,
@@ -55,9 +59,10 @@ func takeOver(
 			"or write fewer records together; nothing was written: %w", timeout, err)
 	}
 	if err != nil {
-		return identity{}, fmt.Errorf("%s: %w", what, err)
+		return identity{}, false, fmt.Errorf("%s: %w", what, err)
 	}
-	return identity{transaction, int64(answer.Producer.ProducerID), int16(answer.Producer.ProducerEpoch), timeout}, nil
+	id = identity{transaction, int64(answer.Producer.ProducerID), int16(answer.Producer.ProducerEpoch), timeout}
+	return id, committed, nil
 }
 
 // newIdentity returns an identity for at-least-once delivery. It fences nothing; it lets brokers recognise

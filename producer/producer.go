@@ -18,6 +18,9 @@ type Claim struct {
 	Group, Topic string
 	Partition    int32
 	Generation   *topic.Generation
+	// What its commits write to. Claims of earlier owners wrote there too.
+	Out   []string             // topics of records; those that are missing and empty names count as none
+	State topic.TopicPartition // without a name: none
 }
 
 // Commit is the content of one commit of an input partition.
@@ -41,11 +44,6 @@ type Committer interface {
 	// Failed receives the error of what the last Commit wrote after its return. The next Commit would return it,
 	// but a quiet partition may make none. It is nil if Commit leaves nothing to be written.
 	Failed() <-chan error
-	// GiveUpHanging aborts transactions that the claim's earlier owners left open in some partitions although
-	// they are fenced, because such transactions hold back readers of committed records, and their records
-	// would be committed with the next transaction. It does not touch the transactions of others. It is called
-	// before the first Commit.
-	GiveUpHanging(ctx context.Context, partitions []topic.TopicPartition) error
 	// StateEnd returns the offset after the last state record that was written: -1 if none was, ok false if it
 	// is not known. It is called after Close.
 	StateEnd() (end int64, ok bool)

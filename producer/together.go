@@ -30,7 +30,7 @@ func WriteTogether(ctx context.Context, client *topic.Client, name string, recor
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	id, err := takeOver(ctx, client, "slkstream/"+name+"/"+process, timeoutFor(records), nil)
+	id, _, err := takeOver(ctx, client, "slkstream/"+name+"/"+process, timeoutFor(records), nil)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func WriteTogether(ctx context.Context, client *topic.Client, name string, recor
 	return outage.Retry(ctx, again, func() error {
 		err := t.write(ctx, records)
 		if err != nil && again(err) && ctx.Err() == nil {
-			if aborted := t.takeOver(ctx); aborted != nil {
+			if _, aborted := t.takeOver(ctx); aborted != nil {
 				return aborted
 			}
 		}

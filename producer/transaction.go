@@ -36,16 +36,16 @@ func (t *transactions) begin(client *topic.Client, id identity, origin int32, lo
 }
 
 // takeOver takes over the identity again: it aborts what is open of the transaction, and brokers refuse requests of
-// the old epoch that arrive late.
-func (t *transactions) takeOver(ctx context.Context) error {
-	id, err := takeOver(ctx, t.client, t.identity.transaction, t.identity.timeout, t.log)
+// the old epoch that arrive late. committed is that of the function takeOver.
+func (t *transactions) takeOver(ctx context.Context) (committed bool, err error) {
+	id, committed, err := takeOver(ctx, t.client, t.identity.transaction, t.identity.timeout, t.log)
 	if err != nil {
-		return err
+		return false, err
 	}
 	t.identity = id
 	t.unanswered.Store(false)
 	t.sequences.restart()
-	return nil
+	return committed, nil
 }
 
 // heldAtMost is how long a transaction without progress may hold back other readers.

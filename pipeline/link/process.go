@@ -73,6 +73,7 @@ func (s *Settings) hold(ctx context.Context, a consumer.Assignment, works func()
 	}()
 	committer, committed, err := s.Delivery.Claim(ctx, producer.Claim{
 		Group: s.Group.ID, Topic: a.Topic, Partition: a.Partition, Generation: a.Generation,
+		Out: []string{s.Topic, s.Episodes},
 	})
 	if err != nil {
 		return err
@@ -82,13 +83,6 @@ func (s *Settings) hold(ctx context.Context, a consumer.Assignment, works func()
 		defer cancel()
 		err = errors.Join(err, committer.Close(closing))
 	}()
-	written, err := s.Client.PartitionsOf(ctx, s.Topic, s.Episodes)
-	if err != nil {
-		return err
-	}
-	if err := committer.GiveUpHanging(ctx, append(written, a.TopicPartition)); err != nil {
-		return err
-	}
 	h := &holding{Settings: s, linking: newLinking(s.Stage, s.Most, s.Transit), committer: committer, at: a.TopicPartition}
 	next, err := h.begin(ctx, committed)
 	if err != nil {

@@ -30,20 +30,14 @@ type Restored struct {
 	Bytes int64 // read for it
 }
 
-// Open reads a partition's state, and returns what adds to it. If an open transaction blocks the state, Open
-// calls giveUp once, which aborts the transaction: an owner of another input that shares the partition keeps one open
-// only for a moment, and an abort is safe at any time.
-func (s *Store) Open(
-	ctx context.Context, a consumer.Assignment, giveUp func(context.Context, topic.TopicPartition) error,
-) (*Restored, *Partition, error) {
+// Open reads a partition's state, and returns what adds to it. It waits for open transactions: an owner of another input
+// that shares the partition keeps one open only for a moment.
+func (s *Store) Open(ctx context.Context, a consumer.Assignment) (*Restored, *Partition, error) {
 	log := s.log.With("topic", a.Topic, "partition", a.Partition)
 	p := &Partition{store: s, at: a.TopicPartition, made: s.made.Load()}
-	err := s.grow(ctx, a.TopicPartition)
-	if err != nil {
-		return nil, nil, err
-	}
 	loader := state.NewLoader(s.group, a.Topic)
-	if p.end, err = s.load(ctx, loader, a.TopicPartition, giveUp); err != nil {
+	var err error
+	if p.end, err = s.load(ctx, loader, a.TopicPartition); err != nil {
 		return nil, nil, err
 	}
 	r := &Restored{loader.Restore(), loader.Bytes()}
@@ -77,7 +71,7 @@ func (s *Store) Answered(ctx context.Context, at topic.TopicPartition) (int64, e
 		return 0, err
 	}
 	loader := state.NewLoader(s.group, at.Topic)
-	if _, err := s.load(ctx, loader, at, nil); err != nil {
+	if _, err := s.load(ctx, loader, at); err != nil {
 		return 0, err
 	}
 	if j := loader.Restore().Journal; j != nil {
@@ -95,7 +89,7 @@ func (s *Store) Inherit(ctx context.Context, from string, at topic.TopicPartitio
 		return nil, nil
 	}
 	loader := state.NewLoader("", at.Topic)
-	if _, err := other.load(ctx, loader, at, nil); err != nil {
+	if _, err := other.load(ctx, loader, at); err != nil {
 		return nil, err
 	}
 	r := loader.Restore()
@@ -105,13 +99,10 @@ func (s *Store) Inherit(ctx context.Context, from string, at topic.TopicPartitio
 	return r, nil
 }
 
-// load reads a partition's state to its end, and returns that offset. If giveUp is nil, it waits for open transactions.
-func (s *Store) load(ctx context.Context, loader *state.Loader, of topic.TopicPartition,
-	giveUp func(context.Context, topic.TopicPartition) error,
-) (int64, error) {
-	const moment = 3 * time.Second
+// load reads a partition's state to its end, and returns that offset. It waits for open transactions.
+func (s *Store) load(ctx context.Context, loader *state.Loader, of topic.TopicPartition) (int64, error) {
 	log := s.log.With("topic", of.Topic, "partition", of.Partition)
-	said, moved, given := time.Now(), time.Now(), false
+	said := time.Now()
 	first, end, err := s.client.Bounds(ctx, s.name, of.Partition, false)
 	if err != nil {
 		return 0, err
@@ -128,19 +119,6 @@ func (s *Store) load(ctx context.Context, loader *state.Loader, of topic.TopicPa
 		if time.Since(said) > 2*time.Second {
 			said = time.Now()
 			log.Info("restoring", "read", fmt.Sprintf("%d of %d", b.Next-first, end-first), "bytes", loader.Bytes())
-		}
-		if b.Next >= end || !b.Undecided() {
-			moved = time.Now()
-			continue
-		}
-		if giveUp == nil || given || time.Since(moved) < moment {
-			continue
-		}
-		given = true
-		log.Warn("the state ends in a transaction that nobody has ended: it is given up if an earlier owner left it",
-			"state", s.name, "offset", b.LastStable)
-		if err := giveUp(ctx, at); err != nil {
-			return 0, err
 		}
 	}
 	return end, nil

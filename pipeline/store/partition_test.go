@@ -20,7 +20,7 @@ func TestRead(t *testing.T) {
 	a := consumer.Assignment{
 		TopicPartition: topic.TopicPartition{Topic: "in"}, Generation: &topic.Generation{ID: 1},
 	}
-	_, s, err := New(client, "group", name, slog.New(slog.DiscardHandler)).Open(t.Context(), a, nil)
+	_, s, err := New(client, "group", name, slog.New(slog.DiscardHandler)).Open(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)
 	}

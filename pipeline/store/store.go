@@ -66,7 +66,11 @@ func (s *Store) Check(ctx context.Context, partitions func(context.Context) (int
 	s.id = id
 }
 
-// grow gives the state topic as many partitions as the input.
+// At returns where the state of an input's partition is. It gives the state topic as many partitions as the input.
+func (s *Store) At(ctx context.Context, of topic.TopicPartition) (topic.TopicPartition, error) {
+	return topic.TopicPartition{Topic: s.name, Partition: of.Partition}, s.grow(ctx, of)
+}
+
 func (s *Store) grow(ctx context.Context, at topic.TopicPartition) error {
 	have, err := s.client.Partitions(ctx, s.name)
 	if err != nil {
