@@ -123,16 +123,20 @@ func beyond(losses, others []float64) bool {
 	return lead > 2*math.Sqrt(squares)
 }
 
-// label fills in the classes, the second-best classes and the confidence of the rows: that of the fit or, without held
-// rows, the mean of how sure the answers are that name the class, where one that names another is not sure of it at all.
-// With class vectors it is the largest of these: the answers that count have them, and they say how sure they are.
+// label fills in the classes, the second-best classes and the confidence of the rows: that of the fit as far as held rows
+// are to be trusted, else the mean of how sure the answers are that name the class, where one that names another is not
+// sure of it at all. With class vectors it is the largest of these: the answers that count have them, and they say how sure
+// they are.
 func (v *verdict) label(o *opinions, class []int32, r *Result) {
 	r.Calibrated = v.at != nil
 	if !r.Calibrated && o.matched {
 		clear(v.weights)
 		v.weights[len(v.weights)-1] = votes
 	}
-	n := len(r.UnknownScore)
+	n, trust, total := len(r.UnknownScore), float32(v.trust()), float32(0)
+	for _, w := range v.weights {
+		total += float32(w)
+	}
 	r.Labels, r.Second, r.Confidence = make([]int32, n), slices.Clone(o.second[:n]), make([]float32, n)
 	eachChunk(n, func(_, from, to int) {
 		named, scores := make([]int32, 0, len(v.weights)), make([]float64, 0, len(v.weights))
@@ -164,16 +168,17 @@ func (v *verdict) label(o *opinions, class []int32, r *Result) {
 				r.Second[p] = named[second]
 			}
 			r.Labels[p], r.Confidence[p] = named[best], float32(math.Exp(scores[best])/sum)
-			if !r.Calibrated {
+			if trust < 1 && total > 0 {
 				mean, most := float32(0), float32(0)
 				for j, of := range o.answers {
 					if v.weights[j] > 0 && of.class[p] == named[best] {
-						mean, most = mean+float32(v.weights[j]/votes)*of.sure[p], max(most, of.sure[p])
+						mean, most = mean+float32(v.weights[j])/total*of.sure[p], max(most, of.sure[p])
 					}
 				}
-				if r.Confidence[p] = mean; v.vectors {
-					r.Confidence[p] = most
+				if v.vectors {
+					mean = most
 				}
+				r.Confidence[p] = trust*r.Confidence[p] + (1-trust)*mean
 			}
 		}
 	})
@@ -182,13 +187,22 @@ func (v *verdict) label(o *opinions, class []int32, r *Result) {
 // leastMedian is the rank of the median of held rows among those of the file, of which half are then of no labelled class.
 const leastMedian = .25
 
+// trust returns how far held rows stand for the file, 0 to 1; 0 without any. With a median rank below leastMedian they are
+// rather of other moments than the file, as those of a support can be, than most of the file of no class.
+func (v *verdict) trust() float64 {
+	if len(v.at) == 0 {
+		return 0
+	}
+	return min(1, vector.Quantile(slices.Sorted(slices.Values(v.at)), .5)/leastMedian)
+}
+
 // rank returns the rank of the limit of the unknown score among the scores of the file; at: the ranks of held rows,
 // ascending. n held rows divide the ranks into n + 1 parts, into each of which a further row like them falls as likely: so
-// the rate holds of few rows too. With a median below leastMedian the held rows are rather of other moments than the file,
-// as those of a support can be, than most of the file of no class. As far as it is below, the limit is a quantile of the file.
+// the rate holds of few rows too. As far as held rows are not to be trusted, and for enoughHeldOut of n + enoughHeldOut, the
+// limit is a quantile of the file.
 func (v *verdict) rank(at []float32) float64 {
-	trust := min(1, vector.Quantile(at, .5)/leastMedian)
-	return trust*vector.Quantile(slices.Concat([]float32{0}, at, []float32{1}), 1-v.rate) + (1-trust)*(1-v.rate)
+	known := v.trust() * float64(len(at)) / float64(len(at)+enoughHeldOut)
+	return known*vector.Quantile(slices.Concat([]float32{0}, at, []float32{1}), 1-v.rate) + (1-known)*(1-v.rate)
 }
 
 // ranks returns as many ranks as there are held rows, ascending, with the share of each class that it has of the answers:

@@ -19,6 +19,7 @@ func TestLimitKeepsItsRate(t *testing.T) {
 				at[i] = random.Float32()
 			}
 			slices.Sort(at)
+			v.at = at
 			above += (1 - v.rank(at)) / draws
 		}
 		if math.Abs(above-rate) > .005 {
@@ -31,10 +32,11 @@ func TestLimitKeepsItsRate(t *testing.T) {
 // examples of one moment are, they do not say that nearly all of it is.
 func TestLimitOfExamplesOfOneMoment(t *testing.T) {
 	limit := func(most float32) float64 {
-		v, at := verdict{rate: .05}, make([]float32, 100)
+		v, at := verdict{rate: .05}, make([]float32, 1000)
 		for i := range at {
-			at[i] = most * float32(i) / 99
+			at[i] = most * float32(i) / 999
 		}
+		v.at = at
 		return v.rank(at)
 	}
 	for _, most := range []float32{1, .75, .5} {
@@ -50,8 +52,8 @@ func TestLimitOfExamplesOfOneMoment(t *testing.T) {
 // Held rows are as many of each class; the limit is that of the file, which has more rows of some.
 func TestLimitWeighsClasses(t *testing.T) {
 	v := verdict{rate: .05, classes: 2}
-	for i := range 100 {
-		v.of, v.at = append(v.of, int32(i%2)), append(v.at, .2*float32(i%2)+.6*float32(i)/99)
+	for i := range 1000 {
+		v.of, v.at = append(v.of, int32(i%2)), append(v.at, .2*float32(i%2)+.6*float32(i)/999)
 	}
 	limit := func(ofSecond int) float64 {
 		class, labels := make([]int32, 1000), make([]int32, 1000)
@@ -64,5 +66,39 @@ func TestLimitWeighsClasses(t *testing.T) {
 	}
 	if few, many := limit(10), limit(990); math.Abs(few-.57) > .02 || math.Abs(many-.77) > .02 {
 		t.Errorf("limits at %.3f and %.3f", few, many)
+	}
+}
+
+// Few held rows move the limit less than many from the quantile of the file.
+func TestLimitOfFewHeldRows(t *testing.T) {
+	last := .95
+	for _, n := range []int{20, 60, 200, 1000} {
+		v := verdict{rate: .05}
+		for i := range n {
+			v.at = append(v.at, .25+.25*float32(i)/float32(n-1))
+		}
+		at := v.rank(v.at)
+		if at >= last {
+			t.Errorf("%d held rows: limit at %.3f, with fewer at %.3f", n, at, last)
+		}
+		last = at
+	}
+	if last > .52 {
+		t.Errorf("limit at %.3f of 1,000 held rows up to rank .5", last)
+	}
+}
+
+// Held rows whose scores are among the lowest of the file are of other moments: that they are all right does not make the
+// file's rows sure.
+func TestConfidenceOfExamplesOfOneMoment(t *testing.T) {
+	sure := func(rank float32) float32 {
+		v := verdict{classes: 2, weights: []float64{9}, at: []float32{rank, rank}}
+		o := &opinions{answers: []answer{{class: []int32{1}, sure: []float32{.3}}}, second: []int32{0}}
+		r := &Result{UnknownScore: []float32{1}}
+		v.label(o, []int32{-1}, r)
+		return r.Confidence[0]
+	}
+	if same, other := sure(.5), sure(.01); same < .95 || other > .4 {
+		t.Errorf("confidence %.2f if held rows are like the file, %.2f if not", same, other)
 	}
 }
