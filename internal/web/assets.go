@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,6 +44,9 @@ var assets = sync.OnceValue(func() map[string]asset {
 	for _, file := range list {
 		kind := path.Ext(file.Name())
 		content, err := static.ReadFile("static/" + file.Name())
+		if kind == ".js" {
+			content = closed(content)
+		}
 		if err == nil && kind != ".svg" {
 			content, err = shorter.Bytes(kind, content)
 		}
@@ -53,6 +57,16 @@ var assets = sync.OnceValue(func() map[string]asset {
 	}
 	return all
 })
+
+// closed puts what follows the imports of a script that exports nothing into a function, where the minifier may shorten its names too.
+func closed(script []byte) []byte {
+	last := bytes.LastIndex(script, []byte("\nimport "))
+	if last < 0 || bytes.Contains(script, []byte("\nexport ")) {
+		return script
+	}
+	body := last + 1 + bytes.IndexByte(script[last+1:], '\n')
+	return slices.Concat(script[:body], []byte("\n(() => {"), script[body:], []byte("})();"))
+}
 
 // serveAsset sends a file of the page, unless the visitor has it.
 func serveAsset(w http.ResponseWriter, r *http.Request) {

@@ -21,7 +21,7 @@ import (
 func TestPageWork(t *testing.T) {
 	const (
 		frames, asked = 40, 4 // at least: frames, and answers of the stage that the page has drawn
-		mostElements  = 2000  // made in one frame
+		mostElements  = 600   // made in one frame
 	)
 	page, address := yard{cameras: 20, names: 200, groups: 6, questions: 14}.open(t)
 	ctx, stop := context.WithCancel(t.Context())

@@ -124,7 +124,7 @@ func until(settings map[string]string) string {
 			when = append(when, "for ever, by its retention.ms")
 		} else {
 			gone := time.Now().Add(time.Duration(ms) * time.Millisecond)
-			when = append(when, gone.UTC().Format(time.RFC3339)+" and a segment more")
+			when = append(when, gone.UTC().Format("2006-01-02 15:04 UTC")+" and a segment more")
 		}
 	}
 	return strings.Join(when, "; ")

@@ -1,5 +1,5 @@
 // The drawings of Details: the map of the last episode, how sure answers are, and how the objective falls.
-import { badge, draw, el, percent, slot } from "./parts.js";
+import { badge, draw, el, held, percent, slot } from "./parts.js";
 
 const path = (points) => points.map(([x, y], i) => (i ? "L" : "M") + x.toFixed(1) + " " + y.toFixed(1)).join("");
 const empty = (host, text) => host.replaceChildren(el("p", { class: "soft" }, text));
@@ -43,7 +43,7 @@ export class EpisodeMap {
   }
 
   show(episode) {
-    if (this.#host.matches(":hover")) return; // someone is looking closely
+    if (held(this.#host)) return; // someone is looking closely
     this.#episode = episode;
     this.#draw();
   }

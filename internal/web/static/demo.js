@@ -1,7 +1,7 @@
 // The demo: three cameras above three belts. One sentence and one action first, one figure against one comparison.
 import { ask, link, said, shell } from "./shell.js";
 import { changed } from "./changes.js";
-import { badge, button, counted, draw, el, fill, icon, meter, pageOf, panel, pic } from "./parts.js";
+import { badge, button, counted, draw, el, fill, held, icon, meter, pageOf, panel, pic } from "./parts.js";
 import { naming, open } from "./item.js";
 import { Scene } from "./scene.js";
 
@@ -53,7 +53,7 @@ export class Demo {
 
   #fresh(item) {
     if (this.#called) return;
-    if (!this.#newest || !this.#new.matches(":hover, :focus-within")) this.#newest = item;
+    if (!this.#newest || !held(this.#new)) this.#newest = item;
     this.#say();
   }
 

@@ -1,11 +1,12 @@
 // The latest items as cards, at a pace an eye can follow. They stand still while somebody points at them or moves about in them, so
 // that nothing slips away under the hand.
-import { ago, button, el, icon, panel, secondsSince, tile } from "./parts.js";
+import { ago, arrange, button, el, held, icon, panel, secondsSince, tile } from "./parts.js";
 
 const kept = 80, most = 14, pace = 700; // items known, items shown, milliseconds
 
 export class Latest {
-  #open; #fits; #items = []; #queue = []; #tiles = new Map(); #paused = false; #held = false; #ahead = false;
+  #open; #fits; #items = []; #queue = []; #tiles = new Map(); #paused = false; #ahead = false;
+  #none = el("p", { class: "soft" }, "None since this page opened.");
   #grid = el("div", { class: "grid", id: "latest", role: "group", "aria-label": "The latest items" });
   #button = button([icon("pause"), "Pause"], () => this.pause(), { id: "pause", class: "b ghost push", "aria-pressed": "false", "aria-keyshortcuts": "p" });
   card = panel("latest", "Latest", [el("span", { class: "legend" }, el("span", {}, el("i", { class: "key first" }), "first answer"), el("span", {}, el("i", { class: "key unknown" }), "no name")), this.#button], this.#grid);
@@ -13,10 +14,6 @@ export class Latest {
   constructor(open, fits) {
     this.#open = open;
     this.#fits = fits;
-    this.#grid.addEventListener("pointerenter", () => (this.#held = true));
-    this.#grid.addEventListener("pointerleave", () => (this.#held = this.#grid.contains(document.activeElement)));
-    this.#grid.addEventListener("focusin", () => (this.#held = true));
-    this.#grid.addEventListener("focusout", () => (this.#held = this.#grid.matches(":hover")));
     setInterval(() => this.#step(), pace);
   }
 
@@ -68,7 +65,7 @@ export class Latest {
 
   #step() {
     this.#queue = this.#queue.slice(-6);
-    if (this.#paused || this.#held || document.hidden || document.querySelector("dialog[open]") || !this.#queue.length) return;
+    if (this.#paused || held(this.#grid) || document.hidden || document.querySelector("dialog[open]") || !this.#queue.length) return;
     const item = this.#queue.shift();
     this.#items = [item, ...this.#items.filter((other) => other.id !== item.id)].slice(0, kept);
     this.show();
@@ -95,10 +92,7 @@ export class Latest {
     for (const id of this.#tiles.keys()) if (!shown.some((item) => item.id === id)) this.#tiles.delete(id);
     for (const item of shown) if (!this.#tiles.has(item.id)) this.#tiles.set(item.id, tile(item, this.#open));
     const tiles = shown.map((item) => this.#tiles.get(item.id));
-    if (!this.#grid.children.length || tiles.length !== this.#grid.children.length || tiles.some((t, i) => t !== this.#grid.children[i])) {
-      if (tiles.length) this.#grid.replaceChildren(...tiles);
-      else this.#grid.replaceChildren(el("p", { class: "soft" }, "None since this page opened."));
-    }
+    arrange(this.#grid, tiles.length ? tiles : [this.#none]);
     for (const t of tiles) {
       const time = t.querySelector(".m > :last-child"), text = ago(secondsSince(t.item.time));
       if (time && time.textContent !== text) time.textContent = text;

@@ -109,8 +109,10 @@ async function load() {
     const alone = seen.streams.length + seen.known.length === 1 && !seen.elsewhere.length;
     split.classList.toggle("single", alone && !seen.groups.length);
     cameraCard.hidden = alone;
-    showLead(); showCameras(); showRows(); showStrangers();
-    latest.show();
+    for (const part of [showLead, showCameras, showRows, showStrangers, () => latest.show()]) { // each in a frame of its own, so that none is long
+      await new Promise(requestAnimationFrame);
+      part();
+    }
   } catch (error) { later(error); } finally {
     asking = false;
     if (again) load();

@@ -5,7 +5,7 @@ import { changed, changes, undo } from "./changes.js";
 import { ago, at, axis, badge, begun, button, byName, cam, choose, count, el, fill, icon, meter, moment, pageOf, panel, pic, quarters, sheet, since, slotOfCamera, stay, sure, tile, typing, whole, who } from "./parts.js";
 
 let all = null, seen = new Map(), now = new URLSearchParams(location.search).get("name") || "", order = "seen", text = "", taught = null, visits = null, chosen_ = false;
-const picked = new Set(); // ids of examples
+const picked = new Set(), forgotten = {}; // ids of examples; names by when they were forgotten here
 const list = el("ul", { id: "classes" }), detail = el("section", { class: "card detail", id: "class", "aria-label": "One name" }), top = el("div");
 const input = el("input", { type: "search", placeholder: "Find a name", "aria-label": "Find a name", autocomplete: "off" });
 input.addEventListener("input", () => { text = input.value.trim().toLowerCase(); showList(); });
@@ -35,6 +35,7 @@ async function load() {
   const examples = name ? await ask("api/examples?class=" + encodeURIComponent(name)) : null;
   const visited = name ? (await ask("page/where?name=" + encodeURIComponent(into))).seen[0] || null : null;
   if (name !== now) return; // another name was opened meanwhile, which is asked for
+  next.classes = next.classes.filter((c) => !(Date.now() - forgotten[c.class] < 9000)); // some seconds pass until the stage has read it
   all = next;
   seen = new Map(where.map((s) => [s.name, s]));
   taught = examples;
@@ -49,7 +50,7 @@ async function load() {
 }
 
 function show() {
-  const classes = all.classes, examples = classes.reduce((sum, c) => sum + c.examples, 0), named = classes.filter((c) => !c.class.startsWith("cluster-")).length;
+  const classes = all.classes, examples = classes.reduce((sum, c) => sum + c.examples, 0), named = classes.filter((c) => !c.class.startsWith("cluster-") && !all.names.some((n) => n.name === c.class && !n.stream)).length;
   const worst = [...classes].sort((a, b) => times(b) - times(a)).find((c) => c.confused);
   fill(top, `${named} ${examples} ${worst?.class}`, () => lead(named ? `${count(named, "name")}, taught with ${count(examples, "example")}.` : "Nothing has a name yet.",
     !named ? "Name something on Live or under Unknown, or give the stage labelled examples." : worst ? `Most confused: ${worst.class} and ${worst.confused.label}. Open a name to correct its examples; every change says what it moves before it happens.` : "Open a name to correct its examples; every change says what it moves before it happens.",
@@ -110,12 +111,14 @@ function forgetName() {
     el("label", { class: "stack" }, el("span", { class: "soft" }, `Type ${name} to go on`), el("span", { class: "field" }, field))), "Forget for ever", () => act(async () => {
     const { receipt } = await ask("api/names/forget", { name });
     now = "";
+    forgotten[name] = Date.now();
     book.classList.remove("open");
     showReceipt(name, receipt);
   }), true);
   const go = dialog.querySelector(".yes");
   go.disabled = true;
   field.addEventListener("input", () => (go.disabled = field.value.trim() !== name));
+  field.addEventListener("keydown", (e) => e.key === "Enter" && go.click());
 }
 
 function showReceipt(name, receipt) {

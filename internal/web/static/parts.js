@@ -32,6 +32,13 @@ export function fill(node, key, ...kids) {
   node.replaceChildren(...kept(kids.flat(9).map((kid) => (typeof kid === "function" ? kid() : kid))));
 }
 
+// arrange makes these the children of an element, in order. Those that stay in place are not touched: what is moved is laid out and
+// drawn anew.
+export function arrange(node, kids) {
+  kids.forEach((kid, i) => node.children[i] !== kid && node.insertBefore(kid, node.children[i] || null));
+  while (node.children.length > kids.length) node.lastChild.remove();
+}
+
 const paths = {
   live: "M2 10h3l2.5-6 4 12 2.5-6h4", review: "M3.5 10.5l4 4 9-9", names: "M3 3h6.5l7.5 7.5-6.5 6.5L3 9.5zM6.5 6.5v.1",
   unknown: "M10 17a7 7 0 100-14 7 7 0 000 14zM8 8a2 2 0 114 .4c-.6.8-2 1-2 2.4M10 13.6v.1",
@@ -171,6 +178,9 @@ export function sure(title, body, word, act, danger = false) {
 
 // typing says whether a key belongs to a field, to a dialog or to the browser.
 export const typing = (e) => e.target.closest?.("input, select, textarea") || e.metaKey || e.ctrlKey || e.altKey || document.querySelector("dialog[open]");
+
+// held says whether somebody points at an element or moves about in it by keys. A tap leaves :hover behind where nothing hovers.
+export const held = (node) => node.matches(`:has(:focus-visible)${matchMedia("(hover: hover)").matches ? ", :hover" : ""}`);
 
 // Numbers are for people: at most two figures of a time, and no more than needed of a share.
 export const whole = new Intl.NumberFormat("en");

@@ -2,7 +2,7 @@
 import { Lost, ask, later, lead, main, onShell, refresh, said, shell } from "./shell.js";
 import { changed } from "./changes.js";
 import { numbered } from "./item.js";
-import { button, cams, choose, clock, count, counted, el, fill, icon, percent, pic, who, whole } from "./parts.js";
+import { arrange, button, cams, choose, clock, count, counted, el, fill, held, icon, percent, pic, who, whole } from "./parts.js";
 
 const enough = 12; // groups that a person looks through at once
 let asked = decodeURIComponent(location.hash.slice(1)); // an item of the group that is to be named first
@@ -14,8 +14,6 @@ const orders = {
 const box = el("div", { class: "groups", id: "groups" }), top = el("div"), more = el("div", { class: "acts", id: "more" });
 const segment = choose("Order", [["largest", "largest"], ["newest", "newest"], ["familiar", "most familiar"]], order, (v) => { order = v; show(); });
 
-// The groups stand still while somebody points at them, moves about in them, or looks at what a name would take.
-const held = ":hover, :focus-within, :has(.preview:not([hidden]))";
 const looks = ({ count, middle }) => JSON.stringify([count, middle.label, middle.identityStreams]);
 const plural = (n) => (n === 1 ? "One group has" : `${counted(n, "group")} have`);
 function show() {
@@ -26,13 +24,13 @@ function show() {
       : "New strangers appear here when some look alike.", n > 1 && segment));
   const rest = found.groups.length - some.length, groups = n - (n ? some.length : 0), kinds = [groups && count(groups, "group"), n > 0 && alone && count(alone, "single item")].filter(Boolean).join(" and ");
   fill(more, `${all} ${rest} ${kinds}`, rest > 0 && (() => button(all ? "Show fewer" : `Show ${kinds || count(rest, "item")} more`, () => { all = !all; show(); })));
-  if (box.matches(held)) return;
+  if (held(box) || box.querySelector(".preview:not([hidden])")) return; // nothing moves while somebody looks
   const cards = new Map([...box.children].map((card) => [card.dataset.key, card]));
   const next = shown.map((group) => {
     const known = cards.get(group.middle.id);
     return known?.querySelector("input")?.value || known?.looks === looks(group) ? known : card(group);
   });
-  if (next.length !== box.children.length || next.some((card, i) => card !== box.children[i])) box.replaceChildren(...next);
+  arrange(box, next);
 }
 
 const span = ({ first, last }) => (clock(first) === clock(last) ? `at ${clock(last)}` : `${clock(first)} to ${clock(last)}`);
