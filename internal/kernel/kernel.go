@@ -114,11 +114,6 @@ func Prefetch[T any](x []T, width int, ids []int32) {
 	}
 }
 
-// PrefetchRow requests a whole row that is read soon.
-func PrefetchRow[T any](row []T) { Prefetch(row, len(row), itself) }
-
-var itself = []int32{0}
-
 // Products fills out (m x n) with the inner products of the m rows of a and the n rows of b, each of length d.
 func Products(out, a, b []float32, m, n, d int) {
 	if m == 0 || n == 0 {

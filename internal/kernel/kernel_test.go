@@ -44,8 +44,6 @@ func TestPrefetch(t *testing.T) {
 			for _, width := range []int{1, 10, 16, 100, 1000} {
 				Prefetch(x, width, []int32{0, 3, -1, 999, 1 << 30, -1 << 31})
 				Prefetch(x, width, nil)
-				PrefetchRow(x)
-				PrefetchRow(x[:0])
 				Prefetch(x[:0], width, []int32{0})
 			}
 			for i, v := range x {

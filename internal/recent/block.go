@@ -44,9 +44,6 @@ func NewBlock(items []Item, of func(i int) []float32) *Block {
 		if len(it.Attributes) > longestAttributes {
 			it.Attributes = nil
 		}
-		if i+2 < len(items) { // other episodes were solved since it was read
-			kernel.PrefetchRow(of(i + 2))
-		}
 		b.keep(&it)
 		square := vector.Bytes(b.codes[i*b.dimension:(i+1)*b.dimension], of(i))
 		b.lengths[i] = float32(math.Sqrt(float64(max(square, 1))))

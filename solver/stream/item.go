@@ -139,9 +139,6 @@ func Check(items []Item) (d int, err error) {
 		if len(item.Vector) != d || d == 0 {
 			return 0, fmt.Errorf("%w: row %d: dimension %d, not %d", ErrItem, i, len(item.Vector), d)
 		}
-		if i+2 < len(items) { // nobody has read the vectors for long
-			kernel.PrefetchRow(items[i+2].Vector)
-		}
 		if item.Model != items[0].Model {
 			return 0, fmt.Errorf("%w: row %d: model %q, not the episode's %q", ErrItem, i, item.Model, items[0].Model)
 		}
