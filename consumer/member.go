@@ -116,9 +116,8 @@ func (m *member) join(ctx context.Context, topics []string,
 // membersOf are the members that the leader divides the partitions among.
 func membersOf(joined *kmsg.JoinGroupResponse) (list []kafka.GroupMember) {
 	for _, one := range joined.Members {
-		var told kmsg.ConsumerMemberMetadata
-		_ = told.ReadFrom(one.ProtocolMetadata) // what comes after the user data is missing: see join
-		list = append(list, kafka.GroupMember{ID: one.MemberID, Topics: told.Topics, UserData: told.UserData})
+		topics, told := topic.MemberMetadata(one.ProtocolMetadata)
+		list = append(list, kafka.GroupMember{ID: one.MemberID, Topics: topics, UserData: told})
 	}
 	return list
 }

@@ -1,7 +1,6 @@
 package consumer
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -28,7 +27,7 @@ type Neighbour struct {
 	Out, State    bool     // it writes to this stage's
 }
 
-// mostGroups bounds the requests of a round: a cluster may have thousands of groups.
+// mostGroups bounds the answers of a round: a cluster may have thousands of groups.
 const mostGroups = 100
 
 // Find looks at other groups and returns, by group, the stages that share a topic with this one; of very many groups it
@@ -40,7 +39,10 @@ func (n *Neighbours) Find(ctx context.Context) ([]Neighbour, error) {
 	}
 	groups, err := n.Client.Groups(ctx)
 	if err == nil {
-		maps.DeleteFunc(n.found, func(name string, _ Neighbour) bool { return !slices.Contains(groups, name) })
+		maps.DeleteFunc(n.found, func(name string, _ Neighbour) bool {
+			_, there := slices.BinarySearchFunc(groups, name, byName)
+			return !there
+		})
 		err = n.describe(ctx, groups)
 	}
 	list := slices.Collect(maps.Values(n.found))
@@ -48,20 +50,22 @@ func (n *Neighbours) Find(ctx context.Context) ([]Neighbour, error) {
 	return list, err
 }
 
-func (n *Neighbours) describe(ctx context.Context, groups []string) (first error) {
-	groups = slices.DeleteFunc(groups, func(name string) bool { return name == n.Group || ofJob(name) })
-	next, _ := slices.BinarySearch(groups, n.last+"\x00")
+func byName(g topic.ListedGroup, name string) int { return strings.Compare(g.Name, name) }
+
+func (n *Neighbours) describe(ctx context.Context, groups []topic.ListedGroup) error {
+	groups = slices.DeleteFunc(groups, func(g topic.ListedGroup) bool { return g.Name == n.Group || ofJob(g.Name) })
+	next, _ := slices.BinarySearchFunc(groups, n.last+"\x00", byName)
 	groups = slices.Concat(groups[next:], groups[:next])
-	for _, name := range groups[:min(len(groups), mostGroups)] {
-		n.last = name
-		described, err := n.Client.Group(ctx, name)
-		switch {
-		case ctx.Err() != nil: // the next round goes on
-			return cmp.Or(first, err)
-		case err != nil: // others may be described
-			first = cmp.Or(first, err)
-			continue
-		}
+	groups = groups[:min(len(groups), mostGroups)]
+	if len(groups) == 0 {
+		return nil
+	}
+	all, err := n.Client.Described(ctx, groups)
+	if ctx.Err() != nil { // the next round looks at them again
+		return err
+	}
+	n.last = groups[len(groups)-1].Name
+	for name, described := range all {
 		if described.Protocol == "" && len(described.Members) > 0 {
 			continue // it is rebalancing, and its members say nothing
 		}
@@ -81,7 +85,7 @@ func (n *Neighbours) describe(ctx context.Context, groups []string) (first error
 			}
 		}
 	}
-	return first
+	return err
 }
 
 // ofJob says whether a group is that of a job; no stage has such a name.

@@ -1,10 +1,13 @@
 package topic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -41,8 +44,14 @@ type GroupConflict struct {
 
 func (e *GroupConflict) Error() string { return e.Why }
 
-// Groups lists the groups of consumers that this client may list; it may describe fewer.
-func (c *Client) Groups(ctx context.Context) (names []string, err error) {
+// ListedGroup is a group's name, and the broker that coordinated it when it was listed.
+type ListedGroup struct {
+	Name        string
+	coordinator int32
+}
+
+// Groups lists the groups of consumers that this client may list, by name; it may describe fewer.
+func (c *Client) Groups(ctx context.Context) (groups []ListedGroup, err error) {
 	answer, err := send(ctx, c.kafka.ListGroups, kafka.ListGroupsRequest{})
 	if err == nil {
 		err = answer.Error
@@ -52,18 +61,58 @@ func (c *Client) Groups(ctx context.Context) (names []string, err error) {
 	}
 	for _, g := range answer.Groups {
 		if g.ProtocolType == "consumer" {
-			names = append(names, g.GroupID)
+			groups = append(groups, ListedGroup{g.GroupID, int32(g.Coordinator)})
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	byName := func(a, b ListedGroup) int { return strings.Compare(a.Name, b.Name) }
+	slices.SortFunc(groups, byName)
+	return slices.CompactFunc(groups, func(a, b ListedGroup) bool { return a.Name == b.Name }), nil
 }
+
+// Described describes listed groups, with one request to each coordinator. Groups to which brokers assign partitions have
+// no members here. The error is the first of those that could not be described; all others are in the result.
+func (c *Client) Described(ctx context.Context, list []ListedGroup) (all map[string]Group, first error) {
+	requests := map[int32]*kmsg.DescribeGroupsRequest{}
+	for _, g := range list {
+		request := requests[g.coordinator]
+		if request == nil {
+			request = kmsg.NewPtrDescribeGroupsRequest()
+			request.SetVersion(describing)
+			requests[g.coordinator] = request
+		}
+		request.Groups = append(request.Groups, g.Name)
+	}
+	all = map[string]Group{}
+	for _, coordinator := range slices.Sorted(maps.Keys(requests)) {
+		answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
+			asked := &asking{ctx, c.clientID, requests[coordinator], "", requestTimeout, nil}
+			return c.transport.RoundTrip(ctx, c.kafka.Addr, &directed{Message: asked, broker: coordinator})
+		})
+		if err != nil {
+			first = cmp.Or(first, err)
+			continue
+		}
+		described := answer.(*answering).Response.(*kmsg.DescribeGroupsResponse).Groups
+		for i := range described {
+			group, err := groupOf(&described[i])
+			if err != nil {
+				first = cmp.Or(first, err)
+				continue
+			}
+			all[described[i].Group] = group
+		}
+	}
+	return all, first
+}
+
+// describing is the first version of a description with instance ids.
+const describing = 4
 
 // Group describes a group; it has no members if nobody knows it.
 func (c *Client) Group(ctx context.Context, name string) (Group, error) {
 	request := kmsg.NewPtrDescribeGroupsRequest()
 	request.Groups = []string{name}
-	answer, err := c.Ask(ctx, request, 4, name) // the first with instance ids
+	answer, err := c.Ask(ctx, request, describing, name)
 	if err != nil {
 		return Group{}, fmt.Errorf("members of group %s: %w", name, err)
 	}
@@ -71,12 +120,17 @@ func (c *Client) Group(ctx context.Context, name string) (Group, error) {
 	if len(groups) != 1 {
 		return Group{}, fmt.Errorf("%w: members of group %s: the answer is about %d groups", ErrCorrupt, name, len(groups))
 	}
-	described := &groups[0]
-	if err := Refusal(described.ErrorCode); err != nil && !errors.Is(err, kafka.GroupIdNotFound) {
-		return Group{}, fmt.Errorf("members of group %s: %w", name, err)
-	}
-	if len(described.Members) == 0 {
+	group, err := groupOf(&groups[0])
+	if err == nil && len(group.Members) == 0 {
 		return c.brokersGroup(ctx, name)
+	}
+	return group, err
+}
+
+// groupOf returns the group of a description.
+func groupOf(described *kmsg.DescribeGroupsResponseGroup) (Group, error) {
+	if err := Refusal(described.ErrorCode); err != nil && !errors.Is(err, kafka.GroupIdNotFound) {
+		return Group{}, fmt.Errorf("members of group %s: %w", described.Group, err)
 	}
 	group := Group{Protocol: described.Protocol}
 	for _, m := range described.Members {
@@ -84,10 +138,7 @@ func (c *Client) Group(ctx context.Context, name string) (Group, error) {
 		if m.InstanceID != nil {
 			member.Instance = *m.InstanceID
 		}
-		// Stages claim version 1 and leave out what that has after the user data, which is an error at its end.
-		var told kmsg.ConsumerMemberMetadata
-		_ = told.ReadFrom(m.ProtocolMetadata)
-		member.UserData, member.Topics = told.UserData, told.Topics
+		member.Topics, member.UserData = MemberMetadata(m.ProtocolMetadata)
 		var assigned kmsg.ConsumerMemberAssignment
 		if assigned.ReadFrom(m.MemberAssignment) == nil {
 			for _, t := range assigned.Topics {
@@ -99,6 +150,14 @@ func (c *Client) Group(ctx context.Context, name string) (Group, error) {
 		group.Members = append(group.Members, member)
 	}
 	return group, nil
+}
+
+// MemberMetadata reads what a member tells a group. Stages claim version 1 and leave out what that has after the user data,
+// which is an error at its end.
+func MemberMetadata(b []byte) (topics []string, userData []byte) {
+	var told kmsg.ConsumerMemberMetadata
+	_ = told.ReadFrom(b)
+	return told.Topics, told.UserData
 }
 
 // brokersGroup describes a group whose partitions the brokers assign; it has no members if the brokers know no
