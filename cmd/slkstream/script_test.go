@@ -12,12 +12,21 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
 )
 
 var update = flag.Bool("update", false, "write the files of testdata anew that hold what commands print")
 
 // TestMain lets scripts call slkstream: this test's binary, as a separate process.
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"slkstream": main}) }
+func TestMain(m *testing.M) { testscript.Main(tests{m}, map[string]func(){"slkstream": main}) }
+
+type tests struct{ *testing.M }
+
+func (m tests) Run() int {
+	brokertest.Beside()
+	return m.M.Run()
+}
 
 // TestScripts runs testdata/script: what a user types, and the expected output. Besides testscript's own
 // commands there is

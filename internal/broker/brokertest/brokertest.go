@@ -49,16 +49,20 @@ func Embedded(t testing.TB) *broker.Server {
 	return server
 }
 
-// Main runs a package's tests, of which those that say that they are parallel wait for timeouts, and hardly for cores.
-// What a test leaves running is a fault.
+// Main runs a package's tests. What one leaves running is a fault.
 func Main(m *testing.M) {
+	Beside()
+	goleak.VerifyTestMain(m)
+}
+
+// Beside lets four tests run at once that say that they are parallel, as these wait for timeouts, and hardly for cores.
+func Beside() {
 	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
 	if !chosen {
 		_ = flag.Set("test.parallel", "4")
 	}
-	goleak.VerifyTestMain(m)
 }
 
 // Connect returns a client that is closed with the test.
