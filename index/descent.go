@@ -2,24 +2,24 @@ package index
 
 import (
 	"context"
-	"math/bits"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// Parameters of the descent, compared on 50,000 clustered rows and on 20,000 images: more trees cost less
-// than more passes. Later passes compare few new pairs, and stop once they replace hardly any neighbour.
+// Parameters of the descent, compared on clustered rows and on images: more trees cost less than more passes, as
+// long as they replace much.
 const (
-	fewTrees             = 3    // trees for rows that fit a leaf
-	treesPer             = 8    // factor of rows for one more tree
+	mostTrees            = 16
+	treeWorth            = .02  // share of the neighbours that a tree must replace for others to follow
+	treesWorth           = .03  // ... and that all of these would
 	treesAtOnce          = 2    // trees at a time: each takes memory
 	passes               = 4    // at most
 	convergenceThreshold = .002 // share of the neighbours that a pass is worth
 	shortestList         = 12   // length of a list where no more than 8 neighbours are wanted
 	mostNear             = 32   // neighbours of a neighbour compared, at most
-	fewestNear           = 16   // of sketches: twice as many as are wanted, and at least this many
+	fewestNear           = 16   // of sketches: half as many again as are wanted, and at least this many
 	groupSize            = 24   // rows adjacent in a tree that are compared with their candidates in one tile
 )
 
@@ -76,23 +76,26 @@ func (w *Workspace) descendArranged(ctx context.Context, o Options) error {
 // arrange copies the rows of s in the order of the first tree, and returns that order and its leaves.
 func (w *Workspace) arrange(ctx context.Context, o Options, s *points) ([]int32, []span, error) {
 	var f forest
-	if err := f.grow(ctx, w, s, 0, 1, true, o); err != nil {
+	if err := f.grow(ctx, w, s, 0, 1, o); err != nil {
+		return nil, nil, err
+	}
+	if err := f.order(ctx, w, s, 0, 0, o); err != nil {
 		return nil, nil, err
 	}
 	return f.orders[0], f.leaves[0], s.arrange(ctx, o, f.orders[0])
 }
-
-// treesOf returns the number of trees with which a search for the neighbours of n rows begins.
-func treesOf(n int) int { return fewTrees + bits.Len(uint(n/block))/bits.Len(treesPer-1) }
 
 // search improves the lists by trees, and by passes over the lists after those. Few trees are in memory at
 // a time; it returns the order of one.
 func (w *Workspace) search(ctx context.Context, o Options) (order []int32, err error) {
 	p := &w.points
 	w.graph.most = mostNear
-	orders, err := w.leaves(ctx, o, p, 0, treesOf(p.n))
+	orders, left, err := w.leaves(ctx, o, p, 0)
 	if err != nil {
 		return nil, err
+	}
+	if left < convergenceThreshold {
+		return orders[0], nil
 	}
 	return orders[0], w.descendOver(ctx, o, p, orders)
 }
@@ -108,32 +111,52 @@ func (w *Workspace) searchArranged(ctx context.Context, o Options, p *points, le
 	if err := w.leavesOf(ctx, o, p, first, leaves); err != nil {
 		return err
 	}
-	orders, err := w.leaves(ctx, o, p, 1, treesOf(p.n))
-	if err != nil {
+	orders, left, err := w.leaves(ctx, o, p, 1)
+	if err != nil || left < convergenceThreshold {
 		return err
 	}
 	return w.descendOver(ctx, o, p, append([][]int32{first}, orders...))
 }
 
-// leaves grows the trees from first to last-1, a few at a time, and compares the rows of each leaf. It
-// returns the orders of the last few.
-func (w *Workspace) leaves(ctx context.Context, o Options, p *points, first, last int) ([][]int32, error) {
+// leaves grows trees, numbered from first on, a few at a time, and compares the rows of each leaf, until a tree
+// replaces few neighbours, or all further ones would. It returns the orders of the last few, and the share of the
+// neighbours that further ones would replace: each less than the one before by the factor of the last two.
+func (w *Workspace) leaves(ctx context.Context, o Options, p *points, first int) (orders [][]int32, left float64, err error) {
 	var f forest
-	for ; first < last; first += treesAtOnce {
-		returned := first+treesAtOnce >= last
-		if err := f.grow(ctx, w, p, first, min(treesAtOnce, last-first), returned, o); err != nil {
-			return nil, err
+	before, gained := 1., 1.
+	for left = 1; gained >= treeWorth && left >= treesWorth && first < mostTrees; first += treesAtOnce {
+		if err := f.grow(ctx, w, p, first, treesAtOnce, o); err != nil {
+			return nil, 0, err
 		}
 		for t, order := range f.orders {
-			if err := w.leavesOf(ctx, o, p, order, f.leaves[t]); err != nil {
-				return nil, err
+			before = gained
+			if gained, err = w.gain(p, o, func() error { return w.leavesOf(ctx, o, p, order, f.leaves[t]) }); err != nil {
+				return nil, 0, err
 			}
+		}
+		left = gained * gained / max(before-gained, 1e-9)
+	}
+	for t := range f.orders {
+		if err := f.order(ctx, w, p, t, first-treesAtOnce+t, o); err != nil {
+			return nil, 0, err
 		}
 	}
 	for _, worker := range w.workers {
 		worker.splitting = splitting{} // frees memory that grows with the rows
 	}
-	return f.orders, nil
+	return f.orders, left, nil
+}
+
+// gain returns the share of neighbours that work replaces.
+func (w *Workspace) gain(p *points, o Options, work func() error) (gained float64, err error) {
+	for _, worker := range w.workers {
+		worker.gained, worker.wanted = 0, o.Rho
+	}
+	err = work()
+	for _, worker := range w.workers {
+		gained += float64(worker.gained)
+	}
+	return gained / float64(p.n) / float64(o.Rho), err
 }
 
 // leavesOf compares the rows of each leaf of a tree.
@@ -223,15 +246,12 @@ func (w *Workspace) pass(ctx context.Context, o Options, p *points, order []int3
 	}
 	for _, worker := range w.workers {
 		worker.marked = vector.Resize(worker.marked, (p.n+63)/64)
-		worker.gained, worker.wanted = 0, o.Rho
 	}
-	err = eachSpan(ctx, o, "descent", p.n, groupSize, func(number int, at span) {
-		w.workers[number].join(p, l, g, order[at.from:at.to])
+	return w.gain(p, o, func() error {
+		return eachSpan(ctx, o, "descent", p.n, groupSize, func(number int, at span) {
+			w.workers[number].join(p, l, g, order[at.from:at.to])
+		})
 	})
-	for _, worker := range w.workers {
-		gained += float64(worker.gained)
-	}
-	return gained / float64(p.n) / float64(o.Rho), err
 }
 
 // take copies the lists, then finds which rows name each row; each goroutine does a range of the named rows.

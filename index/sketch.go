@@ -97,7 +97,7 @@ func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points) e
 		return err
 	}
 	w.lists.resetRough(s, max(int(sketchLists*float64(o.Rho)), 2*shortestList))
-	if err = w.searchArranged(ctx, o, s, leaves, min(mostNear, max(2*o.Rho, fewestNear))); err != nil {
+	if err = w.searchArranged(ctx, o, s, leaves, min(mostNear, max(o.Rho+o.Rho/2, fewestNear))); err != nil {
 		return err
 	}
 	near := w.lists

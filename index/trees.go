@@ -52,12 +52,9 @@ type projected struct {
 	position int32
 }
 
-// grow grows trees, numbered from first on, until every leaf holds at most block rows. With ordered it also
-// orders these. All random numbers depend only on the seed, the number of the tree and the position in it, so
-// that goroutines may take parts in any order.
-func (f *forest) grow(ctx context.Context, w *Workspace, p *points, first, trees int, ordered bool,
-	o Options,
-) error {
+// grow grows trees, numbered from first on, until every leaf holds at most block rows. All random numbers depend
+// only on the seed, the number of the tree and the position in it, so that goroutines may take parts in any order.
+func (f *forest) grow(ctx context.Context, w *Workspace, p *points, first, trees int, o Options) error {
 	f.orders, f.leaves = vector.Resize(f.orders, trees), vector.Resize(f.leaves, trees)
 	var l leaders
 	sorted := make([]int32, p.n)
@@ -79,18 +76,20 @@ func (f *forest) grow(ctx context.Context, w *Workspace, p *points, first, trees
 			at, worker := parts[item], w.workers[number]
 			random := drawFor(o.Seed, first+t, at)
 			leaves[item] = worker.carve(p, order, at, len(parts) == 1, random, nil)
-			if !ordered {
-				return
-			}
-			for _, leaf := range leaves[item] {
-				worker.finish(p, order[leaf.from:leaf.to], random)
-			}
 		}); err != nil {
 			return err
 		}
 		f.leaves[t] = slices.Concat(leaves...)
 	}
 	return nil
+}
+
+// order orders the rows within the leaves of tree t, which has this number.
+func (f *forest) order(ctx context.Context, w *Workspace, p *points, t, number int, o Options) error {
+	return inParallel(ctx, o, "trees", len(f.leaves[t]), func(worker, item int) {
+		leaf := f.leaves[t][item]
+		w.workers[worker].finish(p, f.orders[t][leaf.from:leaf.to], drawFor(^o.Seed, number, leaf))
+	})
 }
 
 // draw draws leaders of a node.

@@ -22,9 +22,14 @@ func TestTrees(t *testing.T) {
 			}
 			w.startWorkers(workers)
 			var f forest
-			err := f.grow(t.Context(), &w, &w.points, 0, 2, true, Options{Seed: 1, Workers: workers})
+			err := f.grow(t.Context(), &w, &w.points, 0, 2, Options{Seed: 1, Workers: workers})
 			if err != nil {
 				t.Fatal(err)
+			}
+			for tree := range f.orders {
+				if err := f.order(t.Context(), &w, &w.points, tree, tree, Options{Seed: 1, Workers: workers}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			for tree, order := range f.orders {
 				at, met := 0, make([]bool, n)
