@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -55,7 +56,7 @@ func startKafkaOf(dimension, classes, examples int) (*kafkaBench, func(), error)
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	addresses, close := strings.Split(os.Getenv("SLKSTREAM_TEST_BROKERS"), ","), func() {}
 	if addresses[0] == "" {
-		server, err := broker.Serve(dir, 0, log)
+		server, err := broker.Serve(filepath.Join(dir, "data"), 0, log) // which keeps a file beside it
 		if err != nil {
 			os.RemoveAll(dir)
 			return nil, nil, err
