@@ -160,12 +160,12 @@ func addSettings(name string, cmd *cobra.Command) {
 			panic(err) // the flag was added above
 		}
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(name, err) })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(name, cmd.UseLine(), err) })
 	showInGroups(name, cmd)
 }
 
-// flagError adds the nearest known name to the error of a mistaken flag.
-func flagError(command string, err error) error {
+// flagError adds to the error of a mistaken flag the nearest known name, or else how the command is written.
+func flagError(command, usage string, err error) error {
 	var missing *pflag.NotExistError
 	if errors.As(err, &missing) {
 		if use := config.Misplaced(command, missing.GetSpecifiedName()); use != "" {
@@ -174,6 +174,7 @@ func flagError(command string, err error) error {
 		if near := config.NearestFlag(command, missing.GetSpecifiedName()); near != "" {
 			return usagef("%w; did you mean --%s?", err, near)
 		}
+		return usagef("%w; it is %s", err, usage)
 	}
 	return usageError{err}
 }

@@ -239,7 +239,11 @@ func TestTeachRefuses(t *testing.T) {
 	for name, row := range map[string]struct{ content, says string }{
 		"unnamed.jsonl":  {`{"vector":[1,2],"label":"milk"}`, "line 1 has no id"},
 		"nameless.jsonl": {`{"id":"a","vector":[1,2]}`, "line 1 has no label"},
-		"broken.jsonl":   {`{"id":"a",`, "line 1"},
+		"half.jsonl": {
+			`{"id":"a","vector":[1,2],"label":"milk"}` + "\n" + `{"id":"b","vector":[1,2],"label":null}`,
+			"line 2 has no label, where those before it have one: leave out the rows without",
+		},
+		"broken.jsonl": {`{"id":"a",`, "line 1"},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(row.content+"\n"), 0o600); err != nil {

@@ -31,6 +31,7 @@ func TestExitCodes(t *testing.T) {
 		{"label --input testdata/help.txt --k 2 --output x.json", exitFailed, "x.json: its name must end"},
 		{"label --input x.npy --k 2 --lambda 3", exitUsage, "--solver FILE"},
 		{"label --input x.npy --kay 2", exitUsage, "did you mean --k?"},
+		{"map --input x.npy", exitUsage, "unknown flag: --input; it is slkstream map FILE|TOPIC [flags]"},
 		{"run --in a --out b --lambda 3", exitUsage, "--solver FILE"},
 		{"version --json", exitDone, `"version":`},
 		{"version --log-fromat json", exitUsage, "did you mean --log-format?"},

@@ -41,7 +41,7 @@ func readSupport(c *config.Config) ([]taught.Example, error) {
 					path,
 				)
 			case label == "":
-				return fmt.Errorf("%s: %s has no label: --support-fields label=NAME says where it is", path, row.Where())
+				return noLabel(path, row.Where(), "support-fields label=NAME", int(at))
 			}
 			attributes := row.Attributes
 			if n := len(attributes); n > labels.LongestAttributes || pictured+n > labels.MostAttributes {

@@ -51,7 +51,7 @@ func teach(ctx context.Context, c *call) error {
 			records = append(records, record.Forget(labels, key))
 			return nil
 		case row.Label == "":
-			return fmt.Errorf("%s: %s has no label: --label-field says where it is", path, row.Where())
+			return noLabel(path, row.Where(), "label-field", len(records))
 		}
 		e := record.Example{ID: key, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector}
 		if e.By = change.By; e.By != "" {
@@ -85,6 +85,14 @@ func teach(ctx context.Context, c *call) error {
 	}
 	c.Log.Info("taught", "examples", len(ids), "topic", labels)
 	return nil
+}
+
+// noLabel is the error of a row without a label, after others of the file that have one.
+func noLabel(path, where, setting string, labelled int) error {
+	if labelled > 0 {
+		return fmt.Errorf("%s: %s has no label, where those before it have one: leave out the rows without", path, where)
+	}
+	return fmt.Errorf("%s: %s has no label: --%s says where it is", path, where, setting)
 }
 
 // forgetExamples writes the records that forget examples, also of ids that the labels topic does not have:
