@@ -60,10 +60,19 @@ func TestClassVectors(t *testing.T) {
 	if got := accuracy(solve(t, &one, Settings{}).Labels, truth); got < before-.02 {
 		t.Errorf("%.3f right with class vectors, %.3f without", got, before)
 	}
-	wrong := *p
-	wrong.ClassVectors = vector.Rows(slices.Concat(vectors.Values[24:], vectors.Values[:24]), 24)
-	if got := accuracy(solve(t, &wrong, Settings{}).Labels, truth); got < without-.002 {
-		t.Errorf("%.3f right with the vectors of other classes, %.3f without", got, without)
+	got := 0. // in the mean of two draws, as a vote of more answers breaks some ties otherwise
+	for _, seed := range []uint64{4, 5} {
+		if seed != 4 {
+			p, truth = blobs(1500, 24, 8, 2, false, 1.6, seed)
+			vectors = texts(p, 4)
+			without += accuracy(solve(t, p, Settings{}).Labels, truth)
+		}
+		wrong := *p
+		wrong.ClassVectors = vector.Rows(slices.Concat(vectors.Values[24:], vectors.Values[:24]), 24)
+		got += accuracy(solve(t, &wrong, Settings{}).Labels, truth)
+	}
+	if got < without-2*.002 {
+		t.Errorf("%.3f right with the vectors of other classes, %.3f without", got/2, without/2)
 	}
 }
 

@@ -135,3 +135,46 @@ func TestCommunitiesStandSideBySide(t *testing.T) {
 		}
 	}
 }
+
+// Evidence that names other classes than labels that spread counts less, and is less sure. Where no label arrives nothing
+// is compared.
+func TestEvidenceThatDisagrees(t *testing.T) {
+	p, truth := blobs(600, 16, 4, 1, false, .3, 3)
+	l, err := load(t.Context(), p, &Settings{}, false, &Plan{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists, err := l.search(t.Context(), &Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	similar, settings := similarities(lists, 1), l.labelling(&Settings{}, byMeans)
+	order, ranked := byFirstRow(l.class, l.k)
+	sharp := func(alone *spread) (weight, sure float32) {
+		e := l.newEvidence(ranked, order, similar, alone, settings)
+		said := e.of(0, l.k)
+		for i, p := range e.order {
+			if int(p) < l.n {
+				sure += slices.Max(said[i*l.k:(i+1)*l.k]) / float32(l.n)
+			}
+		}
+		return e.weight, sure
+	}
+	weight, sure := sharp(nil)
+	for name, of := range map[string]struct {
+		value float32
+		shift int
+		same  bool
+	}{"agrees": {1, 0, true}, "disagrees": {1, 1, false}, "does not arrive": {0, 1, true}} {
+		alone := newSpread(l.all)
+		for i := range l.all {
+			alone.value[i] = of.value
+			if i < l.n {
+				alone.class[i] = (truth[i] + int32(of.shift*i)) % int32(l.k)
+			}
+		}
+		if w, s := sharp(&alone); (w == weight && s == sure) != of.same || !of.same && (w > leastWeight || s > .5) {
+			t.Errorf("%s: weight %.4f of %.4f, sure %.2f of %.2f", name, w, weight, s, sure)
+		}
+	}
+}

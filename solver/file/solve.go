@@ -203,7 +203,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions,
 	if settings.MetricRank > 0 && settings.MetricShrink < 1 {
 		similar := similarities(lists, s.Seed)
 		told := s.progress("spreading labels")
-		_, sum, _, err := l.spreadLabels(ctx, similar, l.class, settings, told)
+		_, sum, _, err := l.spreadLabels(ctx, similar, nil, settings, told)
 		if err != nil {
 			return nil, err
 		}
@@ -218,16 +218,17 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions,
 	r.Coherence = coherenceOf(lists, l.n, s.Ordered)
 	l.inOrder(lists, r.Coherence)
 	similar := similarities(lists, s.Seed)
-	told := s.progress("spreading labels")
-	less, sum, reach, err := l.spreadLabels(ctx, similar, l.class, settings, told)
-	if err != nil {
-		return nil, err
-	}
-	var alone spread
+	var alone *spread
 	if !l.directions {
-		if alone, err = l.labelsAlone(ctx, similar, s.progress("spreading labels alone")); err != nil {
+		all, err := l.labelsAlone(ctx, similar, s.progress("spreading labels alone"))
+		if err != nil {
 			return nil, err
 		}
+		alone = &all
+	}
+	less, sum, reach, err := l.spreadLabels(ctx, similar, alone, settings, s.progress("spreading labels"))
+	if err != nil {
+		return nil, err
 	}
 	s.progress("graph")(0, 1) // only now: while labels spread there is no memory for it
 	graph := l.affinity(lists, l.class, settings.Rho)

@@ -44,17 +44,34 @@ func (s *spread) offer(row, class int32, value, sure float32) {
 	}
 }
 
+// eachBlock calls do for the classes [from, to) whose labels are spread at a time, by so many solutions.
+func (l *loaded) eachBlock(solutions int, told progress, do func(from, to int, part func(solution int) progress) error) error {
+	columns := columnsAtOnce(l.k)
+	for from := 0; from < l.k; from += columns {
+		to := min(l.k, from+columns)
+		part := func(i int) progress {
+			return func(done, total int) {
+				told((solutions*from+i*(to-from))*total+done*(to-from), solutions*l.k*total)
+			}
+		}
+		if err := do(from, to, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // spreadLabels returns the classes that the graph gives each row: by the harmonic solution less its means, and by the sum
 // of this and the Poisson solution, each scaled by its root mean square over the unlabelled rows in the first classes. The
 // Poisson solution works if labels are few, where the harmonic one is flat. The harmonic one, less its means, works if
 // labels are many, because a class with many rows cannot drown a small one in it. It has the evidence of the prototypes as
-// a weak source at every row, which decides where no label arrives. How sure they are is the harmonic solution at their
-// class. reach is the share of labels in what arrives at a row.
+// a weak source at every row, which decides where no label arrives; alone, nil: not known, says how good it is. How sure
+// the classes are is the harmonic solution at them. reach is the share of labels in what arrives at a row.
 func (l *loaded) spreadLabels(
-	ctx context.Context, similar similarity, given []int32, settings solver.Settings, told progress,
+	ctx context.Context, similar similarity, alone *spread, settings solver.Settings, told progress,
 ) (less, sum spread, reach []float32, err error) {
-	order, ranked := byFirstRow(given, l.k)
-	said := l.newEvidence(ranked, similar, settings)
+	order, ranked := byFirstRow(l.class, l.k)
+	said := l.newEvidence(ranked, order, similar, alone, settings)
 	class, degree := said.class, degrees(similar.graph)
 	even, drawn := newHarmonic(similar, class, said.weight), newSystem(similar, said.weight, nil)
 	labels, err := even.reach(ctx, class)
@@ -67,25 +84,18 @@ func (l *loaded) spreadLabels(
 	}
 	less, sum = newSpread(l.all), newSpread(l.all)
 	var byX, byY float32
-	columns := columnsAtOnce(l.k)
-	blocks := (l.k + columns - 1) / columns
-	for block := range blocks {
-		from := block * columns
-		to := min(l.k, from+columns)
+	err = l.eachBlock(2, told, func(from, to int, part func(int) progress) error {
 		k := to - from
-		part := func(i int) progress { // of the two solutions of every block
-			return func(done, total int) { told((2*block+i)*total+done, 2*blocks*total) }
-		}
 		x, err := even.classes(ctx, class, from, to, said.of(from, to), part(0))
 		if err != nil {
-			return less, sum, nil, err
+			return err
 		}
 		mean := means(x, degree, k)
 		y, err := drawn.poisson(ctx, class, from, to, part(1))
 		if err != nil {
-			return less, sum, nil, err
+			return err
 		}
-		if block == 0 { // one scale for all, as classes are compared with each other
+		if from == 0 { // one scale for all, as classes are compared with each other
 			byX, byY = 1/size(x, mean, class), 1/size(y, make([]float32, k), class)
 		}
 		for i, p := range similar.order {
@@ -96,10 +106,11 @@ func (l *loaded) spreadLabels(
 				sum.offer(p, at, byX*(v-mean[c])+byY*y[i*k+c], sure)
 			}
 		}
-	}
-	less.conclude(order, given)
-	sum.conclude(order, given)
-	return less, sum, reach, nil
+		return nil
+	})
+	less.conclude(order, l.class)
+	sum.conclude(order, l.class)
+	return less, sum, reach, err
 }
 
 // leastWeight is the weight of no evidence: as little of it keeps values finite where labels of some classes only arrive.
@@ -111,22 +122,21 @@ func (l *loaded) labelsAlone(ctx context.Context, similar similarity, told progr
 	order, ranked := byFirstRow(l.class, l.k)
 	class := similar.in(ranked)
 	even, out := newHarmonic(similar, class, leastWeight), newSpread(l.all)
-	columns := columnsAtOnce(l.k)
-	for from := 0; from < l.k; from += columns {
-		to := min(l.k, from+columns)
+	err := l.eachBlock(1, told, func(from, to int, part func(int) progress) error {
 		k := to - from
-		x, err := even.classes(ctx, class, from, to, nil, func(done, total int) { told(from*total+done*k, l.k*total) })
+		x, err := even.classes(ctx, class, from, to, nil, part(0))
 		if err != nil {
-			return out, err
+			return err
 		}
 		for i, p := range similar.order {
 			for c, v := range x[i*k : i*k+k] {
 				out.offer(p, int32(from+c), v, min(max(v, 0), 1))
 			}
 		}
-	}
+		return nil
+	})
 	out.conclude(order, l.class)
-	return out, nil
+	return out, err
 }
 
 // byFirstRow lists k classes in the order of their first rows, those without any last, and returns the
