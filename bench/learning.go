@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -13,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// learningSection scores the stage on streams: against online learners with the same labels, under harm, and
-// in discovery against clustering each episode separately.
+// learningSection scores the stage on streams under harm, with and without what it remembers and the order of items,
+// and in discovery against clustering each episode separately. Section battery has its rivals.
 var learningSection = section{
 	name: "learning", title: "Accuracy over streams",
 	run: func(ctx context.Context, b *bench) error {
@@ -42,9 +41,6 @@ var learningSection = section{
 		}
 		if b.Quick {
 			l.seeds = 1
-		}
-		if err := l.accuracy(ctx, sets); err != nil {
-			return err
 		}
 		if err := l.bars(ctx, sets, bursts); err != nil {
 			return err
@@ -119,41 +115,6 @@ func mean(results []evaluate.StreamResult, of func(*evaluate.StreamResult) *floa
 }
 
 func accuracyOf(r *evaluate.StreamResult) *float64 { return r.Accuracy }
-
-// accuracy writes the table of every method with and without taught labels.
-func (l *learning) accuracy(ctx context.Context, sets []*evaluate.Set) error {
-	columns := []string{"method"}
-	var rows [][]string
-	for _, method := range slices.Concat([]string{"default", "untimed", "cold", "nearest"}, evaluate.Learners) {
-		row := []string{method}
-		for _, set := range sets {
-			for _, teach := range []float64{0, .03} {
-				for _, shots := range []int{1, 5} {
-					protocol := streamOrder(set)
-					protocol.Shots, protocol.Teach = shots, teach
-					results, err := l.run(ctx, set, method, protocol)
-					if err != nil {
-						return err
-					}
-					accuracy := mean(results, accuracyOf)
-					row = append(row, fmt.Sprintf("%.3f", accuracy))
-					if method == "default" {
-						columns = append(columns, fmt.Sprintf("%s, %d shots, %g %% taught", set.Name, shots, 100*teach))
-						l.bench.Figure(fmt.Sprintf("learning.%s.shots-%d.taught-%g", set.Name, shots, 100*teach), "%.3f",
-							accuracy)
-					}
-				}
-			}
-		}
-		rows = append(rows, row)
-	}
-	l.bench.Text(
-		"Accuracy of every item that carries no label, episodes of 100, mean over seeds 1 to %d. The stage learns from its own gated answers and from what is taught; untimed makes nothing of the order and the frames of its items; cold and nearest answer each episode from the labels before the start and in it alone; 1nn, running-mean, ridge and logistic learn online from the same labels.",
-		l.seeds,
-	)
-	l.bench.Table(columns, rows)
-	return nil
-}
 
 // streamOrder says how a set becomes a stream: with frames if it has them, in the camera's order; else in
 // bursts of a class.
