@@ -116,6 +116,9 @@ func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, e
 		}
 		allowed := debug.SetMemoryLimit(-1)
 		defer debug.SetMemoryLimit(allowed)
+		// A plan counts what is in use. By default as much garbage may stand beside it; it has no pointers, and is
+		// found in no time.
+		defer debug.SetGCPercent(debug.SetGCPercent(20))
 		settings.Plan = func(p file.Plan) {
 			if p.Recall > 0 { // called again: this is what is new, and the rows may be shorter
 				kept := "rows as principal directions"
@@ -125,12 +128,11 @@ func chosenSolve(c *call) (func(context.Context, *labelledFile) (*file.Result, e
 				c.Log.Info(kept, "numbers", max(p.Code, p.Directions),
 					"neighbours_kept", fmt.Sprintf("%.0f %%", 100*p.Recall))
 			} else {
-				c.Log.Info("plan", "how", p.String(), "limit", file.Size(p.Limit))
+				whole := p
+				whole.Peak += ofProgram
+				c.Log.Info("plan", "how", whole.String(), "limit", file.Size(p.Limit))
 			}
 			debug.SetMemoryLimit(min(max(p.Peak, p.Limit-ofProgram-p.Limit/overshot), allowed))
-			if p.Code > 0 { // memory is short: collect garbage more often
-				debug.SetGCPercent(20)
-			}
 		}
 		shown := newProgress(c)
 		defer shown.end()
