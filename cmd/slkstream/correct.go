@@ -97,6 +97,9 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 	if changes == nil {
 		return nil // the job was finished already
 	}
+	if len(changes) == 0 {
+		c.Log.Info("no item is called otherwise than its result says")
+	}
 	p := newList(c, "WAS\tIS\tITEMS")
 	most := func(a, b backfill.Relabelled) int {
 		return cmp.Or(cmp.Compare(changes[b], changes[a]), cmp.Compare(a.Was, b.Was), cmp.Compare(a.Is, b.Is))

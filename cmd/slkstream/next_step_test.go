@@ -78,4 +78,16 @@ func TestCorrectionSaysWhatItCannotRead(t *testing.T) {
 	if code != exitDone || !strings.Contains(messages, says) || !strings.Contains(messages, "--vector-field says where it is") {
 		t.Errorf("exit %d, no %q in\n%s", code, says, messages)
 	}
+	// Where everything is called as before, there is no table of changes to read, but a sentence.
+	alike := []record.Out{
+		{Topic: "in", Partition: 0, Value: []byte(`{"vector":[1,2,3]}`)},
+		{Topic: "results", Partition: 0, Value: []byte(`{"id":"in/0/1","label":"anna","confidence":1}`)},
+	}
+	if err := client.Write(t.Context(), alike); err != nil {
+		t.Fatal(err)
+	}
+	code, out, messages := runLine(t, append([]string{"correct", "--since", "24h", "--dry-run"}, topics...)...)
+	if code != exitDone || !strings.Contains(messages, "no item is called otherwise than its result says") {
+		t.Errorf("exit %d:\n%s%s", code, out, messages)
+	}
 }
