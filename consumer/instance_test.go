@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -115,5 +116,41 @@ func TestAnInstanceComesBackDifferent(t *testing.T) {
 	})
 	if _, times, _ := other.has(); times != 0 {
 		t.Errorf("it was given partitions %d times", times)
+	}
+}
+
+// Of two processes with one instance id that start together, the later one knows that it is the later: what it writes is told
+// apart from what the other, of the same generation, wrote in between.
+func TestTwoProcessesOfOneInstanceStartTogether(t *testing.T) {
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	in, group := brokertest.Topic(t, client, "in", 1, nil), brokertest.Name("group")
+	s := GroupSettings{ID: group, Topics: []string{in}, Instance: "stage-0", Session: 10 * time.Second, Rebalance: 10 * time.Second}
+	enter := func(m *member) (g *topic.Generation) {
+		eventually(t, "it has a place", func() bool { // a new broker has no coordinator yet
+			var err error
+			g, _, err = m.enter(t.Context(), []string{in}, func(_ context.Context, members []kafka.GroupMember) (assignments, error) {
+				return assign(members, []kafka.Partition{{Topic: in, ID: 0}}), nil
+			})
+			if err != nil && !topic.Temporary(err) {
+				t.Fatal(err)
+			}
+			return err == nil
+		})
+		return g
+	}
+	enter(newMember(client, &s))
+	first, second := newMember(client, &s), newMember(client, &s)
+	for _, m := range []*member{first, second} {
+		if err := m.inherit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	its := enter(first)
+	_, coordinators := client.Coordinators()
+	if err := coordinators.CommitOffsets(t.Context(), its, map[string]map[int]int64{in: {0: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if last := enter(second); last.Incarnation <= its.Incarnation {
+		t.Errorf("the first was %+v, and the second is %+v", its, last)
 	}
 }

@@ -22,6 +22,7 @@ type member struct {
 	owned        owned
 	id           string // that the group has given; "": none yet
 	incarnation  int32
+	inherited    bool // incarnation is as the group tells, which may be old
 }
 
 func newMember(client *topic.Client, s *GroupSettings) *member {
@@ -49,13 +50,14 @@ func (m *member) inherit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.incarnation, m.inherited = max(m.incarnation, 1), true
 	for i := range group.Members {
 		other := &group.Members[i]
 		if !m.named(other) || other.UserData == nil {
 			continue
 		}
 		told := readUserData(other.UserData)
-		m.incarnation = told.Incarnation + 1
+		m.incarnation = max(m.incarnation, told.Incarnation+1)
 		if difference(m.settings.Agree, told.Agree) == "" {
 			m.owned = owned{told.Generation, told.Owned}
 		}
@@ -68,12 +70,18 @@ func (m *member) inherit(ctx context.Context) error {
 func (m *member) join(ctx context.Context, topics []string,
 	divide func(context.Context, []kafka.GroupMember) (assignments, error),
 ) (*topic.Generation, []topic.TopicPartition, error) {
-	s := m.settings
-	if m.id == "" && s.Instance != "" {
+	if m.id == "" && m.settings.Instance != "" {
 		if err := m.inherit(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
+	return m.enter(ctx, topics, divide)
+}
+
+func (m *member) enter(ctx context.Context, topics []string,
+	divide func(context.Context, []kafka.GroupMember) (assignments, error),
+) (*topic.Generation, []topic.TopicPartition, error) {
+	s := m.settings
 	told, err := m.userData()
 	if err != nil {
 		return nil, nil, err
@@ -97,7 +105,7 @@ func (m *member) join(ctx context.Context, topics []string,
 	switch err := m.refused(joined.ErrorCode); {
 	case errors.Is(err, kafka.MemberIDRequired) && m.id == "" && joined.MemberID != "":
 		m.id = joined.MemberID
-		return m.join(ctx, topics, divide)
+		return m.enter(ctx, topics, divide)
 	case err != nil:
 		return nil, nil, err
 	}
@@ -110,6 +118,13 @@ func (m *member) join(ctx context.Context, topics []string,
 		}
 	}
 	assigned, err := m.sync(ctx, generation, divided)
+	if err == nil && m.inherited && len(assigned) > 0 {
+		// Another process may have had the place since inherit looked, and told the group what inherit has told this one.
+		var known int32
+		known, err = m.client.Incarnation(ctx, s.ID, assigned)
+		m.incarnation, m.inherited = max(m.incarnation, known+1), err != nil
+		generation.Incarnation = m.incarnation
+	}
 	return generation, assigned, err
 }
 

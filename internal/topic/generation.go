@@ -2,8 +2,11 @@ package topic
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -13,7 +16,8 @@ type Generation struct {
 	ID       int32
 	MemberID string
 	// Incarnation numbers the processes that have an instance id one after the other: a group keeps its generation when one
-	// of them takes the place of another. 0 without such an id.
+	// of them takes the place of another. 0 without such an id. Commits of offsets tell it: the group refuses those of a
+	// process whose place another has taken, so that the other reads all that there will be (see Incarnation).
 	Incarnation int32
 }
 
@@ -44,6 +48,10 @@ func (c *Coordinators) CommitOffsets(ctx context.Context, g *Generation, offsets
 		for partition, offset := range partitions {
 			p := kmsg.NewOffsetCommitRequestTopicPartition()
 			p.Partition, p.Offset = int32(partition), offset
+			if g.Incarnation > 0 {
+				told := strconv.Itoa(int(g.Incarnation))
+				p.Metadata = &told
+			}
 			t.Partitions = append(t.Partitions, p)
 		}
 		request.Topics = append(request.Topics, t)
@@ -61,4 +69,26 @@ func (c *Coordinators) CommitOffsets(ctx context.Context, g *Generation, offsets
 		}
 	}
 	return nil
+}
+
+// Incarnation returns the highest incarnation by which a group has committed offsets of partitions; 0: none.
+func (c *Client) Incarnation(ctx context.Context, group string, partitions []TopicPartition) (highest int32, err error) {
+	request := kafka.OffsetFetchRequest{GroupID: group, Topics: map[string][]int{}}
+	for _, at := range partitions {
+		request.Topics[at.Topic] = append(request.Topics[at.Topic], int(at.Partition))
+	}
+	answer, err := send(ctx, c.kafka.OffsetFetch, request)
+	if err == nil {
+		err = answer.Error
+	}
+	if err != nil {
+		return 0, fmt.Errorf("offsets of group %s: %w", group, err)
+	}
+	for _, list := range answer.Topics {
+		for _, p := range list {
+			told, _ := strconv.ParseInt(p.Metadata, 10, 32) // 0: another's words
+			highest = max(highest, int32(told))
+		}
+	}
+	return highest, nil
 }
