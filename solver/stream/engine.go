@@ -202,12 +202,18 @@ func (p *problem) byClass() [][]*taught.Entry {
 func (p *problem) listed() (list []*taught.Entry, classes []int32) {
 	for i, set := range p.sets {
 		for row, e := range set.Entries {
-			if _, corrected := slices.BinarySearch(p.without, int32(row)); i != 1 || !corrected {
+			if i != 1 || !p.corrected(int32(row)) {
 				list, classes = append(list, e), append(classes, p.numbers[e.Label])
 			}
 		}
 	}
 	return list, classes
+}
+
+// corrected reports whether the stream's own labels correct an example for all.
+func (p *problem) corrected(row int32) bool {
+	_, found := slices.BinarySearch(p.without, row)
+	return found
 }
 
 // outside are the classes of the examples in force outside an episode. The next episode beside the same
@@ -301,6 +307,10 @@ func (e *episode) solve(ctx context.Context) (*solver.Result, error) {
 	p.against = p.contradict(s, e.rows)
 	weights := s.weights.forSolve()
 	p.Weights = &weights
+	if err := e.holdOut(ctx); err != nil {
+		return nil, err
+	}
+	weights = s.weights.forSolve()
 	t := s.trial(e)
 	if t != nil && len(t.fresh) > 0 {
 		if err := t.solveApart(ctx, e); err != nil {

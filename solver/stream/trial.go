@@ -74,27 +74,38 @@ func (t *trial) solveIn(ctx context.Context, of *episode) error {
 
 // solveApart solves the trial as a problem of its own, as it has other rows.
 func (t *trial) solveApart(ctx context.Context, of *episode) error {
+	problem, x, r, err := t.apart(ctx, of, of.problem.sets[0])
+	if err == nil {
+		t.learn(of, problem, x, r)
+	}
+	return err
+}
+
+// apart solves an episode with these labels, and with examples of a set as further rows without one.
+func (t *trial) apart(ctx context.Context, of *episode, from *taught.Prepared) (
+	*solver.Problem, *solver.Space, *solver.Result, error,
+) {
 	p := of.problem
 	problem := p.Problem
-	problem.Judge, problem.Earlier, problem.Labels = false, 0, t.labels
+	problem.Judge, problem.Earlier = false, 0
 	rows, sets := slices.Clone(p.each), slices.Clone(p.exampleSets)
-	own := &sets[0]
+	own := slices.IndexFunc(sets, func(b solver.ExampleSet) bool { return b.Examples == from.Examples })
+	without := slices.Clone(sets[own].Without)
 	for _, e := range t.fresh {
-		row, _ := p.sets[0].Row(e)
-		rows, own.Without = append(rows, e.Vector), append(own.Without, row)
+		row, _ := from.Row(e)
+		rows, without = append(rows, e.Vector), append(without, row)
 	}
-	slices.Sort(own.Without)
+	slices.Sort(without)
+	sets[own].Without = without
+	problem.Labels = append(slices.Clip(t.labels), slices.Repeat([]int32{-1}, len(rows)-len(t.labels))...)
 	problem.Rows, problem.Examples = solver.List(rows), solver.Prepared(nil, sets...)
 	x, err := of.engine.solver.Embed(&problem)
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
+	t.labels = problem.Labels
 	r, err := assessed(x.Solve(ctx))
-	if err != nil {
-		return err
-	}
-	t.learn(of, &problem, x, r)
-	return nil
+	return &problem, x, r, err
 }
 
 // learn lists the answers of a solved trial, and fits the weights to those that could be right.

@@ -23,6 +23,8 @@ import (
 type weights struct {
 	ofSolve, ofConfidence []float64          // of prototypes, nearest, graph
 	before                logistic.Quadratic // minus the logarithmic likelihood of earlier labels
+	examples              logistic.Quadratic // of examples that were held out, which count in a solve
+	heldOutOf             float64            // of so many
 	trust                 float64
 }
 
@@ -33,10 +35,11 @@ const (
 )
 
 func newWeights() weights {
-	return weights{
-		ofSolve: []float64{1, 0, 1}, ofConfidence: []float64{1, 0, 1}, trust: 1,
-		before: logistic.Quadratic{A: make([]float64, sourceCount*sourceCount), B: make([]float64, sourceCount)},
-	}
+	return weights{ofSolve: []float64{1, 0, 1}, ofConfidence: []float64{1, 0, 1}, trust: 1, before: noLabels(), examples: noLabels()}
+}
+
+func noLabels() logistic.Quadratic {
+	return logistic.Quadratic{A: make([]float64, sourceCount*sourceCount), B: make([]float64, sourceCount)}
 }
 
 // solvePrior is minus the logarithm of the prior's density of the weights of a solve.
@@ -77,11 +80,17 @@ func (v *weights) fit(t *trialSources) {
 	if len(t.Right) == 0 {
 		return
 	}
-	none := logistic.Quadratic{A: make([]float64, sourceCount*sourceCount), B: make([]float64, sourceCount)}
-	before := none.Plus(v.before, math.Exp(-float64(len(t.Right))/labelsKept))
-	v.ofSolve = t.Fit(v.ofSolve, before.Plus(solvePrior, 1))
+	before := noLabels().Plus(v.before, math.Exp(-float64(len(t.Right))/labelsKept))
+	v.ofSolve = t.Fit(v.ofSolve, before.Plus(solvePrior, 1).Plus(v.examples, 1))
 	v.ofConfidence = t.Fit(v.ofConfidence, before.Plus(confidencePrior(v.trust), 1))
 	v.before = before.Plus(t.About(v.ofConfidence), 1)
+}
+
+// holdOut takes what the sources say of examples that were held out, each of which counts by so much. In the confidence
+// they do not count: no items of their moment are beside them, which agree with each other.
+func (v *weights) holdOut(said *trialSources, by float64) {
+	v.examples = noLabels().Plus(said.About(said.Fit(v.ofSolve, v.before.Plus(solvePrior, 1))), by)
+	v.ofSolve = (&logistic.Choices{Weights: sourceCount}).Fit(v.ofSolve, v.before.Plus(solvePrior, 1).Plus(v.examples, 1))
 }
 
 // forSolve returns those of a solve. A score that should be sharper stays as it is, and both are divided by f: the
@@ -138,7 +147,17 @@ func (v *weights) renew(of *episode) {
 }
 
 func (v *weights) fields(f *piece.Fields) {
-	if f.Kind != "head" || f.Writes && v.trust == 1 && slices.Max(v.before.A) == 0 {
+	if f.Kind != "head" {
+		return
+	}
+	if !f.Writes || v.heldOutOf > 0 {
+		held := slices.Concat(v.examples.A, v.examples.B, []float64{v.heldOutOf})
+		piece.Slice(f, piece.HeldOut, &held, len(held))
+		v.examples = logistic.Quadratic{A: held[:len(v.examples.A)], B: held[len(v.examples.A) : len(held)-1]}
+		v.heldOutOf = held[len(held)-1]
+		f.Check(v.heldOutOf >= 0 && v.examples.A[0] >= 0, "weights of examples")
+	}
+	if f.Writes && v.trust == 1 && v.heldOutOf == 0 && slices.Max(v.before.A) == 0 {
 		return
 	}
 	values := slices.Concat(v.ofSolve, v.ofConfidence, v.before.A, v.before.B, []float64{v.trust})

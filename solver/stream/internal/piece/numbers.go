@@ -62,4 +62,5 @@ const (
 	ShortMean
 	Weights
 	Apart
+	HeldOut
 )
