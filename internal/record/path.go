@@ -132,7 +132,11 @@ func (p *Paths) scopes() (scopes []*node, err error) {
 		at, field := scopes[scope].walk(rest), members[x.name].field
 		switch {
 		case field == attributesField && begins(steps, vector):
-			return nil, fmt.Errorf("%s-field %q: the vector is in it, and would be in every result: name a part beside the vector, or leave %[1]s out", x.name, x.path)
+			return nil, fmt.Errorf(
+				"%s-field %q: the vector is in it, and would be in every result: name a part beside the vector, or leave %[1]s out",
+				x.name,
+				x.path,
+			)
 		case at.field != nowhere, len(at.below) > 0 && field != attributesField:
 			return nil, fmt.Errorf("%s-field %q: another field is in the same position", x.name, x.path)
 		}
