@@ -61,6 +61,18 @@ func correctARange(t *testing.T, exactly bool) {
 		example := record.Example{ID: e.ID, Label: e.Label, Vector: e.Vector}
 		write(t, client, []record.Out{record.Teach(o.Labels, &example)})
 	}
+	// A person names items of three classes eve, by the key of their place or the id of their result.
+	var named []string
+	for id, answers := range first.answers {
+		if a := answers[0]; len(named) < 3 && a.Confidence < 1 && a.Label == fmt.Sprintf("class-%d", len(named)) {
+			example := record.Example{ID: record.ItemKey(id), Label: "eve", Vector: f.vector(len(named))}
+			if len(named) == 1 {
+				example.ID = id
+			}
+			write(t, client, []record.Out{record.Teach(o.Labels, &example)})
+			named = append(named, id)
+		}
+	}
 	// One item has an earlier correction, whose label differs from its present one.
 	o.Corrections = brokertest.Topic(t, client, "corrections", 2, nil)
 	wrong := fmt.Sprintf("%s/0/0", in)
@@ -126,7 +138,12 @@ func correctARange(t *testing.T, exactly bool) {
 			t.Errorf("%s is called %q, and answered %q", id, now[id].Label, answers[0].Label)
 		}
 	}
-	if len(written) < n/20 {
+	for _, id := range named {
+		if now[id].Label != "eve" {
+			t.Errorf("%s is called %q, a person called it eve", id, now[id].Label)
+		}
+	}
+	if len(written) < n/20 || len(named) < 3 {
 		t.Errorf("only %d corrections", len(written))
 	}
 	for _, o := range shared {

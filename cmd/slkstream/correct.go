@@ -43,6 +43,24 @@ func (c *call) drop(ctx context.Context, client *topic.Client, name string) {
 	}
 }
 
+// sayWhatNames tells how examples name items, if none does: people take a sender's id for one that does.
+func (c *call) sayWhatNames(ctx context.Context, client *topic.Client) error {
+	entries, err := c.labelEntries(ctx, client)
+	if err != nil {
+		return err
+	}
+	taught, named := 0, false
+	for i := range entries {
+		if e := &entries[i]; e.Holds && e.Teach != nil {
+			taught, named = taught+1, named || namesItem(e.Key)
+		}
+	}
+	if taught > 0 && !named {
+		c.Log.Info("no example names an item itself: for that its id is \"item:\" and the id of the item's result", "examples", taught)
+	}
+	return nil
+}
+
 func correct(ctx context.Context, c *call, client *topic.Client) error {
 	t, b := &c.Config.Topics, &c.Config.Backfill
 	if t.OutFormat != "json" && t.OutFormat != "cloudevents" {
@@ -99,6 +117,9 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 	}
 	if len(changes) == 0 {
 		c.Log.Info("no item is called otherwise than its result says")
+		if err := c.sayWhatNames(ctx, client); err != nil {
+			return err
+		}
 	}
 	p := newList(c, "WAS\tIS\tITEMS")
 	most := func(a, b backfill.Relabelled) int {

@@ -18,7 +18,8 @@ var teachCommand = command{
 	long: "teach sends each row of a file, with its id and its label, to the labels topic. An id that was\n" +
 		"taught before is corrected. With --forget the rows need only ids, and their examples are forgotten; it says\n" +
 		"if the topic has none with some of the ids. A row with a stream is for that stream alone, and its id is\n" +
-		"another one in each stream: it names what the stream's own feed taught under it.",
+		"another one in each stream: it names what the stream's own feed taught under it. The id \"item:\" and the id of\n" +
+		"a result names that item itself. A sender's id of an item does not: it may come again.",
 	example: "  slkstream teach corrections.jsonl --labels labels\n  slkstream teach mistakes.jsonl --labels labels --forget",
 	run:     teach,
 }
@@ -76,15 +77,25 @@ func teach(ctx context.Context, c *call) error {
 	if err := c.writeLabels(ctx, client, records...); err != nil {
 		return err
 	}
-	ids := map[string]bool{}
+	ids, items := map[string]bool{}, 0
 	for i := range records {
-		ids[string(records[i].Key)] = true
+		key := string(records[i].Key)
+		if !ids[key] && namesItem(key) {
+			items++
+		}
+		ids[key] = true
 	}
 	if again := len(records) - len(ids); again > 0 {
 		c.Log.Warn("some ids come more than once in the file: the last row of each counts", "rows_replaced", again)
 	}
-	c.Log.Info("taught", "examples", len(ids), "topic", labels)
+	c.Log.Info("taught", "examples", len(ids), "items_named", items, "topic", labels)
 	return nil
+}
+
+// namesItem says whether the example under a key is an item itself, which is called as the example says.
+func namesItem(key string) bool {
+	_, isResult := record.ParseID(key)
+	return isResult || record.ResultOf(key) != ""
 }
 
 // noLabel is the error of a row without a label, after others of the file that have one.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slkstream/slkstream/internal/view"
 	"github.com/slkstream/slkstream/solver"
@@ -98,6 +99,7 @@ func (s *Stream) answerOne(
 	if err := s.answer(ctx, of, labels); err != nil {
 		return nil, Report{}, fmt.Errorf("stream %s: episode %d: %w", s.Name, of.number, err)
 	}
+	of.obey(labels)
 	if of.otherEmbedder && !teaches(items) { // only its shape is learned
 		shape := s.embedder
 		*s.state = before
@@ -118,6 +120,32 @@ func (s *Stream) answerOne(
 		}
 	}
 	return of.answers, *of.report, nil
+}
+
+// obey gives items that are examples themselves, by the key of their place or the id of their result, the examples'
+// labels: an item that is answered again is what a person has called it, whatever is near it.
+func (e *episode) obey(labels *taught.ForStream) {
+	for i := range e.items {
+		item, a := &e.items[i], &e.answers[i]
+		result, placed := strings.CutPrefix(item.ID, "item:")
+		if !placed || item.Label != "" {
+			continue
+		}
+		class, known := labels.Label(item.ID)
+		if !known {
+			class, known = labels.Label(result)
+		}
+		if !known {
+			continue
+		}
+		if a.Unknown {
+			e.report.Unknown--
+		}
+		*a = Answer{
+			Label: labels.Called(class), Class: class, Confidence: 1, Calibrated: a.Calibrated,
+			Sure: e.stream.settings.MaxWrong > 0,
+		}
+	}
 }
 
 // Learn completes the learning of the stream's last episode. The stream calls it before any other use.
