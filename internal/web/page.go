@@ -54,6 +54,7 @@ type stage interface {
 	Examples() iter.Seq[record.Example] // the latest last, as are Rejections
 	Rejections() []record.NotThis
 	Counts() (examples, rejections map[string]int) // by class
+	Current() *labels.Version                      // of the labels
 	Strangers(context.Context) ([]recent.Stranger, error)
 	WouldCorrect(context.Context, []record.Example) ([]recent.Corrected, error)
 	Ask(stream, model string, vectors [][]float32) ([]stream.Answer, error)
@@ -97,6 +98,7 @@ type Page struct {
 	where     whereabouts
 	strangers cached[[]groupView]
 	named     namedGroups
+	likes     likes
 	others    cached[[]string] // processes
 	linked    cached[*identities]
 	questions *questions

@@ -31,6 +31,7 @@ type fakeStage struct {
 	remembered   []string
 	elsewhere    []string
 	linked       []labels.Linked
+	version      *labels.Version
 }
 
 // pageOf returns the page of a stage.
@@ -45,6 +46,7 @@ func (s *fakeStage) Classes() []string                  { return s.classes }
 func (s *fakeStage) Names() []record.Name               { return s.names }
 func (s *fakeStage) Examples() iter.Seq[record.Example] { return slices.Values(s.examples) }
 func (s *fakeStage) Rejections() []record.NotThis       { return s.rejections }
+func (s *fakeStage) Current() *labels.Version           { return s.version }
 
 func (s *fakeStage) Status() pipeline.Summary {
 	if s.status == nil {

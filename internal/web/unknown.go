@@ -31,6 +31,8 @@ type groupView struct {
 	Streams   []string     `json:"streams"`
 	First     time.Time    `json:"first"`
 	Last      time.Time    `json:"last"`
+
+	vector []float32 // of the middle
 }
 
 // apiUnknown lists the groups of recent strangers, the largest first.
@@ -43,9 +45,11 @@ func (p *Page) apiUnknown(r *http.Request) (any, error) {
 		return nil, p.failed(http.StatusInternalServerError, "the unknown items could not be grouped", err)
 	}
 	groups := p.groups(all)
+	shown := groups[:min(len(groups), mostGroups)]
+	p.renew(shown)
 	_, since := p.options.Recent.Reach()
 	return map[string]any{
-		"groups": groups[:min(len(groups), mostGroups)], "all": len(groups), "items": len(all), "since": since,
+		"groups": shown, "all": len(groups), "items": len(all), "since": since,
 		"labels": p.labels(),
 	}, nil
 }
@@ -87,7 +91,7 @@ func (p *Page) group(list []*recent.Stranger) groupView {
 	slices.SortStableFunc(list, func(a, b *recent.Stranger) int { // most like the mean first
 		return cmp.Compare(kernel.Dot(b.Vector, mean), kernel.Dot(a.Vector, mean))
 	})
-	v.Middle = p.recentView(&list[0].Item)
+	v.Middle, v.vector = p.recentView(&list[0].Item), list[0].Vector
 	for _, it := range slices.Backward(list[max(1, len(list)-mostDifferent):]) {
 		v.Different = append(v.Different, p.recentView(&it.Item))
 	}

@@ -1,0 +1,87 @@
+package web
+
+import (
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/pipeline/labels"
+	"github.com/slkstream/slkstream/solver/stream/taught"
+)
+
+// clearly is how much nearer an example is than any of another name, in squared distance, if an item is called after
+// it: the rule of corrections.
+const clearly = .75
+
+// likes keeps what groups of strangers are most like by the labels in force, for as long as these are.
+type likes struct {
+	mu   sync.Mutex
+	of   *labels.Version
+	said map[string]*like // by the result of the middle member
+}
+
+// like is the name of the example nearest to a group's middle member.
+type like struct {
+	name           string
+	later          bool    // the example was taught after the item's time
+	nearest, other float64 // cosines to it, and to the nearest of another name; 0: none is less than a right angle away
+}
+
+// clear says whether the name is another answer than the item's own, which was given without the example.
+func (l *like) clear() bool { return l.later && 1-l.nearest < clearly*(1-l.other) }
+
+// see counts an example of this name.
+func (l *like) see(name string, cosine float64, later bool) {
+	switch {
+	case cosine > l.nearest && name == l.name:
+		l.nearest, l.later = cosine, later
+	case cosine > l.nearest:
+		*l = like{name, later, cosine, l.nearest}
+	case name != l.name:
+		l.other = max(l.other, cosine)
+	}
+}
+
+// renew calls groups what they are most like today: the answers of their items are of an earlier time.
+func (p *Page) renew(groups []groupView) {
+	l, now := &p.likes, p.stage.Current()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.said
+	if l.of != now {
+		before = nil
+	}
+	said, missing := map[string]*like{}, []*groupView{}
+	for i := range groups {
+		g := &groups[i]
+		if said[g.Middle.Result] = before[g.Middle.Result]; said[g.Middle.Result] == nil {
+			said[g.Middle.Result] = new(like)
+			missing, g.vector = append(missing, g), slices.Clone(g.vector)
+			kernel.Scale(1/length(g.vector), g.vector)
+		}
+	}
+	l.of, l.said = now, said
+	if len(missing) > 0 {
+		names, _ := taught.NewNames(renaming(p.stage.Names()))
+		for e := range p.stage.Examples() {
+			inverse := 1 / length(e.Vector)
+			for _, g := range missing {
+				m := &g.Middle
+				if len(e.Vector) != len(g.vector) || e.Stream != "" && e.Stream != m.Stream || e.Model != "" && e.Model != m.Model {
+					continue
+				}
+				cosine := float64(inverse * kernel.Dot(e.Vector, g.vector))
+				said[m.Result].see(names.Of(m.Stream, e.Label), cosine, e.At.After(m.Time))
+			}
+		}
+	}
+	for i := range groups {
+		m := &groups[i].Middle
+		if of := said[m.Result]; of.clear() && of.name != m.Label {
+			m.Label, m.Confidence = of.name, of.nearest
+		}
+	}
+}
+
+func length(x []float32) float32 { return float32(math.Sqrt(float64(kernel.Dot(x, x)))) }
