@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
@@ -24,17 +25,19 @@ func TestATransactionThatWasEndedInPart(t *testing.T) {
 		commit bool
 		ended  []topic.TopicPartition // that have the end; of topics "out" and "state"
 		taken  bool                   // an owner has taken over in between, and was gone before it ended anything
+		again  bool                   // the next owner's first request to take over is carried out, but it hears nothing of it
 		seen   []string               // results of the transaction, "2" and "3", that a reader of committed records gets
 		known  bool                   // the state and offset of the transaction are there
 	}{
-		{"committed in all results", true, []topic.TopicPartition{out(0), out(1)}, false, []string{"2", "3"}, true},
-		{"committed in some results", true, []topic.TopicPartition{out(1)}, false, []string{"2", "3"}, true},
-		{"committed in the state", true, []topic.TopicPartition{state}, false, []string{"2", "3"}, true},
-		{"committed nowhere yet", true, nil, false, []string{"2", "3"}, true},
-		{"aborted in all results", false, []topic.TopicPartition{out(0), out(1)}, false, nil, false},
-		{"aborted in some results", false, []topic.TopicPartition{out(0)}, false, nil, false},
-		{"aborted in the state", false, []topic.TopicPartition{state}, false, nil, false},
-		{"unknown", true, []topic.TopicPartition{out(0)}, true, []string{"2"}, false}, // repeated, not lost
+		{"committed in all results", true, []topic.TopicPartition{out(0), out(1)}, false, false, []string{"2", "3"}, true},
+		{"committed in some results", true, []topic.TopicPartition{out(1)}, false, false, []string{"2", "3"}, true},
+		{"committed in the state", true, []topic.TopicPartition{state}, false, false, []string{"2", "3"}, true},
+		{"committed nowhere yet", true, nil, false, false, []string{"2", "3"}, true},
+		{"committed in some results, taken over twice", true, []topic.TopicPartition{out(1)}, false, true, []string{"2", "3"}, true},
+		{"aborted in all results", false, []topic.TopicPartition{out(0), out(1)}, false, false, nil, false},
+		{"aborted in some results", false, []topic.TopicPartition{out(0)}, false, false, nil, false},
+		{"aborted in the state", false, []topic.TopicPartition{state}, false, false, nil, false},
+		{"unknown", true, []topic.TopicPartition{out(0)}, true, false, []string{"2"}, false}, // repeated, not lost
 	} {
 		t.Run(play.name, func(t *testing.T) {
 			h := newHanging(t)
@@ -49,6 +52,16 @@ func TestATransactionThatWasEndedInPart(t *testing.T) {
 				if _, err := h.owner.takeOver(h.ctx); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if play.again {
+				network := brokertest.NewLate()
+				client, err := topic.Connect(topic.Settings{Brokers: h.client.Brokers(), ClientID: "test", Dial: network.Dial})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(client.Close)
+				h.client, h.delivery.Client = client, client
+				network.Hold(kmsg.InitProducerID, 1, kmsg.DescribeTransactions)
 			}
 			next, offset := h.claim(h.generation)
 			results, states := append([]string{"0", "1"}, play.seen...), []string{"1"}

@@ -42,8 +42,12 @@ func takeOver(
 	err = client.Outage(log, what).Retry(ctx, nil, func() (err error) {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		if committed, err = client.CommittedLast(ctx, transaction); err != nil {
+		last, known, err := client.CommittedLast(ctx, transaction)
+		if err != nil {
 			return err
+		}
+		if known { // else it may be an earlier try, without an answer, that has taken over
+			committed = last
 		}
 		answer, err = client.Kafka().InitProducerID(ctx, &kafka.InitProducerIDRequest{
 			Addr: client.Kafka().Addr, TransactionalID: transaction,

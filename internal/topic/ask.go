@@ -179,20 +179,23 @@ func (c *Client) fresh(ctx context.Context, name string) (*kmsg.MetadataResponse
 
 // oldMetadata says whether the brokers report that they support no metadata version with ids.
 func (c *Client) oldMetadata(ctx context.Context) bool {
-	newest := c.newest(ctx, int16(protocol.Metadata))
-	return newest >= 0 && newest < idVersion
+	newest, err := c.newest(ctx, int16(protocol.Metadata))
+	return err == nil && newest >= 0 && newest < idVersion
 }
 
-// newest returns the newest version of a kind of request that the brokers support; -1: none, or it is not known.
-func (c *Client) newest(ctx context.Context, key int16) int16 {
+// newest returns the newest version of a kind of request that the brokers support; -1: none.
+func (c *Client) newest(ctx context.Context, key int16) (int16, error) {
 	answer, err := send(ctx, c.kafka.ApiVersions, kafka.ApiVersionsRequest{})
-	if err != nil || answer.Error != nil {
-		return -1
+	if err == nil {
+		err = answer.Error
+	}
+	if err != nil {
+		return -1, fmt.Errorf("what the brokers support: %w", err)
 	}
 	for _, k := range answer.ApiKeys {
 		if k.ApiKey == int(key) {
-			return int16(k.MaxVersion)
+			return int16(k.MaxVersion), nil
 		}
 	}
-	return -1
+	return -1, nil
 }

@@ -164,8 +164,8 @@ func MemberMetadata(b []byte) (topics []string, userData []byte) {
 // such group, or no such groups at all.
 func (c *Client) brokersGroup(ctx context.Context, name string) (Group, error) {
 	request := kmsg.NewPtrConsumerGroupDescribeRequest()
-	if c.newest(ctx, request.Key()) < 0 {
-		return Group{}, nil
+	if newest, err := c.newest(ctx, request.Key()); err != nil || newest < 0 {
+		return Group{}, err
 	}
 	request.Groups = []string{name}
 	answer, err := c.Ask(ctx, request, 0, name)
