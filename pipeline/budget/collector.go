@@ -2,10 +2,11 @@ package budget
 
 import (
 	"os"
-	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"github.com/slkstream/slkstream/internal/telemetry"
 )
 
 // The garbage that the process may hold beyond what is live is no more than keeps the collector's part of the
@@ -65,8 +66,7 @@ func Collect(budget int64) (release func()) {
 }
 
 // shareReader returns a function that returns the collector's part of the CPU time since the last call, or of a
-// core's if the process took less; 0 if there was no collection since. What it does on cores that nobody else
-// wants does not count.
+// core's if the process took less; 0 if there was no collection since.
 func shareReader() func() float64 {
 	samples := []metrics.Sample{
 		{Name: "/cpu/classes/gc/total:cpu-seconds"},
@@ -75,16 +75,29 @@ func shareReader() func() float64 {
 		{Name: "/cpu/classes/idle:cpu-seconds"},
 	}
 	var before [3]float64
+	at := time.Now()
 	return func() float64 {
 		metrics.Read(samples)
 		of := func(i int) float64 { return samples[i].Value.Float64() }
-		now := [3]float64{of(0) - of(1), of(2) - of(3), of(2) / float64(runtime.GOMAXPROCS(0))}
-		collector, time := now[0]-before[0], max(now[1]-before[1], now[2]-before[2])
-		if before = now; !(time > 0 && collector > 0) {
-			return 0
-		}
-		return collector / time
+		now := [3]float64{of(0) - of(1), of(2) - of(3), telemetry.Spent().Seconds()}
+		wall := time.Since(at).Seconds()
+		share := collectorShare(now[0]-before[0], now[1]-before[1], now[2]-before[2], wall)
+		before, at = now, at.Add(time.Duration(wall*float64(time.Second)))
+		return share
 	}
+}
+
+// collectorShare returns the collector's part of the CPU time that the process was given, or of a core's if that is less:
+// the runtime measures what its threads do by the clock, and on a busy machine most of that is other processes' time, of
+// the collector's as of all else. What the collector does on cores that nobody else wants does not count.
+func collectorShare(collector, all, given, wall float64) float64 {
+	if !(collector > 0 && all > 0) {
+		return 0
+	}
+	if !(given > 0) { // not known
+		given = all
+	}
+	return min(collector/all, 1) * given / max(given, wall)
 }
 
 // nextGarbage returns how much garbage there may be from now on, given the collector's share of the CPU time,

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -35,6 +36,26 @@ func TestCollectorPercent(t *testing.T) {
 		}
 		if got := collectorPercent(garbage, live); got != c.want {
 			t.Errorf("%s: %d %%, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// Where other processes take most of the machine, the collector's threads stand still for as long as they work. That is no
+// reason for more garbage.
+func TestCollectorShareOnABusyMachine(t *testing.T) {
+	for _, c := range []struct {
+		name                        string
+		collector, all, given, wall float64
+		want                        float64
+	}{
+		{"alone, two cores", .1, 2, 2, 1, .05},
+		{"alone, a tenth of a core", .02, .1, .1, 1, .02},
+		{"others take nine tenths of what it wants", .2, 1, .1, 1, .02},
+		{"no collection", 0, 1, 1, 1, 0},
+		{"the processor time is not known", .1, 2, 0, 1, .05},
+	} {
+		if got := collectorShare(c.collector, c.all, c.given, c.wall); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %g, want %g", c.name, got, c.want)
 		}
 	}
 }
