@@ -15,10 +15,11 @@ import (
 
 // Sketch is what a stream keeps of its past between episodes to make the next metric: the mean of all z, and
 // the scatter C of their residuals, the sum of r r'. While they are few it keeps the residuals themselves.
-// Later it keeps the products of C with a few directions D, one a row: those of the last metric, those in
-// which residuals spread most beside it, and a few random ones, which notice new directions. Then
-// (C D')(D C D')^-1 (D C) is close to C (Nyström), in a fraction of its memory, and an episode is added by
-// two thin products. It is immutable; nil has seen nothing.
+// Later it keeps a few rows b, of which the sum of b b' is close to C: those of a root of
+// (C D')(D C D')^-1 (D C) (Nyström), for a few directions D, one a row: those of the last metric, those in
+// which residuals spread most beside it, and a few random ones, which notice new directions. An episode is added by
+// thin products. A root can be kept in eight bits a number, where D C cannot: its inverse would raise what rounding
+// does to the directions of little spread. A sketch is immutable; nil has seen nothing.
 type Sketch struct {
 	Count   float64
 	Sum     []float64 // of rows times 1/|row - mu|, before mu is subtracted: mu moves with the labels
@@ -26,12 +27,12 @@ type Sketch struct {
 
 	Freedom float64   // degrees of freedom of the residuals
 	Trace   float64   // of C
-	Scales  []float32 // of each of Rows, or of each row of Products
+	Scales  []float32 // of each of Rows, or of each row of Root: what 1 stands for
 	Rows    []byte    // the residuals, while they are few: vector.Halve
 
 	Metric     *Metric // the last one, whose directions are the first of D; nil: none
 	Directions []int8  // the next of D, all but the random ones: vector.Bytes of unit rows
-	Products   []int16 // D C: vector.ShortRows
+	Root       []int8  // rows b, as many as D has: vector.Bytes
 }
 
 // Fits says whether the parts of a sketch have the sizes of one of dimension d.
@@ -39,16 +40,16 @@ func (r *Sketch) Fits(d int) bool {
 	if d <= 0 || len(r.Sum) != d {
 		return false
 	}
-	if m := len(r.Scales); r.Products == nil {
+	if m := len(r.Scales); r.Root == nil {
 		return len(r.Directions) == 0 && len(r.Rows) == m*vector.HalfBytes(d)
-	} else if len(r.Rows) > 0 || len(r.Products) != m*d {
+	} else if len(r.Rows) > 0 || len(r.Root) != m*d {
 		return false
 	}
 	given := len(r.Directions)
 	if r.Metric != nil {
 		given += len(r.Metric.Units)
 	}
-	return given%d == 0 && given <= len(r.Products)
+	return given%d == 0 && given <= len(r.Root)
 }
 
 // freedomKept bounds the degrees of freedom for each dimension that past residuals count for. With as many,
@@ -58,13 +59,13 @@ const freedomKept = 8
 // Of the directions randomOnes are random.
 const randomOnes = 4
 
-// directions returns how many directions a sketch has for metrics of a rank: twice as many, and of a small
-// rank as many as an eighth of the dimension, up to 64. More cost memory, and fewer lose what lies beside the
+// directions returns how many directions a sketch has for metrics of a rank: half as many again, and of a small
+// rank as many as an eighth of the dimension, up to 48. More cost memory, and fewer lose what lies beside the
 // metric; NOTES tells how much.
-func directions(rank, d int) int { return min(max(2*rank, min(d/8, 64)), d) }
+func directions(rank, d int) int { return min(max(rank+rank/2, min(d/8, 48)), d) }
 
-// mostRows returns how many residuals a sketch keeps before it has products. So many take a little less
-// memory than these.
+// mostRows returns how many residuals a sketch keeps before it has a root, whose rows and directions take twice the memory
+// of a residual.
 func mostRows(rank, d int) int { return 4 * directions(rank, d) }
 
 // Rows are the rows of a solved episode in z-space, with mu, 1/|row - mu| of each, and their S of K classes.
@@ -119,24 +120,21 @@ func (r *Sketch) add(of Rows, rank int) {
 	rows, freedom := w.scatter.PointResiduals(of.Z, of.S, of.K)
 	r.Freedom += freedom
 	r.Trace += squares(rows, d)
-	switch {
-	case r.Products != nil:
-		r.unpack(w)
-		w.addScatter(w.products, w.directions, rows, d)
-	case len(r.Scales)+len(rows)/d <= mostRows(rank, d):
+	if r.Root == nil && len(r.Scales)+len(rows)/d <= mostRows(rank, d) {
 		r.keep(rows)
 		return
-	default:
-		r.rows(w)
-		w.rows = append(w.rows, rows...)
-		r.aim(w, w.rows, rank)
 	}
+	r.rows(w)
+	w.rows = append(w.rows, rows...)
 	if most := freedomKept * float64(d); r.Freedom > most {
-		kernel.Scale(float32(most/r.Freedom), w.products)
+		kernel.Scale(float32(math.Sqrt(most/r.Freedom)), w.rows)
 		r.Trace *= most / r.Freedom
 		r.Freedom = most
 	}
-	r.pack(w)
+	if r.Root == nil {
+		r.aim(w, w.rows, rank)
+	}
+	r.pack(w, w.rows)
 }
 
 // keep adds rows to those that are kept.
@@ -151,23 +149,10 @@ func (r *Sketch) keep(rows []float32) {
 	}
 }
 
-// unpack fills in a workspace's directions, as unit rows, and their products.
-func (r *Sketch) unpack(w *workspace) {
-	m, d := len(r.Scales), len(r.Sum)
-	r.decode(w, m)
-	w.products = vector.Resize(w.products, m*d)
-	vector.LongRows(w.products, r.Products, r.Scales)
-}
-
-// pack keeps the products of a workspace.
-func (r *Sketch) pack(w *workspace) {
-	r.Products, r.Scales = vector.ShortRows(w.products, len(r.Sum))
-}
-
-// decode fills in a workspace's m directions as unit rows, the random ones last.
-func (r *Sketch) decode(w *workspace, m int) {
+// decode fills in a workspace's directions, as many as r has scales, as unit rows, the random ones last.
+func (r *Sketch) decode(w *workspace) {
 	d, at := len(r.Sum), 0
-	w.directions = vector.Resize(w.directions, m*d)
+	w.directions = vector.Resize(w.directions, len(r.Scales)*d)
 	if r.Metric != nil {
 		at = len(r.Metric.Units)
 		vector.Longs(w.directions, r.Metric.Units, 1)
@@ -179,18 +164,67 @@ func (r *Sketch) decode(w *workspace, m int) {
 	}
 }
 
-// rows fills in a workspace with rows b of which the sum of b b' is close to C; none while nothing spreads.
+// rows fills in a workspace with rows b of which the sum of b b' is close to C.
 func (r *Sketch) rows(w *workspace) {
 	m, d := len(r.Scales), len(r.Sum)
-	if w.rows = w.rows[:0]; r.Products == nil {
-		w.rows = vector.Resize(w.rows, m*d)
-		size := vector.HalfBytes(d)
+	w.rows = vector.Resize(w.rows, m*d)
+	if r.Root != nil {
+		vector.FromBytes(w.rows, r.Root)
 		for i, scale := range r.Scales {
-			vector.Unhalve(w.rows[i*d:i*d+d], r.Rows[i*size:i*size+size], scale)
+			kernel.Scale(scale, w.rows[i*d:i*d+d])
 		}
 		return
 	}
-	r.unpack(w)
+	size := vector.HalfBytes(d)
+	for i, scale := range r.Scales {
+		vector.Unhalve(w.rows[i*d:i*d+d], r.Rows[i*size:i*size+size], scale)
+	}
+}
+
+// pack keeps the root of the scatter of rows.
+func (r *Sketch) pack(w *workspace, rows []float32) {
+	d := len(r.Sum)
+	r.decode(w)
+	w.products = vector.Zeroed(w.products, len(r.Scales)*d)
+	w.addScatter(w.products, w.directions, rows, d)
+	r.keepRoot(w)
+}
+
+// OfProducts sets the root of a sketch that a build from before there were roots has written: codes of the products of the
+// scatter with its directions, of which r.Scales says what 1 stands for. Of codes that do not fit r will not fit either.
+func (r *Sketch) OfProducts(codes []int16) {
+	if r.Root = make([]int8, len(codes)); !r.Fits(len(r.Sum)) {
+		return
+	}
+	w := workspaces.Get().(*workspace)
+	defer workspaces.Put(w)
+	r.decode(w)
+	w.products = vector.Resize(w.products, len(codes))
+	vector.LongRows(w.products, codes, r.Scales)
+	r.keepRoot(w)
+}
+
+// keepRoot keeps the root that belongs to a workspace's products.
+func (r *Sketch) keepRoot(w *workspace) {
+	m, d := len(r.Scales), len(r.Sum)
+	w.root = vector.Zeroed(w.root, m*d)
+	w.rooted(m, d)
+	r.Root, r.Scales = make([]int8, m*d), make([]float32, m)
+	for i := range m {
+		row := w.root[i*d : i*d+d]
+		if most := kernel.Largest(row); most >= leastScale {
+			vector.Bytes(r.Root[i*d:i*d+d], row)
+			r.Scales[i] = most / math.MaxInt8
+		}
+	}
+}
+
+// leastScale is the largest number of a row below which it is no direction.
+const leastScale = 1e-30
+
+// rooted fills in the root of the scatter of which a workspace has the products with m directions, rows b of which the sum
+// of b b' is close to it; zeros while nothing spreads.
+func (w *workspace) rooted(m, d int) {
 	w.along = vector.Resize(w.along, m*m)
 	kernel.Products(w.along, w.directions, w.products, m, m, d)
 	w.within, w.factor = vector.Resize(w.within, m*m), vector.Resize(w.factor, m*m)
@@ -230,8 +264,7 @@ func (r *Sketch) rows(w *workspace) {
 			}
 		}
 	}
-	w.rows = vector.Zeroed(w.rows, m*d)
-	kernel.Accumulate(w.rows, w.along, w.products, m, m, d)
+	kernel.Accumulate(w.root, w.along, w.products, m, m, d)
 }
 
 // leastShare is what is added at first to each value of a diagonal, as a share of their mean.
@@ -245,16 +278,15 @@ func (r *Sketch) about(w *workspace, m *Metric, rows []float32, rank int) *Sketc
 	}
 	next := *r
 	next.Metric = m
-	if r.Products != nil {
+	if r.Root != nil {
 		next.aim(w, rows, rank)
-		next.pack(w)
+		next.pack(w, rows)
 	}
 	return &next
 }
 
-// aim chooses the directions beside the metric for rows, and fills in a workspace with the products of the
-// rows' scatter. Of what the metric's directions leave of the rows, random combinations multiplied with their
-// scatter twice are nearly the directions in which they spread most.
+// aim chooses the directions beside the metric for rows. Of what the metric's directions leave of the rows, random
+// combinations multiplied with their scatter twice are nearly the directions in which they spread most.
 func (r *Sketch) aim(w *workspace, rows []float32, rank int) {
 	d := len(r.Sum)
 	m, known := directions(rank, d), 0
@@ -284,9 +316,7 @@ func (r *Sketch) aim(w *workspace, rows []float32, rank int) {
 			vector.Bytes(r.Directions[from:from+d], found[from:from+d])
 		}
 	}
-	r.decode(w, m)
-	w.products = vector.Zeroed(w.products, m*d)
-	w.addScatter(w.products, w.directions, rows, d)
+	r.Scales = make([]float32, m)
 }
 
 // addScatter adds to products of dimension d those of vectors with the sum of r r' over rows r.
@@ -299,13 +329,13 @@ func (w *workspace) addScatter(products, vectors, rows []float32, d int) {
 
 // workspace holds a sketch at full precision, while residuals are added or a metric is made.
 type workspace struct {
-	scatter                                       Scatter // its workspace alone
-	rows, directions, products, along, some, left []float32
-	within, factor                                []float64
+	scatter                                             Scatter // its workspace alone
+	rows, directions, products, root, along, some, left []float32
+	within, factor                                      []float64
 }
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
 // WorkspaceBytes returns the memory that learning from an episode takes, beside what a stream keeps: rows,
-// twice, and the directions that are chosen for them, with their products.
-func WorkspaceBytes(rank, d int) int { return 4 * (2*mostRows(rank, d) + 4*directions(rank, d)) * d }
+// twice, and the directions that are chosen for them, with their products and the root.
+func WorkspaceBytes(rank, d int) int { return 4 * (2*mostRows(rank, d) + 5*directions(rank, d)) * d }

@@ -101,7 +101,7 @@ func TestSketchMakesTheMetricOfTheWholeScatter(t *testing.T) {
 				continue
 			}
 			most := c.most
-			if next.Products == nil { // the rows have four bits a number
+			if next.Root == nil { // the rows have four bits a number
 				most = max(most, .1)
 			}
 			if got := apart(m, want); !(got < most) {
@@ -168,10 +168,13 @@ func TestSketchOfNothing(t *testing.T) {
 func TestSketchOfOtherNumbers(t *testing.T) {
 	const d, m = 8, 4
 	large := slices.Repeat([]float32{math.MaxFloat32}, m)
-	for name, r := range map[string]Sketch{
-		"infinite": {Scales: large, Products: slices.Repeat([]int16{32767}, m*d)},
-		"opposite": {Scales: slices.Repeat([]float32{1}, m), Products: make([]int16, m*d)},
-		"overflow": {Scales: large, Products: slices.Repeat([]int16{32767, -32767}, m*d/2)},
+	for name, r := range map[string]struct {
+		products []int16
+		Sketch
+	}{
+		"infinite": {slices.Repeat([]int16{32767}, m*d), Sketch{Scales: large}},
+		"opposite": {make([]int16, m*d), Sketch{Scales: slices.Repeat([]float32{1}, m)}},
+		"overflow": {slices.Repeat([]int16{32767, -32767}, m*d/2), Sketch{Scales: large}},
 	} {
 		r.Sum, r.Directions = make([]float64, d), make([]int8, m*d)
 		for i := range m {
@@ -180,13 +183,47 @@ func TestSketchOfOtherNumbers(t *testing.T) {
 				copy(r.Directions[i*d:], slices.Repeat([]int8{1}, d))
 			}
 			if name == "opposite" { // eigenvalues below zero, as far as those above
-				r.Products[i*d+(i^1)], r.Products[0] = 1000, 1
+				r.products[i*d+(i^1)], r.products[0] = 1000, 1
 			}
 		}
+		r.OfProducts(r.products)
 		var w workspace
-		if r.rows(&w); vector.NotFinite(w.rows) >= 0 {
+		if r.rows(&w); len(r.Root) != m*d || vector.NotFinite(w.rows) >= 0 {
 			t.Errorf("%s: %v", name, w.rows)
 		}
+	}
+}
+
+// A sketch of which a state has the products goes on as one that has the root.
+func TestSketchOfProducts(t *testing.T) {
+	const d, rank = 96, 8
+	random := rand.New(rand.NewPCG(5, 6))
+	axes := turned(random, d)
+	var seen *Sketch
+	for range 20 {
+		seen = seen.With(spreading(random, axes, 30, d, d), rank)
+	}
+	m, seen, err := (&Material{Seen: seen, Variety: 1, Rank: rank, Shrink: .85}).Metric()
+	if err != nil || m == nil {
+		t.Fatal(m, err)
+	}
+	var w workspace
+	seen.rows(&w)
+	rows := slices.Clone(w.rows)
+	seen.decode(&w)
+	products := make([]float32, len(rows))
+	w.addScatter(products, w.directions, rows, d)
+	old := *seen
+	old.Root = nil
+	var codes []int16
+	codes, old.Scales = vector.ShortRows(products, d)
+	old.OfProducts(codes)
+	again, _, err := (&Material{Seen: &old, Variety: 1, Rank: rank, Shrink: .85}).Metric()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, _, _ := (&Material{Seen: seen, Variety: 1, Rank: rank, Shrink: .85}).Metric(); !(apart(again, want) < .02) {
+		t.Errorf("apart by %.3f", apart(again, want))
 	}
 }
 
@@ -200,7 +237,7 @@ func TestSketchIsImmutable(t *testing.T) {
 	for episode := range 8 { // the rows themselves, then products
 		kept := *first
 		kept.Sum, kept.Scales = slices.Clone(first.Sum), slices.Clone(first.Scales)
-		kept.Rows, kept.Products = slices.Clone(first.Rows), slices.Clone(first.Products)
+		kept.Rows, kept.Root = slices.Clone(first.Rows), slices.Clone(first.Root)
 		second := first.With(spreading(random, axes, 3, d, d), 4)
 		var w workspace
 		second.rows(&w)
@@ -214,7 +251,7 @@ func TestSketchIsImmutable(t *testing.T) {
 		first = third
 	}
 	none := first.With(spreading(random, axes, 30, d, d), 0)
-	if none.Products != nil || none.Freedom != 0 || none.Count != 57 {
+	if none.Root != nil || none.Freedom != 0 || none.Count != 57 {
 		t.Errorf("%+v", none)
 	}
 }
@@ -243,12 +280,12 @@ func TestNoResidualsAboutAnotherMetric(t *testing.T) {
 }
 
 // Ten thousand streams each keep a metric, so neither that nor its material holds more memory than its values
-// need: first the rows, in four bits a number, later products.
+// need: first the rows, in four bits a number, later a root of their scatter in eight.
 func TestAMetricHoldsItsValuesOnly(t *testing.T) {
 	const d, k, rank = 150, 10, 32
 	z, soft := episode(rand.New(rand.NewPCG(1, 2)), d)
 	var seen *Sketch
-	for _, products := range []bool{false, false, true, true} {
+	for _, root := range []bool{false, true, true, true} {
 		seen = seen.With(Rows{z, make([]float32, d), make([]float32, len(z)/d), soft, k}, rank)
 		from := Material{Seen: seen, Variety: 1, Rank: rank, Shrink: .85}
 		from.Z, from.Labels, from.Classes = z[:d], []int32{0}, k
@@ -260,15 +297,15 @@ func TestAMetricHoldsItsValuesOnly(t *testing.T) {
 			t.Errorf("%d vector values and %d scales take memory for %d and %d", len(m.Units), len(m.Scales),
 				cap(m.Units), cap(m.Scales))
 		}
-		if next.Metric != m || (next.Products != nil) != products {
-			t.Errorf("%d rows, %d products", len(next.Rows), len(next.Products))
+		if next.Metric != m || (next.Root != nil) != root {
+			t.Errorf("%d bytes of rows, %d of a root", len(next.Rows), len(next.Root))
 		}
-		size := cap(next.Rows) + 2*cap(next.Products) + cap(next.Directions)
-		if n := len(next.Scales); !products && size > n*85+512 {
+		size := cap(next.Rows) + cap(next.Root) + cap(next.Directions)
+		if n := len(next.Scales); !root && size > n*85+512 {
 			t.Errorf("%d rows take %d bytes", n, size)
 		}
-		if most := (2*2*rank+rank)*d + 200; size > most {
-			t.Errorf("products take %d bytes", size)
+		if most := (2*rank)*d + 200; root && size > most {
+			t.Errorf("a root takes %d bytes", size)
 		}
 		seen = next
 	}

@@ -57,7 +57,7 @@ func (m *learnedMetric) bytes() (n int) {
 		n += 4*(len(c.Centre)+len(c.Scales)) + 2*len(c.Units)
 	}
 	if c := m.seen; c != nil {
-		n += 8*len(c.Sum) + 4*len(c.Scales) + len(c.Rows) + len(c.Directions) + 2*len(c.Products)
+		n += 8*len(c.Sum) + 4*len(c.Scales) + len(c.Rows) + len(c.Directions) + len(c.Root)
 	}
 	return n
 }
@@ -94,7 +94,12 @@ func sketchFields(f *piece.Fields, r *metric.Sketch, current *metric.Metric) {
 	piece.Number(f, piece.Count, &r.Count)
 	piece.Slice(f, piece.RawSum, &r.Sum, f.Dimension)
 	piece.Number(f, piece.Inverse, &r.Inverse)
-	piece.Slice(f, piece.ProductScales, &r.Scales, -1)
+	if !f.Writes || r.Root == nil {
+		piece.Slice(f, piece.RowScales, &r.Scales, -1)
+	}
+	if !f.Writes || r.Root != nil {
+		piece.Slice(f, piece.RootScales, &r.Scales, -1)
+	}
 	f.Check(r.Count >= 0 && r.Inverse >= 0, "scatter")
 	if len(r.Scales) == 0 { // no residuals, or of a form that is no longer read: new ones are collected
 		return
@@ -110,7 +115,13 @@ func sketchFields(f *piece.Fields, r *metric.Sketch, current *metric.Metric) {
 		piece.Text(f, piece.HalfBytes, &r.Rows)
 	}
 	piece.Slice(f, piece.Directions, &r.Directions, -1)
-	piece.Slice(f, piece.Products, &r.Products, -1)
+	piece.Slice(f, piece.Root, &r.Root, -1)
+	if !f.Writes {
+		var products []int16
+		if piece.Slice(f, piece.Products, &products, -1); products != nil && f.Err == nil {
+			r.OfProducts(products)
+		}
+	}
 	f.Check(r.Freedom >= 0 && r.Trace >= 0 && r.Fits(f.Dimension), "scatter")
 }
 

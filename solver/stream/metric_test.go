@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"math"
 	"reflect"
 	"testing"
 
@@ -73,22 +74,22 @@ func TestResidualsOfSmallEpisodesCount(t *testing.T) {
 
 // TestSketchesThatDoNotFitAreRefused: a state whose sketch does not fit together is not read.
 func TestSketchesThatDoNotFitAreRefused(t *testing.T) {
-	sum, scales, products := make([]float64, 2), make([]float32, 2), make([]int16, 4)
+	sum, scales, root := make([]float64, 2), make([]float32, 2), make([]int8, 4)
 	about := &metric.Metric{Units: make([]int16, 2), Scales: make([]float32, 1)}
 	type sketch = metric.Sketch
 	for name, c := range map[string]struct {
 		sketch
 		current *metric.Metric
 	}{
-		"products":       {sketch{Products: make([]int16, 3)}, nil},
+		"root":           {sketch{Root: make([]int8, 3)}, nil},
 		"nothing":        {sketch{}, nil},
 		"rows":           {sketch{Rows: make([]byte, 3)}, nil},
-		"both":           {sketch{Rows: make([]byte, 34), Products: products}, nil},
-		"directions":     {sketch{Products: products, Directions: make([]int8, 3)}, nil},
-		"too many":       {sketch{Products: products, Directions: make([]int8, 6)}, nil},
-		"and the metric": {sketch{Products: products, Directions: make([]int8, 4), Metric: about}, about},
-		"no metric":      {sketch{Products: products, Metric: about}, nil},
-		"freedom":        {sketch{Products: products, Freedom: -1}, nil},
+		"both":           {sketch{Rows: make([]byte, 34), Root: root}, nil},
+		"directions":     {sketch{Root: root, Directions: make([]int8, 3)}, nil},
+		"too many":       {sketch{Root: root, Directions: make([]int8, 6)}, nil},
+		"and the metric": {sketch{Root: root, Directions: make([]int8, 4), Metric: about}, about},
+		"no metric":      {sketch{Root: root, Metric: about}, nil},
+		"freedom":        {sketch{Root: root, Freedom: -1}, nil},
 	} {
 		c.Sum, c.Scales = sum, scales
 		written := &piece.Fields{Kind: "scatter", Writes: true, Dimension: 2}
@@ -100,6 +101,36 @@ func TestSketchesThatDoNotFitAreRefused(t *testing.T) {
 		read.Dimension = 2
 		if sketchFields(read, new(metric.Sketch), c.current); read.Err == nil {
 			t.Errorf("%s: read", name)
+		}
+	}
+}
+
+// The residuals of a state that was written before they were kept as a root are read, and are those.
+func TestProductsOfAnEarlierBuildAreRead(t *testing.T) {
+	const d = 2
+	old := &piece.Fields{Kind: "scatter", Writes: true, Dimension: d}
+	r := metric.Sketch{Count: 5, Sum: make([]float64, d), Freedom: 4, Trace: 10, Scales: []float32{9. / 32767, 1. / 32767}}
+	directions, products := []int8{127, 0, 0, 127}, []int16{32767, 0, 0, 32767} // of the scatter (9, 0; 0, 1)
+	piece.Number(old, piece.Count, &r.Count)
+	piece.Slice(old, piece.RawSum, &r.Sum, d)
+	piece.Slice(old, piece.RowScales, &r.Scales, -1)
+	piece.Number(old, piece.Freedom, &r.Freedom)
+	piece.Number(old, piece.Trace, &r.Trace)
+	piece.Slice(old, piece.Directions, &directions, -1)
+	piece.Slice(old, piece.Products, &products, -1)
+	read, err := piece.Open(old.Sealed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Dimension = d
+	var got metric.Sketch
+	if sketchFields(read, &got, nil); read.Err != nil || got.Freedom != 4 {
+		t.Fatal(read.Err, got)
+	}
+	for i, want := range []float64{9, 1} {
+		row := got.Root[i*d : i*d+d]
+		if b := float64(got.Scales[i]) * float64(row[i]); row[1-i] != 0 || math.Abs(b*b-want) > .01*want {
+			t.Errorf("row %d of the root is %v times %g, not the root of %g", i, row, got.Scales[i], want)
 		}
 	}
 }

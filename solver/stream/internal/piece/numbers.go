@@ -56,11 +56,13 @@ const (
 	Usual // likeness of shapes
 	HalfBytes
 	Directions
-	Products
-	ProductScales
+	Products // of builds before there were roots
+	RowScales
 	About
 	ShortMean
 	Weights
 	Apart
 	HeldOut
+	Root
+	RootScales
 )
