@@ -143,9 +143,9 @@ type Corrected struct {
 }
 
 const (
-	// An item gets the label of a new example if its squared distance to it, between unit vectors, is below this
+	// Nearer: an item gets the label of a new example if its squared distance to it, between unit vectors, is below this
 	// fraction of that to any other example ...
-	nearer = .75
+	Nearer = .75
 	// ... and its own answer was less confident than this.
 	unsure = .9
 )
@@ -330,7 +330,7 @@ func (p *pupils) add(l *lesson, b *Block, i int, it *Item) *pupil {
 			return nil
 		}
 		confidence = 1 - distance/2 // the cosine, as a rough confidence
-		x.compared, x.within = true, distance/nearer
+		x.compared, x.within = true, distance/Nearer
 	}
 	if it.Cause == cause && it.Class == label {
 		return nil

@@ -255,7 +255,7 @@ func TestItemsAreComparedTogether(t *testing.T) {
 			if len(e.Vector) == d && e.ID != teach.ID && (e.Stream == "" || e.Stream == "door") &&
 				(e.Model == "" || e.Model == b.text(i, ofModel)) {
 				product, square := float64(kernel.Dot(row, e.Vector)), float64(kernel.Dot(e.Vector, e.Vector))
-				rivalled = rivalled || within(product, square, apart/nearer)
+				rivalled = rivalled || within(product, square, apart/Nearer)
 			}
 		}
 		if apart < 2 && !rivalled {

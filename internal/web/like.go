@@ -6,13 +6,10 @@ import (
 	"sync"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/recent"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
-
-// clearly is how much nearer an example is than any of another name, in squared distance, if an item is called after
-// it: the rule of corrections.
-const clearly = .75
 
 // likes keeps what groups of strangers are most like by the labels in force, for as long as these are.
 type likes struct {
@@ -28,8 +25,9 @@ type like struct {
 	nearest, other float64 // cosines to it, and to the nearest of another name; 0: none is less than a right angle away
 }
 
-// clear says whether the name is another answer than the item's own, which was given without the example.
-func (l *like) clear() bool { return l.later && 1-l.nearest < clearly*(1-l.other) }
+// clear says whether the name is another answer than the item's own, which was given without the example: by the rule of
+// corrections, against examples of other names.
+func (l *like) clear() bool { return l.later && 1-l.nearest < recent.Nearer*(1-l.other) }
 
 // see counts an example of this name.
 func (l *like) see(name string, cosine float64, later bool) {
