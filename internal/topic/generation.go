@@ -84,8 +84,15 @@ func (c *Client) Incarnation(ctx context.Context, group string, partitions []Top
 	if err != nil {
 		return 0, fmt.Errorf("offsets of group %s: %w", group, err)
 	}
-	for _, list := range answer.Topics {
+	for name := range request.Topics {
+		list := answer.Topics[name]
+		if len(list) == 0 {
+			return 0, &Refused{"offsets of group " + group + " in", name, 0, kafka.UnknownTopicOrPartition}
+		}
 		for _, p := range list {
+			if p.Error != nil {
+				return 0, &Refused{"offset of group " + group + " in", name, int32(p.Partition), p.Error}
+			}
 			told, _ := strconv.ParseInt(p.Metadata, 10, 32) // 0: another's words
 			highest = max(highest, int32(told))
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
+	"github.com/slkstream/slkstream/internal/topic"
 )
 
 // An answer that says nothing of what was asked is an error: a group whose coordinator is away is not a group
@@ -39,5 +40,22 @@ func TestAnswersThatSayNothing(t *testing.T) {
 	})
 	if offset, err := client.Committed(ctx, "g", "in", 0); err == nil {
 		t.Errorf("no answer about the partition: offset %d, and no error", offset)
+	}
+	of := []topic.TopicPartition{{Topic: "in"}}
+	if highest, err := client.Incarnation(ctx, "g", of); err == nil {
+		t.Errorf("no answer about the partition: incarnation %d, and no error", highest)
+	}
+	refusing := brokertest.Embedded(t)
+	client = brokertest.Connect(t, []string{refusing.Address})
+	refusing.Cluster.ControlKey(int16(kmsg.OffsetFetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		refusing.Cluster.KeepControl()
+		answer := r.ResponseKind().(*kmsg.OffsetFetchResponse)
+		answer.Topics = []kmsg.OffsetFetchResponseTopic{{
+			Topic: "in", Partitions: []kmsg.OffsetFetchResponseTopicPartition{{ErrorCode: kerr.UnstableOffsetCommit.Code}},
+		}}
+		return answer, nil, true
+	})
+	if highest, err := client.Incarnation(ctx, "g", of); err == nil {
+		t.Errorf("a refused partition: incarnation %d, and no error", highest)
 	}
 }
