@@ -60,7 +60,7 @@ func TestATransactionThatWasEndedInPart(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(client.Close)
-				h.client, h.delivery.Client = client, client
+				h.delivery.Client = client
 				network.Hold(kmsg.InitProducerID, 1, kmsg.DescribeTransactions)
 			}
 			next, offset := h.claim(h.generation)
