@@ -169,7 +169,10 @@ func (l *linking) take(c *record.Cluster) identity.Cluster {
 // The last record of a cluster is what the topic keeps. One that is written here comes after what its stream wrote
 // meanwhile: if it did, what the stream wrote is written again.
 func (l *linking) update(list []*record.Cluster) {
-	for _, c := range list {
+	for i, c := range list {
+		if i%identity.Block == 0 {
+			l.ahead(list[i:min(i+identity.Block, len(list))])
+		}
 		l.read = max(l.read, c.AsOf)
 		if c.Cluster == record.AllClusters {
 			l.end(record.StreamID{Name: c.Stream, Model: c.Model})
@@ -198,6 +201,20 @@ func (l *linking) update(list []*record.Cluster) {
 			l.follow(nil, []identity.Key{key})
 		}
 	}
+}
+
+// ahead has the linker compare clusters that are taken in next, all at once.
+func (l *linking) ahead(list []*record.Cluster) {
+	if len(list) < 2 {
+		return
+	}
+	var next []identity.Cluster
+	for _, c := range list {
+		if c.Mean != nil {
+			next = append(next, identity.Cluster{Key: keyOf(c), Mean: c.Mean})
+		}
+	}
+	l.linker.Ahead(next)
 }
 
 // end forgets the clusters of a stream, and has their records deleted.

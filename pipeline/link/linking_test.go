@@ -525,20 +525,22 @@ func ofShop(n *record.Name) bool {
 
 // What is said depends on the order of the clusters, not on how many are read at once.
 func TestBatches(t *testing.T) {
-	w := newWorld(t, 3)
-	for range 100 {
-		w.publish()
-	}
-	together, apart := newLinking("shop", most, nil), newLinking("shop", most, nil)
-	together.update(w.since)
-	for _, c := range w.since {
-		apart.update([]*record.Cluster{c})
-	}
-	if !reflect.DeepEqual(together.seen, apart.seen) || len(apart.seen.untold) == 0 {
-		t.Errorf("seen together %+v, one by one %+v", together.seen, apart.seen)
-	}
-	if !maps.Equal(together.wanted, apart.wanted) {
-		t.Errorf("together %v, one by one %v", together.wanted, apart.wanted)
+	for seed := range uint64(50) {
+		w := newWorld(t, seed)
+		for range 100 {
+			w.publish()
+		}
+		together, apart := newLinking("shop", most, nil), newLinking("shop", most, nil)
+		together.update(w.since)
+		for _, c := range w.since {
+			apart.update([]*record.Cluster{c})
+		}
+		if !reflect.DeepEqual(together.seen, apart.seen) || len(apart.seen.untold) == 0 {
+			t.Errorf("seed %d: seen together %+v, one by one %+v", seed, together.seen, apart.seen)
+		}
+		if !maps.Equal(together.wanted, apart.wanted) {
+			t.Errorf("seed %d: together %v, one by one %v", seed, together.wanted, apart.wanted)
+		}
 	}
 }
 

@@ -27,6 +27,9 @@ type common struct {
 	cameras map[string]*camera
 	metric  *metric.Map // nil: none
 	learned bool        // the metric is another one since the last Update
+	// See Ahead.
+	ahead    []float32 // rows of clusters
+	products []float32 // of the groups with them
 }
 
 // camera is a stream with clusters of one space.

@@ -28,12 +28,12 @@ const (
 // and of those near it. Touched clusters near one identity are of one part.
 func (l *Linker) parts(touched map[*member]bool) [][]*member {
 	order := slices.SortedFunc(maps.Keys(touched), func(a, b *member) int { return a.Compare(b.Key) })
-	groups := slices.Clone(l.groups)
+	groups := slices.Clip(l.groups)
 	home, completed := map[*member]*group{}, map[*group]bool{}
 	for _, m := range order {
 		g := m.of
 		if g == nil { // as long as it has no group it is one of its own
-			g = &group{space: m.camera.all.space, members: []*member{m}}
+			g = &group{all: m.camera.all, members: []*member{m}}
 			groups = append(groups, g)
 		}
 		if home[m] = g; !completed[g] {
@@ -44,12 +44,14 @@ func (l *Linker) parts(touched map[*member]bool) [][]*member {
 	part := map[*group]*[]*member{}
 	var parts []*[]*member
 	for _, m := range order {
-		row := make([]float32, m.camera.all.space.dimension)
+		all := m.camera.all
+		row := make([]float32, all.space.dimension)
 		m.row(row)
+		at := all.aheadAt(row)
 		own := new([]*member)
 		parts = append(parts, own)
 		for _, g := range groups {
-			near := g.space == m.camera.all.space &&
+			near := g.all == all && !(at >= 0 && l.farAhead(g, at)) &&
 				float64(kernel.Dot(row, g.sum)) >= (l.settings.Limit-reach)*float64(len(g.members))
 			if !near && g != home[m] {
 				continue
@@ -206,7 +208,7 @@ func (l *Linker) regroup(units [][]*member) {
 			ids[at] = l.next
 			l.next++
 		}
-		g := &group{id: ids[at], space: members[0].camera.all.space, members: members}
+		g := &group{id: ids[at], all: members[0].camera.all, members: members}
 		for _, m := range members {
 			m.of = g
 		}

@@ -85,9 +85,10 @@ type member struct {
 // group is an identity.
 type group struct {
 	id      int64
-	space   space
+	all     *common
 	members []*member // by their keys
 	sum     []float32 // of their centred means
+	ahead   []float32 // its products with the rows ahead; nil: the sum is another one since
 }
 
 // space is what means must share to be compared.
@@ -210,10 +211,10 @@ func (l *Linker) Restore(clusters []Cluster, identities []int64) {
 		m := l.put(&clusters[i])
 		id := identities[i]
 		if groups[id] == nil {
-			groups[id] = &group{id: id, space: m.camera.all.space}
+			groups[id] = &group{id: id, all: m.camera.all}
 			l.groups = append(l.groups, groups[id])
 		}
-		if g := groups[id]; g.space == m.camera.all.space {
+		if g := groups[id]; g.all == m.camera.all {
 			m.of = g
 			g.members = append(g.members, m)
 		}
@@ -322,8 +323,8 @@ func (l *Linker) drop(m *member) {
 // complete computes what follows from the members of a group.
 func (l *Linker) complete(g *group) {
 	slices.SortFunc(g.members, func(a, b *member) int { return a.Compare(b.Key) })
-	g.sum = make([]float32, g.space.dimension)
-	row := make([]float32, g.space.dimension)
+	g.sum, g.ahead = make([]float32, g.all.space.dimension), nil
+	row := make([]float32, len(g.sum))
 	for _, m := range g.members {
 		m.row(row)
 		kernel.Axpy(1, row, g.sum)

@@ -421,7 +421,7 @@ func TestModelsAreNotCompared(t *testing.T) {
 	}
 }
 
-// An update of one cluster, with 200 streams of 500 clusters known.
+// Updates of one cluster each, with 200 streams of 500 clusters known, one by one and in blocks.
 func BenchmarkUpdate(b *testing.B) {
 	const streams, things, d = 200, 500, 512
 	random := rand.New(rand.NewPCG(1, 1))
@@ -451,10 +451,26 @@ func BenchmarkUpdate(b *testing.B) {
 			})
 		}
 	}
-	l := New(Defaults())
-	l.Restore(clusters, ids)
-	b.ResetTimer()
-	for i := range b.N {
-		l.Update(clusters[i*7919%len(clusters):][:1], nil)
+	for _, block := range []int{1, Block} {
+		b.Run(fmt.Sprint("block=", block), func(b *testing.B) {
+			l := New(Defaults())
+			l.Restore(clusters, ids)
+			var next []Cluster
+			for i := range b.N {
+				if i == 0 {
+					b.ResetTimer()
+				}
+				if len(next) == 0 {
+					for at := range block {
+						next = append(next, clusters[(i+at)*7919%len(clusters)])
+					}
+					if block > 1 {
+						l.Ahead(next)
+					}
+				}
+				l.Update(next[:1], nil)
+				next = next[1:]
+			}
+		})
 	}
 }
