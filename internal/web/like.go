@@ -2,11 +2,11 @@ package web
 
 import (
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/recent"
+	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
@@ -55,21 +55,23 @@ func (p *Page) renew(groups []groupView) {
 		g := &groups[i]
 		if said[g.Middle.Result] = before[g.Middle.Result]; said[g.Middle.Result] == nil {
 			said[g.Middle.Result] = new(like)
-			missing, g.vector = append(missing, g), slices.Clone(g.vector)
-			kernel.Scale(1/length(g.vector), g.vector)
+			missing = append(missing, g)
+			unit := make([]float32, len(g.vector))
+			vector.Unit(unit, g.vector)
+			g.vector = unit
 		}
 	}
 	l.of, l.said = now, said
 	if len(missing) > 0 {
 		names, _ := taught.NewNames(renaming(p.stage.Names()))
 		for e := range p.stage.Examples() {
-			inverse := 1 / length(e.Vector)
+			length := math.Sqrt(float64(kernel.Dot(e.Vector, e.Vector)))
 			for _, g := range missing {
 				m := &g.Middle
 				if len(e.Vector) != len(g.vector) || e.Stream != "" && e.Stream != m.Stream || e.Model != "" && e.Model != m.Model {
 					continue
 				}
-				cosine := float64(inverse * kernel.Dot(e.Vector, g.vector))
+				cosine := float64(kernel.Dot(e.Vector, g.vector)) / length
 				said[m.Result].see(names.Of(m.Stream, e.Label), cosine, e.At.After(m.Time))
 			}
 		}
@@ -81,5 +83,3 @@ func (p *Page) renew(groups []groupView) {
 		}
 	}
 }
-
-func length(x []float32) float32 { return float32(math.Sqrt(float64(kernel.Dot(x, x)))) }

@@ -194,15 +194,20 @@ func TestSketchOfOtherNumbers(t *testing.T) {
 	}
 }
 
+// sketchOf has seen episodes of 30 rows that spread along these axes.
+func sketchOf(random *rand.Rand, axes []float32, episodes, d, rank int) (seen *Sketch) {
+	for range episodes {
+		seen = seen.With(spreading(random, axes, 30, d, d), rank)
+	}
+	return seen
+}
+
 // A sketch of which a state has the products goes on as one that has the root.
 func TestSketchOfProducts(t *testing.T) {
 	const d, rank = 96, 8
 	random := rand.New(rand.NewPCG(5, 6))
 	axes := turned(random, d)
-	var seen *Sketch
-	for range 20 {
-		seen = seen.With(spreading(random, axes, 30, d, d), rank)
-	}
+	seen := sketchOf(random, axes, 20, d, rank)
 	m, seen, err := (&Material{Seen: seen, Variety: 1, Rank: rank, Shrink: .85}).Metric()
 	if err != nil || m == nil {
 		t.Fatal(m, err)
@@ -262,10 +267,7 @@ func TestNoResidualsAboutAnotherMetric(t *testing.T) {
 	const d, rank = 40, 4
 	random := rand.New(rand.NewPCG(1, 2))
 	axes := turned(random, d)
-	var seen *Sketch
-	for range 3 {
-		seen = seen.With(spreading(random, axes, 30, d, d), rank)
-	}
+	seen := sketchOf(random, axes, 3, d, rank)
 	from := Material{Seen: seen, Variety: 1, Rank: rank, Shrink: .85, Classes: 1}
 	for _, labelled := range []int{2, 38} {
 		from.Z, from.Labels = spreading(random, axes, labelled, d, d).Z, make([]int32, labelled)
