@@ -6,19 +6,27 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"syscall"
 )
 
-// home is the directory of this package in the source tree, where the jars are kept.
-func home() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(file)
+// home is the directory of this package in the source tree, where the jars are kept. The module is asked: what the
+// compiler knows of the place of a file is cut off by -trimpath.
+func home(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/slkstream/slkstream").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the source tree, where Kafka's jars are kept: %w", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(out)), "test", "kafka"), nil
 }
 
 // jars makes sure that Kafka's jars are there and returns the class path. Several processes may ask at once.
 func jars(ctx context.Context) (string, error) {
-	lib := filepath.Join(home(), "lib")
+	home, err := home(ctx)
+	if err != nil {
+		return "", err
+	}
+	lib := filepath.Join(home, "lib")
 	if err := os.MkdirAll(lib, 0o755); err != nil {
 		return "", err
 	}
@@ -34,7 +42,7 @@ func jars(ctx context.Context) (string, error) {
 	if _, err := os.Stat(complete); err == nil {
 		return lib + "/*", nil
 	}
-	mvn := exec.CommandContext(ctx, "mvn", "-q", "-B", "-f", filepath.Join(home(), "pom.xml"),
+	mvn := exec.CommandContext(ctx, "mvn", "-q", "-B", "-f", filepath.Join(home, "pom.xml"),
 		"dependency:copy-dependencies")
 	if out, err := mvn.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("copy Kafka's jars with mvn: %w\n%s", err, out)
