@@ -308,7 +308,7 @@ const together = 16
 
 // add adds item i of the block, as the lesson changes it; nil: that changes nothing.
 func (p *pupils) add(l *lesson, b *Block, i int, it *Item) *pupil {
-	if it.Taught || l.Stream != "" && l.Stream != it.Stream || l.Knows != nil && l.Knows(b) {
+	if it.Taught && !it.is(l.ID) || l.Stream != "" && l.Stream != it.Stream || l.Knows != nil && l.Knows(b) {
 		return nil
 	}
 	x := pupil{lesson: l, block: b, at: i}

@@ -87,6 +87,29 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
+// An item that its own feed labelled is what a person calls it later, and again what its feed called it when that is
+// taken back. Other items' examples leave it as it is.
+func TestCorrectsWhatTheFeedLabelled(t *testing.T) {
+	p := partitionOf([]Item{
+		{Name: "stream:door/7", Label: "cup", Confidence: 1, Taught: true, Track: "3"},
+		{Name: "8", Label: "cup", Confidence: .5, Track: "3"},
+	}, [][]float32{{1, .1}, {1, .2}})
+	expect := func(c Change, want ...string) {
+		t.Helper()
+		if got := names(p.correct(c, noExamples)); !slices.Equal(got, want) {
+			t.Errorf("%v, not %v", got, want)
+		}
+	}
+	expect(Change{ID: "8", Label: "jug", Vector: []float32{1, .2}}, "8: cup -> jug")
+	expect(Change{ID: "stream:door/7", Label: "mug", Stream: "door", Vector: []float32{1, .1}}, "stream:door/7: cup -> mug")
+	expect(Change{ID: "8", Label: "jar", Vector: []float32{1, .2}}, "8: jug -> jar")
+	expect(Change{ID: "stream:door/7"}, "stream:door/7: mug -> cup")
+	for key, label := range map[string]string{"in/0/stream:door/7": "jar", "item:in/0/stream:door/7": "pot"} {
+		expect(Change{ID: key, Label: label, Vector: []float32{1, .1}}, "stream:door/7: cup -> "+label)
+		expect(Change{ID: key}, "stream:door/7: "+label+" -> cup")
+	}
+}
+
 // A track is corrected as a whole, whatever its vectors and however confident its answers.
 func TestCorrectTracks(t *testing.T) {
 	p := partitionOf([]Item{

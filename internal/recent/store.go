@@ -3,11 +3,14 @@
 package recent
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/slkstream/slkstream/internal/record"
 )
 
 // Item is an answered item. A store copies its texts, all but those of labels.
@@ -33,8 +36,10 @@ type Item struct {
 	Cause string // id of the example that changed its class; "": none
 }
 
-// is says whether a label under a key is the item's own: the key may be the bare id of its result.
-func (it *Item) is(key string) bool { return it.Name == key || it.ID == key }
+// is says whether a label under a key is the item's own: the key may be that of its place, or the bare id of its result.
+func (it *Item) is(key string) bool {
+	return it.Name == key || it.ID == key || record.ResultOf(key) == it.ID
+}
 
 // longestAttributes is in bytes, enough for a small picture in the attributes themselves.
 const longestAttributes = 4 << 10
@@ -258,20 +263,21 @@ func (s *Store) Called(itemID string, most int) (found []Found) {
 	return found
 }
 
-// Find returns the item of each id, a result's or the key under which an item is taught. It sees every kept
+// Find returns the item of each id: a result's, or a key under which an item is taught. It sees every kept
 // item once, however many ids there are.
 func (s *Store) Find(ids ...string) map[string]Found {
-	wanted := make(map[string]bool, len(ids))
+	wanted := make(map[string][]string, len(ids)) // ids, by the text that an item has
 	for _, id := range ids {
-		wanted[id] = true
+		text := cmp.Or(record.ResultOf(id), id)
+		wanted[text] = append(wanted[text], id)
 	}
 	found := map[string]Found{}
 	for b, i := range s.each() {
-		for _, id := range []string{b.text(i, ofID), b.text(i, ofName)} {
-			if wanted[id] {
-				delete(wanted, id)
+		for _, text := range []string{b.text(i, ofID), b.text(i, ofName)} {
+			for _, id := range wanted[text] {
 				found[id] = Found{b.item(i), b.unit(i)}
 			}
+			delete(wanted, text)
 		}
 		if len(wanted) == 0 {
 			break

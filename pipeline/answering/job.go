@@ -146,6 +146,15 @@ func (j *Job) answer(ctx context.Context, engine *stream.Engine, v *labels.Versi
 	items := make([]stream.Item, len(j.Episode.Items))
 	for i := range items {
 		items[i] = extension.ItemOf(&j.Episode.Items[i], j.keys[i])
+		if it := &items[i]; it.Label != "" { // what a person calls the item counts, not its record's label
+			said := v.Labels.For(s.Key.Name)
+			for _, key := range [...]string{it.ID, j.keys[i], record.ResultOf(j.keys[i])} {
+				if label, ok := said.Label(key); ok {
+					it.Label = label
+					break
+				}
+			}
+		}
 	}
 	answers, j.Report, err = s.Memory.Answer(ctx, engine, items, v.Labels)
 	return answers, err
