@@ -23,21 +23,29 @@ func (e *exactlyOnce) endHanging(ctx context.Context, committed bool) error {
 	outage := e.client.Outage(e.log, "looking for what the transactions of "+e.identity.transaction+" have left open")
 	return outage.Retry(ctx, nil, func() error {
 		open, err := e.stillOpen(ctx)
-		if err != nil || len(open) == 0 {
+		if err != nil {
+			return err
+		}
+		offset, err := e.client.OffsetIsOpen(
+			ctx,
+			e.claim.Group,
+			topic.TopicPartition{Topic: e.claim.Topic, Partition: e.claim.Partition},
+		)
+		if err != nil || len(open) == 0 && !offset {
 			return err
 		}
 		e.log.Debug("transactions are open where an earlier owner wrote: those that are its own are ended",
-			"transaction", e.identity.transaction, "partitions", open, "commit", committed)
+			"transaction", e.identity.transaction, "partitions", open, "offset", offset, "commit", committed)
 		// What the coordinator has decided is not known to a later owner. So a claim that ends meanwhile finishes this.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 		defer cancel()
-		if err := e.addPartitions(ctx, open); err != nil {
-			return err
-		}
-		if committed {
-			if err := e.addOffsets(ctx); err != nil {
+		if len(open) > 0 {
+			if err := e.addPartitions(ctx, open); err != nil {
 				return err
 			}
+		}
+		if err := e.addOffsets(ctx); err != nil {
+			return err
 		}
 		if err := e.end(ctx, committed); err != nil {
 			return err
@@ -47,7 +55,8 @@ func (e *exactlyOnce) endHanging(ctx context.Context, committed bool) error {
 	})
 }
 
-// stillOpen lists the partitions of the claim in which a transaction, of whoever, was open at some time during the call.
+// stillOpen lists the partitions of the claim in which a transaction, of whoever, was open at some time during the call. A
+// partition without a leader is an error: a transaction may hang there, most of all as its broker was killed.
 func (e *exactlyOnce) stillOpen(ctx context.Context) (open []topic.TopicPartition, err error) {
 	all, err := e.client.PartitionsOf(ctx, e.claim.Out...)
 	if err != nil {
@@ -70,11 +79,11 @@ func (e *exactlyOnce) stillOpen(ctx context.Context) (open []topic.TopicPartitio
 	for _, at := range all {
 		end, known := ends[at]
 		last, stays := stable[at]
-		switch {
-		case known && stays && last < end:
-			open = append(open, at)
-		case at == e.claim.State && !(known && stays):
+		if !known || !stays {
 			return nil, &topic.Refused{What: "find an offset in", Topic: at.Topic, Partition: at.Partition, Err: kafka.LeaderNotAvailable}
+		}
+		if last < end {
+			open = append(open, at)
 		}
 	}
 	return open, nil

@@ -2,11 +2,17 @@ package producer
 
 import (
 	"bytes"
+	"context"
+	"io"
+	"net"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/addpartitionstotxn"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/slkstream/slkstream/internal/broker"
@@ -32,6 +38,8 @@ func TestATransactionThatWasEndedInPart(t *testing.T) {
 		{"committed in all results", true, []topic.TopicPartition{out(0), out(1)}, false, false, []string{"2", "3"}, true},
 		{"committed in some results", true, []topic.TopicPartition{out(1)}, false, false, []string{"2", "3"}, true},
 		{"committed in the state", true, []topic.TopicPartition{state}, false, false, []string{"2", "3"}, true},
+		{"committed in all but the group", true, []topic.TopicPartition{out(0), out(1), state}, false, false, []string{"2", "3"}, true},
+		{"aborted in all but the group", false, []topic.TopicPartition{out(0), out(1), state}, false, false, nil, false},
 		{"committed nowhere yet", true, nil, false, false, []string{"2", "3"}, true},
 		{"committed in some results, taken over twice", true, []topic.TopicPartition{out(1)}, false, true, []string{"2", "3"}, true},
 		{"aborted in all results", false, []topic.TopicPartition{out(0), out(1)}, false, false, nil, false},
@@ -73,6 +81,9 @@ func TestATransactionThatWasEndedInPart(t *testing.T) {
 				t.Errorf("the next owner begins at %d, want %d", offset, want)
 			}
 			h.expect(results, states, want)
+			if open, err := h.client.OffsetIsOpen(h.ctx, h.group, topic.TopicPartition{Topic: h.in}); err != nil || open {
+				t.Errorf("the group's offset is open: %v, %v", open, err)
+			}
 			for _, tp := range []topic.TopicPartition{{Topic: h.state}, {Topic: h.out}, {Topic: h.out, Partition: 1}} {
 				if committed, end := h.ends(tp); committed != end {
 					t.Errorf("%s: what is committed ends at %d, the partition at %d", tp, committed, end)
@@ -87,18 +98,41 @@ func TestATransactionThatWasEndedInPart(t *testing.T) {
 	}
 }
 
-// An owner that goes on, and could not know that its transaction was ended in part, ends it too before it writes again:
-// the end of a transaction that it gives up would take the earlier one along.
+// An owner that goes on ends its transaction that was ended in part too, before it writes again, if anything tells that a
+// broker may have been killed: the end of a transaction that it gives up would take the earlier one along.
 func TestAnOwnerEndsItsTransactionThatWasEndedInPart(t *testing.T) {
-	h := newHanging(t)
-	h.endInPart(true, []topic.TopicPartition{{Topic: h.out}}, append(h.results(0, 2), h.snapshot(1)...), 2)
-	h.owner.unanswered.Store(true)
-	tooLarge := record.Out{Topic: h.out, Partition: 1, Value: bytes.Repeat([]byte("x"), 2_000_000)}
-	if err := h.owner.Commit(h.ctx, &Commit{Records: []record.Out{tooLarge}, State: h.snapshot(2), Offset: 3}); err == nil {
-		t.Fatal("no error")
+	for name, sign := range map[string]func(h *hangingBench){
+		"a request has had no answer":  func(h *hangingBench) { h.owner.unanswered.Store(true) },
+		"the coordinator has moved":    func(h *hangingBench) { h.failing(kafka.NotCoordinatorForGroup, 0) },
+		"a new coordinator reads":      func(h *hangingBench) { h.failing(kafka.GroupLoadInProgress, 0) },
+		"the coordinator is away":      func(h *hangingBench) { h.failing(io.EOF, 0) },
+		"the end takes long, it seems": func(h *hangingBench) { h.failing(kafka.ConcurrentTransactions, 2*time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHanging(t)
+			h.endInPart(true, []topic.TopicPartition{{Topic: h.out}}, append(h.results(0, 2), h.snapshot(1)...), 2)
+			sign(h)
+			tooLarge := record.Out{Topic: h.out, Partition: 1, Value: bytes.Repeat([]byte("x"), 2_000_000)}
+			if err := h.owner.Commit(h.ctx, &Commit{Records: []record.Out{tooLarge}, State: h.snapshot(2), Offset: 3}); err == nil {
+				t.Fatal("no error")
+			}
+			if err := h.owner.Close(h.ctx); err != nil {
+				t.Fatal(err)
+			}
+			h.expect([]string{"0", "1"}, []string{"1"}, 2)
+		})
 	}
-	if err := h.owner.Close(h.ctx); err != nil {
-		t.Fatal(err)
+}
+
+// A partition of the results whose leader is away when the next owner comes is waited for: the transaction may hang there.
+func TestATransactionHangsWhereNoLeaderIs(t *testing.T) {
+	h := embeddedHanging(t)
+	h.endInPart(true, []topic.TopicPartition{{Topic: h.out}, {Topic: h.state}}, append(h.results(0, 2), h.snapshot(1)...), 2)
+	h.server.Cluster.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.ListOffsets}, Topic: h.out, Partitions: []int32{1}, Err: kerr.LeaderNotAvailable, Count: 2,
+	})
+	if _, offset := h.claim(h.generation); offset != 2 {
+		t.Errorf("the next owner begins at %d", offset)
 	}
 	h.expect([]string{"0", "1"}, []string{"1"}, 2)
 }
@@ -136,15 +170,22 @@ type hangingBench struct {
 }
 
 func newHanging(t *testing.T) *hangingBench {
-	h := &hangingBench{}
-	if brokertest.Real() {
-		h.bench = newBench(t, brokertest.Brokers(t))
-		verifyPartitions(h.bench, "false")
-		t.Cleanup(func() { verifyPartitions(h.bench, "true") })
-	} else {
-		h.server = brokertest.Embedded(t)
-		h.bench = newBench(t, []string{h.server.Address})
+	if !brokertest.Real() {
+		return embeddedHanging(t)
 	}
+	h := &hangingBench{bench: newBench(t, brokertest.Brokers(t))}
+	verifyPartitions(h.bench, "false")
+	t.Cleanup(func() { verifyPartitions(h.bench, "true") })
+	return h.owned()
+}
+
+func embeddedHanging(t *testing.T) *hangingBench {
+	server := brokertest.Embedded(t)
+	h := &hangingBench{bench: newBench(t, []string{server.Address}), server: server}
+	return h.owned()
+}
+
+func (h *hangingBench) owned() *hangingBench {
 	h.generation = h.join()
 	h.owner, _ = h.claim(h.generation)
 	return h
@@ -185,6 +226,30 @@ func (h *hangingBench) endInPart(commit bool, ended []topic.TopicPartition, reco
 		h.t.Fatal(err)
 	}
 	c.sender.Enlist = c.addPartitions
+}
+
+// failing has the owner's requests to add partitions fail once, and then for a while.
+func (h *hangingBench) failing(with error, lasting time.Duration) {
+	h.owner.kafka = &kafka.Client{Addr: h.owner.kafka.Addr, Transport: &failing{
+		RoundTripper: h.owner.kafka.Transport, with: with, lasting: lasting,
+	}}
+}
+
+type failing struct {
+	kafka.RoundTripper
+	with    error
+	lasting time.Duration
+	since   time.Time
+}
+
+func (f *failing) RoundTrip(ctx context.Context, to net.Addr, m kafka.Request) (kafka.Response, error) {
+	if _, adds := m.(*addpartitionstotxn.Request); adds && (f.since.IsZero() || time.Since(f.since) < f.lasting) {
+		if f.since.IsZero() {
+			f.since = time.Now()
+		}
+		return nil, f.with
+	}
+	return f.RoundTripper.RoundTrip(ctx, to, m)
 }
 
 // ends returns the last stable offset of a partition and its end offset.

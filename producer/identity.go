@@ -23,6 +23,7 @@ type identity struct {
 	producer    int64
 	epoch       int16
 	timeout     time.Duration // after which brokers abort an open transaction
+	ending      int16         // version of the request that ends a transaction: see topic.Client.EndVersion
 }
 
 // transactionTimeout is how long a transaction may stay open before the brokers abort it. While open
@@ -37,6 +38,7 @@ func takeOver(
 ) (id identity, committed bool, err error) {
 	what := "taking over the transactions of " + transaction
 	var answer *kafka.InitProducerIDResponse
+	var ending int16
 	// While the last owner's transaction is being ended, the answer is ConcurrentTransactions, which
 	// is temporary.
 	err = client.Outage(log, what).Retry(ctx, nil, func() (err error) {
@@ -48,6 +50,9 @@ func takeOver(
 		}
 		if known { // else it may be an earlier try, without an answer, that has taken over
 			committed = last
+		}
+		if ending, err = client.EndVersion(ctx); err != nil {
+			return err
 		}
 		answer, err = client.Kafka().InitProducerID(ctx, &kafka.InitProducerIDRequest{
 			Addr: client.Kafka().Addr, TransactionalID: transaction,
@@ -65,7 +70,7 @@ func takeOver(
 	if err != nil {
 		return identity{}, false, fmt.Errorf("%s: %w", what, err)
 	}
-	id = identity{transaction, int64(answer.Producer.ProducerID), int16(answer.Producer.ProducerEpoch), timeout}
+	id = identity{transaction, int64(answer.Producer.ProducerID), int16(answer.Producer.ProducerEpoch), timeout, ending}
 	return id, committed, nil
 }
 

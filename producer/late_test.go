@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
@@ -19,22 +21,33 @@ import (
 
 // A request that its sender has sent again, and that a broker carries out only then, at any place among the
 // requests that follow, changes nothing: no transaction is ended by the end of another, no offset is set back, and
-// every record is there once. A delayed end is the one that KIP-890 describes.
+// every record is there once. A delayed end is the one that KIP-890 describes. Where each end raises the epoch the same
+// holds for requests that were answered, and that a broker carries out a second time; older brokers cannot tell these.
 func TestALateRequestDoesNoHarm(t *testing.T) {
 	for _, play := range []late{
-		{kmsg.EndTxn, 200, true},
-		{kmsg.Produce, 50, true},
-		{kmsg.AddPartitionsToTxn, 50, true},
-		{kmsg.AddOffsetsToTxn, 50, true},
-		{kmsg.TxnOffsetCommit, 50, true},
-		{kmsg.InitProducerID, 50, true},
-		{kmsg.Produce, 50, false},
-		{kmsg.OffsetCommit, 6, false},
+		{kmsg.EndTxn, 200, true, false, false},
+		{kmsg.Produce, 50, true, false, false},
+		{kmsg.AddPartitionsToTxn, 50, true, false, false},
+		{kmsg.AddOffsetsToTxn, 50, true, false, false},
+		{kmsg.TxnOffsetCommit, 50, true, false, false},
+		{kmsg.InitProducerID, 50, true, false, false},
+		{kmsg.EndTxn, 200, true, true, false},
+		{kmsg.Produce, 50, true, true, false},
+		{kmsg.AddPartitionsToTxn, 50, true, true, false},
+		{kmsg.AddOffsetsToTxn, 50, true, true, false},
+		{kmsg.TxnOffsetCommit, 50, true, true, false},
+		{kmsg.EndTxn, 50, true, false, true},
+		{kmsg.TxnOffsetCommit, 25, true, false, true},
+		{kmsg.Produce, 50, false, false, false},
+		{kmsg.OffsetCommit, 6, false, false, false},
 	} {
-		t.Run(fmt.Sprintf("%s,exactly-once=%v", play.key.Name(), play.exactlyOnce), func(t *testing.T) {
-			t.Parallel() // it waits more than it computes
-			play.run(t)
-		})
+		t.Run(
+			fmt.Sprintf("%s,exactly-once=%v,twice=%v,older=%v", play.key.Name(), play.exactlyOnce, play.twice, play.older),
+			func(t *testing.T) {
+				t.Parallel() // it waits more than it computes
+				play.run(t)
+			},
+		)
 	}
 }
 
@@ -43,11 +56,19 @@ type late struct {
 	key         kmsg.Key
 	places      int
 	exactlyOnce bool
+	twice       bool // the request is answered, and carried out again later
+	older       bool // by an embedded broker that ends transactions without raising the epoch
 }
 
 func (l late) run(t *testing.T) {
 	network := brokertest.NewLate()
-	b := newBench(t, brokertest.Brokers(t))
+	var brokers []string
+	if l.older {
+		brokers = []string{brokertest.Embedded(t, kfake.MaxVersions(kversion.V3_9_0())).Address}
+	} else {
+		brokers = brokertest.Brokers(t)
+	}
+	b := newBench(t, brokers)
 	b.out = brokertest.Topic(t, b.client, "out", 2, map[string]string{"max.message.bytes": "1500"})
 	client, err := topic.Connect(topic.Settings{Brokers: b.client.Brokers(), ClientID: "test", Dial: network.Dial})
 	if err != nil {
@@ -87,7 +108,11 @@ func (l late) run(t *testing.T) {
 	claim()
 	random := rand.New(rand.NewPCG(1, uint64(l.key)))
 	for range l.places {
-		network.Hold(l.key, 1+random.IntN(24), kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.Produce,
+		hold := network.Hold
+		if l.twice {
+			hold = network.Copy
+		}
+		hold(l.key, 1+random.IntN(24), kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.Produce,
 			kmsg.AddOffsetsToTxn, kmsg.TxnOffsetCommit, kmsg.EndTxn, kmsg.OffsetCommit)
 		for range 1 + random.IntN(4) {
 			if l.key == kmsg.InitProducerID && random.IntN(2) == 0 {

@@ -25,7 +25,15 @@ func (s sequences) moved(tp topic.TopicPartition, n int, base int64) {
 	s[tp] = sequence{next, base + int64(n), base >= 0}
 }
 
-// restart sets all numbers to zero, for another epoch of the identity.
+// next sets all numbers to zero, for the epoch after that in which they were written.
+func (s sequences) next() {
+	for tp, written := range s {
+		written.next = 0
+		s[tp] = written
+	}
+}
+
+// restart sets all numbers to zero, for an epoch that others may have written before.
 func (s sequences) restart() {
 	for tp := range s {
 		s[tp] = sequence{end: -1}

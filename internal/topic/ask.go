@@ -40,7 +40,8 @@ func (a *asking) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 		return nil, err
 	}
 	answer, whole := a.ResponseKind(), body
-	if answer.IsFlexible() { // its header ends with tagged fields, of which none is defined
+	// The header ends with tagged fields, of which none is defined, but in what says which versions there are.
+	if answer.IsFlexible() && kmsg.Key(a.Key()) != kmsg.ApiVersions {
 		if len(body) == 0 || body[0] != 0 {
 			return nil, fmt.Errorf("%w: answer of %d bytes with tags in its head", ErrCorrupt, len(body))
 		}

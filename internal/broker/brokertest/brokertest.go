@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kfake"
 	"go.uber.org/goleak"
 
 	"github.com/slkstream/slkstream/internal/broker"
@@ -39,9 +40,9 @@ func Brokers(t testing.TB) []string {
 
 // Embedded starts an embedded broker for this test, whatever the environment says; its Cluster injects
 // faults.
-func Embedded(t testing.TB) *broker.Server {
+func Embedded(t testing.TB, options ...kfake.Opt) *broker.Server {
 	t.Helper()
-	server, err := broker.Serve(t.TempDir(), 0, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	server, err := broker.Serve(t.TempDir(), 0, slog.New(slog.NewTextHandler(io.Discard, nil)), options...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package brokertest
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"sync"
 
@@ -18,7 +19,7 @@ func Hang(cluster *kfake.Cluster, client *topic.Client, ended ...topic.TopicPart
 	h := &hang{cluster: cluster, client: client, ended: ended}
 	for key, control := range map[kmsg.Key]func(kmsg.Request) (kmsg.Response, error, bool){
 		kmsg.EndTxn: h.end, kmsg.DescribeTransactions: h.describe, kmsg.InitProducerID: h.takeOver,
-		kmsg.AddPartitionsToTxn: h.add, kmsg.AddOffsetsToTxn: h.add,
+		kmsg.AddPartitionsToTxn: h.add, kmsg.AddOffsetsToTxn: h.add, kmsg.TxnOffsetCommit: h.add, kmsg.Produce: h.write,
 	} {
 		cluster.ControlKey(int16(key), func(r kmsg.Request) (kmsg.Response, error, bool) {
 			cluster.KeepControl()
@@ -50,7 +51,11 @@ func (h *hang) end(request kmsg.Request) (kmsg.Response, error, bool) {
 	}
 	var err error
 	h.cluster.SleepControl(func() { err = h.mark(r.Commit) })
-	return r.ResponseKind(), err, true
+	answer := r.ResponseKind().(*kmsg.EndTxnResponse)
+	if r.Version >= topic.EndRaisesEpoch {
+		answer.ProducerID, answer.ProducerEpoch = h.producer, h.claimed
+	}
+	return answer, err, true
 }
 
 // begin says whether r is the end that is to reach some partitions only.
@@ -64,6 +69,9 @@ func (h *hang) begin(r *kmsg.EndTxnRequest) bool {
 		return false
 	}
 	h.id, h.producer, h.epoch, h.claimed = r.TransactionalID, r.ProducerID, r.ProducerEpoch, r.ProducerEpoch
+	if r.Version >= topic.EndRaisesEpoch {
+		h.claimed++
+	}
 	h.state = map[bool]string{true: "CompleteCommit", false: "CompleteAbort"}[r.Commit]
 	return true
 }
@@ -129,6 +137,26 @@ func (h *hang) add(request kmsg.Request) (kmsg.Response, error, bool) {
 		h.join(r.TransactionalID, &r.ProducerEpoch)
 	case *kmsg.AddOffsetsToTxnRequest:
 		h.join(r.TransactionalID, &r.ProducerEpoch)
+	case *kmsg.TxnOffsetCommitRequest:
+		h.join(r.TransactionalID, &r.ProducerEpoch)
+	}
+	return nil, nil, false
+}
+
+// write sees by which epoch the owner writes: the cluster takes it over.
+func (h *hang) write(request kmsg.Request) (kmsg.Response, error, bool) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	for _, t := range request.(*kmsg.ProduceRequest).Topics {
+		for _, p := range t.Partitions {
+			const producer, epoch = 43, 51 // where a batch has them
+			if h.state == "" || len(p.Records) < epoch+2 || binary.BigEndian.Uint64(p.Records[producer:]) != uint64(h.producer) {
+				continue
+			}
+			if binary.BigEndian.Uint16(p.Records[epoch:]) == uint16(h.claimed) {
+				h.epoch = h.claimed
+			}
+		}
 	}
 	return nil, nil, false
 }

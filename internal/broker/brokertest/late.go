@@ -20,6 +20,7 @@ type Late struct {
 	held  *late             // nil: none
 	after map[kmsg.Key]bool // kinds of the requests that pass until held is delivered
 	count int               // how many still do, with the one that it is delivered before
+	twice bool              // the request that is held passes too
 	done  bool              // something was delivered since Deliver was called
 	err   error             // of that
 }
@@ -38,10 +39,18 @@ func NewLate() *Late { return &Late{key: -1} }
 func (l *Late) Hold(key kmsg.Key, count int, after ...kmsg.Key) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.key, l.count, l.after = key, count, map[kmsg.Key]bool{}
+	l.key, l.count, l.after, l.twice = key, count, map[kmsg.Key]bool{}, false
 	for _, k := range after {
 		l.after[k] = true
 	}
+}
+
+// Copy is like Hold, but the request is not taken out: it is delivered a second time, as a proxy may do.
+func (l *Late) Copy(key kmsg.Key, count int, after ...kmsg.Key) {
+	l.Hold(key, count, after...)
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.twice = true
 }
 
 // Dial implements topic.Settings.Dial.
@@ -106,7 +115,7 @@ func (l *Late) pass(address string, request []byte) (hold bool) {
 		return false
 	}
 	l.key, l.held = -1, &late{address, append([]byte(nil), request...)}
-	return true
+	return !l.twice
 }
 
 type lateConn struct {
