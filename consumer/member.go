@@ -188,14 +188,9 @@ func (m *member) beat(ctx context.Context, g *topic.Generation) error {
 			return nil
 		case <-ticker.C:
 		}
-		request := kmsg.NewPtrHeartbeatRequest()
-		request.Group, request.Generation, request.MemberID, request.InstanceID = g.Group, g.ID, g.MemberID, m.instance()
 		// A broker that does not answer for a while must not make the member leave: the group decides when the session
 		// is over.
-		answer, err := m.ask(ctx, request, 3, 2*m.settings.Session)
-		if err == nil {
-			err = m.refused(answer.(*kmsg.HeartbeatResponse).ErrorCode)
-		}
+		err := m.coordinators.Beat(ctx, g, m.instance(), 2*m.settings.Session)
 		if ctx.Err() != nil {
 			return nil
 		}

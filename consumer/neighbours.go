@@ -40,7 +40,7 @@ func (n *Neighbours) Find(ctx context.Context) ([]Neighbour, error) {
 	groups, err := n.Client.Groups(ctx)
 	if err == nil {
 		maps.DeleteFunc(n.found, func(name string, _ Neighbour) bool {
-			_, there := slices.BinarySearchFunc(groups, name, byName)
+			_, there := slices.BinarySearchFunc(groups, name, topic.ByName)
 			return !there
 		})
 		err = n.describe(ctx, groups)
@@ -50,11 +50,9 @@ func (n *Neighbours) Find(ctx context.Context) ([]Neighbour, error) {
 	return list, err
 }
 
-func byName(g topic.ListedGroup, name string) int { return strings.Compare(g.Name, name) }
-
 func (n *Neighbours) describe(ctx context.Context, groups []topic.ListedGroup) error {
 	groups = slices.DeleteFunc(groups, func(g topic.ListedGroup) bool { return g.Name == n.Group || ofJob(g.Name) })
-	next, _ := slices.BinarySearchFunc(groups, n.last+"\x00", byName)
+	next, _ := slices.BinarySearchFunc(groups, n.last+"\x00", topic.ByName)
 	groups = slices.Concat(groups[next:], groups[:next])
 	groups = groups[:min(len(groups), mostGroups)]
 	if len(groups) == 0 {

@@ -79,8 +79,8 @@ func TestResultsThatAreThereWithoutTheirState(t *testing.T) {
 	}
 	onceEach(t, all)
 	for _, name := range []string{o.Out, o.Dead} {
-		if !slices.Contains(delivery.claim.Out, name) {
-			t.Errorf("an owner does not say that it writes to %s: %v", name, delivery.claim.Out)
+		if !slices.Contains(delivery.claim.Load().Out, name) {
+			t.Errorf("an owner does not say that it writes to %s: %v", name, delivery.claim.Load().Out)
 		}
 	}
 }
@@ -91,13 +91,13 @@ type hanging struct {
 	before func() // that commit
 	armed  atomic.Bool
 	claims atomic.Int32
-	claim  producer.Claim // the last
+	claim  atomic.Pointer[producer.Claim] // the last
 }
 
 func (h *hanging) Claim(ctx context.Context, c producer.Claim) (producer.Committer, int64, error) {
 	inner, offset, err := h.Delivery.Claim(ctx, c)
 	h.claims.Add(1)
-	h.claim = c
+	h.claim.Store(&c)
 	return &hangingCommitter{inner, h}, offset, err
 }
 

@@ -40,9 +40,7 @@ func TestEachEndRaisesTheEpoch(t *testing.T) {
 					continue
 				}
 				late := topic.Stamp{Producer: was.producer, Epoch: was.epoch}
-				if err := c.addPartitions(b.ctx, []topic.TopicPartition{{Topic: b.out}}); err != nil {
-					t.Fatal(err)
-				}
+				b.add(c, topic.TopicPartition{Topic: b.out})
 				if _, err := c.coordinators.End(b.ctx, was.transaction, late, true, was.ending); !fencedByIdentity(err) {
 					t.Errorf("the end of an earlier transaction is answered by %v", err)
 				}
@@ -56,10 +54,7 @@ func TestEachEndRaisesTheEpoch(t *testing.T) {
 func TestTheEpochsAreUsedUp(t *testing.T) {
 	b := newBench(t, []string{brokertest.Embedded(t).Address})
 	c, _ := b.claim(b.join())
-	at := topic.TopicPartition{Topic: b.out}
-	if err := c.addPartitions(b.ctx, []topic.TopicPartition{at}); err != nil {
-		t.Fatal(err)
-	}
+	b.add(c, topic.TopicPartition{Topic: b.out})
 	c.identity.epoch, c.sender.Enlist = math.MaxInt16-1, nil // which the broker takes from a batch
 	if err := c.sender.Write(b.ctx, b.results(0, 1)); err != nil {
 		t.Fatal(err)

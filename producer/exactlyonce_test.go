@@ -270,9 +270,7 @@ func TestABatchSentTwiceIsThereOnce(t *testing.T) {
 	b := newBench(t, brokertest.Brokers(t))
 	c, _ := b.claim(b.join())
 	tp := topic.TopicPartition{Topic: b.out, Partition: 0}
-	if err := c.addPartitions(b.ctx, []topic.TopicPartition{tp}); err != nil {
-		t.Fatal(err)
-	}
+	b.add(c, tp)
 	batch := topic.Encode(tp, []record.Out{{Value: []byte("once")}}, c.stamp(tp), "")
 	var err error
 	for sent := 0; sent < 3; {

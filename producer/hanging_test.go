@@ -106,7 +106,7 @@ func TestAnOwnerEndsItsTransactionThatWasEndedInPart(t *testing.T) {
 		"the coordinator has moved":    func(h *hangingBench) { h.failing(kafka.NotCoordinatorForGroup, 0) },
 		"a new coordinator reads":      func(h *hangingBench) { h.failing(kafka.GroupLoadInProgress, 0) },
 		"the coordinator is away":      func(h *hangingBench) { h.failing(io.EOF, 0) },
-		"the end takes long, it seems": func(h *hangingBench) { h.failing(kafka.ConcurrentTransactions, 2*time.Second) },
+		"the end takes long, it seems": func(h *hangingBench) { h.failing(kafka.ConcurrentTransactions, 2500*time.Millisecond) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHanging(t)
@@ -203,11 +203,9 @@ func (h *hangingBench) endInPart(commit bool, ended []topic.TopicPartition, reco
 	} else {
 		c.sender.Enlist = nil
 		if len(ended) > 0 {
-			if err := c.addPartitions(h.ctx, ended); err != nil {
-				h.t.Fatal(err)
-			}
-		} else if err := c.addPartitions(h.ctx, []topic.TopicPartition{{Topic: h.in}}); err != nil {
-			h.t.Fatal(err)
+			h.add(c, ended...)
+		} else {
+			h.add(c, topic.TopicPartition{Topic: h.in})
 		}
 	}
 	for ; ; time.Sleep(20 * time.Millisecond) { // the brokers have not applied the new setting yet
@@ -250,6 +248,14 @@ func (f *failing) RoundTrip(ctx context.Context, to net.Addr, m kafka.Request) (
 		return nil, f.with
 	}
 	return f.RoundTripper.RoundTrip(ctx, to, m)
+}
+
+// add adds partitions to a transaction, which may have to wait for the end of the last one.
+func (b *bench) add(c *exactlyOnce, partitions ...topic.TopicPartition) {
+	b.t.Helper()
+	if err := b.client.Outage(c.log, "adding").Retry(b.ctx, nil, func() error { return c.addPartitions(b.ctx, partitions) }); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // ends returns the last stable offset of a partition and its end offset.

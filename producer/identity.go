@@ -106,8 +106,9 @@ func forgottenIdentity(err error) bool {
 func member(ctx context.Context, client *topic.Client, c Claim, log *slog.Logger) error {
 	again := func(err error) bool { return topic.Temporary(err) && !refusedByGroup(err) }
 	outage := client.Outage(log, "asking group "+c.Group+" for its members")
+	_, coordinators := client.Coordinators()
 	return c.fenced(outage.Retry(ctx, again, func() error {
-		return client.Member(ctx, c.Group, c.Generation.ID, c.Generation.MemberID)
+		return coordinators.Beat(ctx, c.Generation, nil, callTimeout)
 	}))
 }
 

@@ -60,7 +60,7 @@ func (t *transactions) patient(err error, lasting time.Duration) bool {
 // one must not begin: if it were aborted, so would be what the last one has committed there. It is begun again, after a
 // look for that (see endHanging).
 func (t *transactions) undisturbed(err error, lasting time.Duration) bool {
-	const ended = 500 * time.Millisecond // by then the last transaction has ended everywhere, unless a broker is away
+	const ended = time.Second // by then the last transaction has ended everywhere, unless a broker is away
 	moved := errors.Is(err, kafka.NotCoordinatorForGroup) || errors.Is(err, kafka.GroupCoordinatorNotAvailable) ||
 		errors.Is(err, kafka.GroupLoadInProgress)
 	return t.patient(err, lasting) && hasAnswer(err) && !moved &&

@@ -101,21 +101,6 @@ func (c *Client) Identity(ctx context.Context) (Stamp, error) {
 	return Stamp{Producer: a.ProducerID, Epoch: a.ProducerEpoch}, nil
 }
 
-// Member sends a heartbeat and returns nil if member belongs to the group's generation. kafka-go's own
-// heartbeat request cannot be used: it reads the answer's fields in the wrong order, and so misses errors.
-func (c *Client) Member(ctx context.Context, group string, generation int32, member string) error {
-	request := kmsg.NewPtrHeartbeatRequest()
-	request.Group, request.Generation, request.MemberID = group, generation, member
-	answer, err := c.Ask(ctx, request, 0, group)
-	if err == nil {
-		err = Refusal(answer.(*kmsg.HeartbeatResponse).ErrorCode)
-	}
-	if err != nil {
-		return fmt.Errorf("generation %d of group %s: %w", generation, group, err)
-	}
-	return nil
-}
-
 // ID is Kafka's topic id: it distinguishes a topic from one of the same name that was created after its
 // deletion. The zero ID means unknown: brokers before 2.8 have no ids.
 type ID [16]byte

@@ -37,6 +37,22 @@ func (c *Coordinators) Ask(ctx context.Context, request kmsg.Request, version in
 	return answer.(*answering).Response, nil
 }
 
+// Beat keeps a member's place in its group, and returns nil if it has it. instance is the instance id that it joined with;
+// nil: none, or the caller only asks. kafka-go's own request reads the answer's fields in the wrong order, and so misses errors.
+func (c *Coordinators) Beat(ctx context.Context, g *Generation, instance *string, limit time.Duration) error {
+	request := kmsg.NewPtrHeartbeatRequest()
+	request.Group, request.Generation, request.MemberID, request.InstanceID = g.Group, g.ID, g.MemberID, instance
+	answer, err := c.Ask(ctx, request, 3, g.Group, limit)
+	if err == nil {
+		err = Refusal(answer.(*kmsg.HeartbeatResponse).ErrorCode)
+	}
+	if err != nil {
+		c.Forget()
+		return fmt.Errorf("generation %d of group %s: %w", g.ID, g.Group, err)
+	}
+	return nil
+}
+
 // CommitOffsets commits offsets as a member, by topic and partition. The group refuses them once the member has lost its
 // place. The error is of the first partition that has one; others may be committed then.
 func (c *Coordinators) CommitOffsets(ctx context.Context, g *Generation, offsets map[string]map[int]int64) error {

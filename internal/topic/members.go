@@ -50,6 +50,9 @@ type ListedGroup struct {
 	coordinator int32
 }
 
+// ByName compares a group with a name, as Groups sorts them.
+func ByName(g ListedGroup, name string) int { return strings.Compare(g.Name, name) }
+
 // Groups lists the groups of consumers that this client may list, by name; it may describe fewer.
 func (c *Client) Groups(ctx context.Context) (groups []ListedGroup, err error) {
 	answer, err := send(ctx, c.kafka.ListGroups, kafka.ListGroupsRequest{})
@@ -64,8 +67,7 @@ func (c *Client) Groups(ctx context.Context) (groups []ListedGroup, err error) {
 			groups = append(groups, ListedGroup{g.GroupID, int32(g.Coordinator)})
 		}
 	}
-	byName := func(a, b ListedGroup) int { return strings.Compare(a.Name, b.Name) }
-	slices.SortFunc(groups, byName)
+	slices.SortFunc(groups, func(a, b ListedGroup) int { return ByName(a, b.Name) })
 	return slices.CompactFunc(groups, func(a, b ListedGroup) bool { return a.Name == b.Name }), nil
 }
 
