@@ -183,7 +183,7 @@ func (e *episode) mapRows(p *Problem) {
 		e.rows.along = vector.Resize(e.rows.along, e.rows.firstMean*directions)
 		kernel.Products(e.rows.along, m.Vectors, e.rows.v[:e.rows.firstMean*d], directions, e.rows.firstMean, d)
 		for r, s := range m.Scales {
-			kernel.Scale(alongScale(s), e.rows.along[r*e.rows.firstMean:(r+1)*e.rows.firstMean])
+			kernel.Scale(metric.AlongScale(s), e.rows.along[r*e.rows.firstMean:(r+1)*e.rows.firstMean])
 		}
 	}
 	for q := measured; q < e.rows.firstMean; q++ {
@@ -213,7 +213,7 @@ func (e *episode) mapRows(p *Problem) {
 		if q >= own {
 			target = e.rows.priorSquare[e.rows.countsFor[q]]
 		}
-		if e.rows.factor[q] = 0; length > leastLength {
+		if e.rows.factor[q] = 0; length > metric.LeastLength {
 			e.rows.factor[q] = float32(math.Sqrt(float64(target) / float64(length)))
 		}
 		kernel.Scale(e.rows.factor[q], e.rows.v[q*d:q*d+d])

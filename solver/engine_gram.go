@@ -51,12 +51,12 @@ func (g *gramSpace) can(e *episode, p *Problem) bool {
 	}
 	if p.Embedding != nil && p.Embedding.Metric != nil {
 		scales := p.Embedding.Metric.Scales
-		for _, s := range scales[:shrinkingScales(scales)] {
+		for _, s := range scales[:metric.Shrinking(scales)] {
 			if s < 0 {
 				return false
 			}
 		}
-		for _, s := range scales[shrinkingScales(scales):] {
+		for _, s := range scales[metric.Shrinking(scales):] {
 			if s <= 1 { // the Gram form needs the directions that grow to come last
 				return false
 			}
@@ -94,7 +94,7 @@ func (g *gramSpace) build(e *episode) {
 	kernel.Gram(g.inner, e.rows.v[:m*d], m, d)
 	kernel.Products(g.others[:(t-m)*m], e.rows.v[m*d:t*d], e.rows.v[:m*d], t-m, m, d)
 	if g.metric != nil && len(g.metric.Scales) > 0 {
-		directions, less := len(g.metric.Scales), shrinkingScales(g.metric.Scales)
+		directions, less := len(g.metric.Scales), metric.Shrinking(g.metric.Scales)
 		g.alongOf(0, m)
 		g.signed = append(g.signed[:0], g.along...)
 		kernel.Scale(-1, g.signed[:less*m])
@@ -166,16 +166,6 @@ func (g *gramSpace) heldProduct(mean, prior int) float32 {
 		sum += part
 	}
 	return sum
-}
-
-// shrinkingScales returns the number of scales before the first one that grows.
-func shrinkingScales(scales []float32) int {
-	for i, s := range scales {
-		if s > 1 {
-			return i
-		}
-	}
-	return len(scales)
 }
 
 // enter prepares the space for the descent.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // plain fills out with the inner products of rows from to to-1 by z - centre: without the metric, and without
@@ -18,7 +19,7 @@ func (g *gramSpace) plain(out []float32, from, to int) {
 	}
 	g.alongOf(from, to)
 	g.signed = append(g.signed[:0], g.along...)
-	kernel.Scale(-1, g.signed[shrinkingScales(g.metric.Scales)*n:])
+	kernel.Scale(-1, g.signed[metric.Shrinking(g.metric.Scales)*n:])
 	kernel.Accumulate(out, g.signed, g.along, len(g.metric.Scales), n, n)
 	lengths := append(g.e.scratch.values[:0], by...) // that v lost
 	for p, v := range by {

@@ -170,7 +170,7 @@ func (l *ExampleCache) prepare(list []ExampleSet, mean []float32, m *metric.Metr
 	for c := range l.lengths {
 		row := sums[c*d : c*d+d]
 		if l.lengths[c] = kernel.Dot(row, row); m != nil {
-			l.lengths[c] = max(0, lengthAlong(l.lengths[c], l.drawn[c*directions:(c+1)*directions], m.Scales))
+			l.lengths[c] = max(0, metric.LengthAlong(l.lengths[c], l.drawn[c*directions:(c+1)*directions], m.Scales))
 		}
 	}
 }
@@ -284,9 +284,9 @@ func (l *ExampleCache) prepareTile(w *prepareWork, set *Examples, s, at, from, c
 			kernel.Axpy(-1, shift, along)
 			kernel.Scale(float32(inverse), along)
 			kernel.Axpy(-1, centre, along)
-			length = lengthAlong(length, along, m.Scales)
+			length = metric.LengthAlong(length, along, m.Scales)
 		}
-		if length > leastLength {
+		if length > metric.LeastLength {
 			l.by[at+i] = float32(1 / math.Sqrt(float64(length)))
 		}
 		if c := l.label[at+i]; c >= 0 && l.by[at+i] > 0 {
@@ -295,9 +295,6 @@ func (l *ExampleCache) prepareTile(w *prepareWork, set *Examples, s, at, from, c
 		}
 	}
 }
-
-// leastLength is the squared length up to which a row counts as zero.
-const leastLength = 1e-12
 
 // unit writes row i in z-space and returns the factor that scaled it to length 1, 0 for a zero row.
 func (l *Examples) unit(out []float32, i int, delta []float32) float32 {
@@ -312,28 +309,14 @@ func (l *Examples) unit(out []float32, i int, delta []float32) float32 {
 	return inverse
 }
 
-// alongScale returns sqrt(|1 - s^2|), s the scale of a direction of a metric.
-func alongScale(s float32) float32 { return float32(math.Sqrt(math.Abs(1 - float64(s)*float64(s)))) }
-
 // scaleAlong multiplies rows of products with the directions of a metric by their alongScale.
 func scaleAlong(rows, scales []float32) {
 	for j, s := range scales {
-		by := alongScale(s)
+		by := metric.AlongScale(s)
 		for at := j; at < len(rows); at += len(scales) {
 			rows[at] *= by
 		}
 	}
-}
-
-// lengthAlong returns the squared length of a row that the metric has mapped, from that before and its
-// row of scaleAlong.
-func lengthAlong(square float32, along, scales []float32) float32 {
-	less := shrinkingScales(scales)
-	square -= kernel.Dot(along[:less], along[:less])
-	if more := along[less:]; len(more) > 0 {
-		square += kernel.Dot(more, more)
-	}
-	return square
 }
 
 // z appends all rows in z-space to out. A row that is not in force is appended as zeros.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // exampleTile is how many labelled rows are compared with a tile of items at once.
@@ -45,7 +46,7 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 	}
 	if b.metric != nil {
 		kernel.Products(b.centre, b.metric.Centre, e.rows.v, 1, n, d)
-		directions, less := len(b.metric.Scales), shrinkingScales(b.metric.Scales)
+		directions, less := len(b.metric.Scales), metric.Shrinking(b.metric.Scales)
 		b.signed = vector.Resize(b.signed, n*directions)
 		for i := range n {
 			row := b.signed[i*directions : i*directions+directions]

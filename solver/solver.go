@@ -10,6 +10,7 @@ import (
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // Solver solves problems in its own workspace. Only one goroutine may use it at a time. A used Solver
@@ -173,7 +174,7 @@ func (e *episode) productsBeforeGraph(out []float32, n int) {
 	if e.rows.points != nil || m == nil {
 		return
 	}
-	less := shrinkingScales(m.Scales)
+	less := metric.Shrinking(m.Scales)
 	for r := range m.Scales {
 		sign, along := float32(1), e.rows.along[r*e.rows.firstMean:r*e.rows.firstMean+n]
 		if r < less {

@@ -17,7 +17,7 @@ type scratch struct {
 	z                         []float32   // before the metric
 	labelled, classes, window []float32   // products of a tile with labelled rows, sums of classes, last rows
 	nearest                   []int32     // labelled row of each item of the tile
-	shrunk                    []float32   // of the metric
+	wide, turned              []float32   // of the metric
 	likely                    []float32   // softmax of what prototypes and nearest labelled rows say of an item
 	near                      []neighbour // of an item, with their squared distances
 	minima                    [kernel.Groups]float32
@@ -59,7 +59,7 @@ func (n *Now) answer(items []stream.Item, keep bool) []stream.Answer {
 		}
 		if !keep {
 			n.rows, n.soft = n.rows[:before], n.soft[:before*len(k.Names)]
-			n.u = n.u[:before*k.Dimension]
+			n.u = n.u[:before*k.Width]
 			continue
 		}
 		for i := before; i < len(n.rows); i++ {
@@ -72,23 +72,28 @@ func (n *Now) answer(items []stream.Item, keep bool) []stream.Answer {
 // tile takes items to the end of the rows, and multiplies them with all that may be near them.
 func (n *Now) tile(items []stream.Item) {
 	k, x := n.view, &n.scratch
-	d, m, classes, most, before := k.Dimension, len(k.Class), len(k.Names), len(items), len(n.rows)
+	d, width, m, classes, most, before := k.Dimension, k.Width, len(k.Class), len(k.Names), len(items), len(n.rows)
 	all, first := before+most, max(0, before-k.Reach)
 	n.soft = slices.Grow(n.soft, most*classes)[:all*classes]
 	for i := range items {
 		n.rows = append(n.rows, newKept(&items[i]))
 	}
-	z, u := n.embed(before), n.u[before*d:]
+	z, u := n.embed(before), n.u[before*width:]
+	if k.Metric != nil {
+		x.turned = append(x.turned[:0], u...)
+		u = x.turned
+		k.Metric.Turn(u)
+	}
 	x.labelled, x.classes = vector.Resize(x.labelled, most*m), vector.Resize(x.classes, most*classes)
 	x.window = vector.Resize(x.window, most*(all-first))
-	kernel.Products(x.labelled, u, k.Labelled, most, m, d)
+	kernel.Products(x.labelled, u, k.Labelled, most, m, width)
 	x.nearest = x.nearest[:0]
 	for i := range items {
 		x.nearest = append(x.nearest, nearest(k, x.labelled[i*m:i*m+m]))
 	}
 	kernel.Prefetch(k.LabelledZ, d, x.nearest)
-	kernel.Products(x.classes, u, n.sums.Values, most, classes, d)
-	kernel.Products(x.window, u, n.u[first*d:], most, all-first, d)
+	kernel.Products(x.classes, u, n.sums.Values, most, classes, width)
+	kernel.Products(x.window, u, n.u[first*width:], most, all-first, width)
 	for i := range items {
 		n.rows[before+i].far = n.far(i, z[i*d:i*d+d])
 	}

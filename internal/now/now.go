@@ -19,7 +19,7 @@ import (
 type Now struct {
 	view   *view.View
 	rows   []kept
-	u      []float32 // rows x d, in the space of view
+	u      []float32 // rows x width, in the space of view
 	soft   []float32 // rows x classes: S
 	middle float64   // median squared distance of a row to the nearest before it
 	lags   []float32 // 2, and the lag of each age of a row, the oldest first
@@ -63,7 +63,7 @@ func (n *Now) Follow(k *view.View, items []stream.Item, answers []stream.Answer)
 	}
 	n.called = k.Labels.Rename(k.Names)
 	n.settle(old, items, answers)
-	if len(n.u) < len(n.rows)*k.Dimension || !k.SameMap(old) {
+	if len(n.u) < len(n.rows)*k.Width || !k.SameMap(old) {
 		n.embed(0)
 	}
 	n.count()
@@ -175,22 +175,22 @@ func (n *Now) trim(spare int) {
 	}
 	n.rows = slices.Delete(n.rows, 0, over)
 	n.soft = slices.Delete(n.soft, 0, over*len(n.view.Names))
-	n.u = slices.Delete(n.u, 0, min(len(n.u), over*n.view.Dimension))
+	n.u = slices.Delete(n.u, 0, min(len(n.u), over*n.view.Width))
 }
 
 // embed takes the rows from the given one on to the space of today, and returns them before the metric.
 func (n *Now) embed(from int) (z []float32) {
 	k, d := n.view, n.view.Dimension
-	n.u = slices.Grow(n.u[:from*d], (len(n.rows)-from)*d)[:len(n.rows)*d]
-	u := n.u[from*d:]
+	n.u = slices.Grow(n.u[:from*k.Width], (len(n.rows)-from)*k.Width)[:len(n.rows)*k.Width]
+	u := n.u[from*k.Width:]
 	if z = u; k.Metric != nil {
-		n.scratch.z = vector.Resize(n.scratch.z, len(u))
+		n.scratch.z = vector.Resize(n.scratch.z, (len(n.rows)-from)*d)
 		z = n.scratch.z
 	}
 	for i := range n.rows[from:] {
 		k.Raise(z[i*d:i*d+d], n.rows[from+i].vector)
 	}
-	n.scratch.shrunk = k.Embed(z, u, n.scratch.shrunk)
+	n.scratch.wide = k.Embed(z, u, n.scratch.wide)
 	return z
 }
 
@@ -229,7 +229,7 @@ func (n *Now) count() {
 // gather counts a row that was labelled since the last episode for its class's prototype, as that of the
 // episode will.
 func (n *Now) gather(i int) {
-	r, d := &n.rows[i], n.view.Dimension
+	r, width := &n.rows[i], n.view.Width
 	c := slices.Index(n.row(i), 1)
 	if !r.given || r.settled || c < 0 {
 		return
@@ -237,7 +237,7 @@ func (n *Now) gather(i int) {
 	if !n.copied {
 		n.sums, n.copied = n.sums.Clone(), true
 	}
-	n.sums.Add(c, n.u[i*d:i*d+d], float32(n.view.Weight), n.view.Weight)
+	n.sums.Add(c, n.u[i*width:(i+1)*width], float32(n.view.Weight), n.view.Weight)
 	n.sums.Weigh(c)
 }
 
@@ -247,7 +247,7 @@ func logCount(count float64) float32 { return float32(math.Log(max(count, 1e-30)
 func (n *Now) Bytes() int {
 	bytes := 4*(cap(n.u)+cap(n.soft)) + 200*cap(n.rows)
 	if k := n.view; k != nil {
-		bytes += 4 * (k.Reach*k.Dimension + 2*len(k.Labelled) + 2*len(k.Sums.Values))
+		bytes += 4 * (k.Reach*k.Width + 2*len(k.Labelled) + 2*len(k.Sums.Values))
 	}
 	return bytes
 }

@@ -28,7 +28,7 @@ type Known struct {
 	Examples []*taught.Entry // labelled
 	Class    []int32         // theirs
 	Weight   float64         // of one in its prototype
-	Prior    *solver.Prior   // nil: none. New takes its memory; a View has it in its sums, as it has Clusters
+	Prior    *solver.Prior   // nil: none. New changes it; a View has it in its sums, as it has Clusters
 	Learned  *metric.Metric  // nil: none
 
 	ByClusters bool // clusters are the classes, as too little is labelled: Examples and the like are empty
@@ -59,12 +59,13 @@ type View struct {
 
 	// The space of u, and the labelled rows in it, in the order of examples.
 	Mean      []float32
-	Metric    *metric.Map // about Mean
-	LabelledZ []float32   // m x d, before the metric
-	Labelled  []float32   // m x d; LabelledZ itself without a metric
-	Twos      []float32   // m: squared lengths of a labelled row and an item together
-	given     Sums        // of the labelled rows
-	Sums      Sums        // and of the learned prototypes
+	Metric    *metric.Wide // about Mean; nil: u is z
+	Width     int          // of a row of u
+	LabelledZ []float32    // m x d, before the metric
+	Labelled  []float32    // m x Width; LabelledZ itself without a metric
+	Twos      []float32    // m: squared lengths of a labelled row and an item together
+	given     Sums         // of the labelled rows
+	Sums      Sums         // and of the learned prototypes
 }
 
 // New lays out what is known, by classes or by clusters. before is the view after the episode before, or nil;
@@ -77,7 +78,8 @@ func New(of Known, before *View) *View {
 	k.rank()
 	if k.ByClusters {
 		k.Solve.Method, k.Solve.Power = solver.SLKMeans, 1
-		k.Mean, k.Sums = k.Centre, newSums(&k.Solve, len(k.Names), k.Dimension)
+		k.Mean, k.Width = k.Centre, k.Dimension
+		k.Sums = newSums(k)
 		for _, c := range k.Clusters {
 			k.Sums.Add(int(c.Class), c.Mean, float32(c.Mass), c.Mass)
 		}
@@ -112,7 +114,7 @@ func (k *View) rank() {
 func (k *View) take(before *View) {
 	d := k.Dimension
 	if k.sameSpace(before) {
-		k.Mean, k.Metric, k.Twos = before.Mean, before.Metric, before.Twos
+		k.Mean, k.Metric, k.Width, k.Twos = before.Mean, before.Metric, before.Width, before.Twos
 		k.LabelledZ, k.Labelled, k.given = before.LabelledZ, before.Labelled, before.given
 		k.given.settings = &k.Solve
 		return
@@ -130,15 +132,15 @@ func (k *View) take(before *View) {
 		kernel.Axpy(float32(1/(counts[c]*float64(len(k.Names)))), z[i*d:i*d+d], k.Mean)
 	}
 	k.LabelledZ, k.Labelled, k.Twos = z, z, slices.Repeat([]float32{2}, len(k.Class))
-	if k.Learned != nil {
-		k.Metric = new(metric.Map)
-		k.Learned.About(k.Mean, k.Metric)
-		k.Labelled = make([]float32, len(z))
+	if k.Width = d; k.Learned != nil {
+		k.Metric = k.Learned.Wide(k.Mean)
+		k.Width = k.Metric.Width()
+		k.Labelled = make([]float32, len(k.Class)*k.Width)
 	}
 	k.Embed(z, k.Labelled, nil)
-	k.given = newSums(&k.Solve, len(k.Names), d)
+	k.given = newSums(k)
 	for i, c := range k.Class {
-		k.given.Add(int(c), k.Labelled[i*d:i*d+d], float32(k.Weight), k.Weight)
+		k.given.Add(int(c), k.Labelled[i*k.Width:(i+1)*k.Width], float32(k.Weight), k.Weight)
 	}
 }
 
@@ -157,30 +159,37 @@ func (k *View) SameMap(before *View) bool {
 
 // addUp computes the sums of the classes.
 func (k *View) addUp() {
-	k.Sums = k.given.Clone()
-	if k.Prior != nil {
+	if k.Prior == nil {
+		k.Sums = k.given.Clone()
+	} else {
+		k.Sums = newSums(k)
 		k.addPrior(k.Prior)
+		kernel.Axpy(1, k.given.Values, k.Sums.Values)
+		for c, mass := range k.given.Masses {
+			k.Sums.Masses[c] += mass
+		}
 	}
 	k.Sums.weighAll()
 }
 
-// addPrior adds the learned prototypes. The metric does not change their lengths.
+// addPrior sets the sums to the learned prototypes. The metric does not change their lengths.
 func (k *View) addPrior(prior *solver.Prior) {
-	d, rows, by := k.Dimension, prior.Means, slices.Clone(prior.Weights)
-	for c := range by {
-		row := rows[c*d : c*d+d]
-		kernel.Axpy(-prior.Inverse[c], k.Mean, row)
-		if k.Metric != nil {
-			by[c] *= float32(math.Sqrt(float64(kernel.Dot(row, row))))
-		}
+	d, rows := k.Dimension, prior.Means
+	for c := range prior.Weights {
+		kernel.Axpy(-prior.Inverse[c], k.Mean, rows[c*d:c*d+d])
 	}
-	if k.Metric != nil {
-		k.Metric.Apply(rows, nil)
+	if k.Metric == nil {
+		copy(k.Sums.Values, rows)
+	} else {
+		k.Metric.Apply(k.Sums.Values, rows, nil)
 	}
 	for c, w := range prior.Weights {
-		if w > 0 {
-			k.Sums.Add(c, rows[c*d:c*d+d], by[c], float64(w))
+		by := w
+		if row := rows[c*d : c*d+d]; k.Metric != nil {
+			by *= float32(math.Sqrt(float64(kernel.Dot(row, row))))
 		}
+		kernel.Scale(by, k.Sums.sum(c))
+		k.Sums.Masses[c] = float64(w)
 	}
 }
 
@@ -204,21 +213,19 @@ func (k *View) Embed(z, u, scratch []float32) []float32 {
 		}
 		vector.Unit(row, row)
 	}
-	if k.Metric == nil || len(z) == 0 {
+	if k.Metric == nil {
 		return scratch
 	}
-	copy(u, z)
-	scratch = vector.Resize(scratch, metric.ScratchRows*len(k.Metric.Scales))
-	k.Metric.Apply(u, scratch)
-	return scratch
+	return k.Metric.Apply(u, z, scratch)
 }
 
 // Sums are the sums of the labelled rows and the learned prototype of each class, all weighted, with
 // what follows from them for the cost of a row.
 type Sums struct {
 	settings *solver.Settings
-	d        int
-	Values   []float32 // classes x d: the sums
+	metric   *metric.Wide
+	width    int
+	Values   []float32 // classes x Width: the sums
 	Masses   []float64
 	Squares  []float64 // of the lengths of sums
 	costs    []cost
@@ -228,14 +235,16 @@ type Sums struct {
 // the class's sum, minus less.
 type cost struct{ by, less float32 }
 
-func newSums(s *solver.Settings, classes, d int) Sums {
+func newSums(k *View) Sums {
+	classes := len(k.Names)
 	return Sums{
-		settings: s, d: d, Values: make([]float32, classes*d), Masses: make([]float64, classes),
+		settings: &k.Solve, metric: k.Metric, width: k.Width,
+		Values: make([]float32, classes*k.Width), Masses: make([]float64, classes),
 		Squares: make([]float64, classes), costs: make([]cost, classes),
 	}
 }
 
-func (s *Sums) sum(c int) []float32 { return s.Values[c*s.d : c*s.d+s.d] }
+func (s *Sums) sum(c int) []float32 { return s.Values[c*s.width : (c+1)*s.width] }
 
 // Add adds a row to a class. by is the factor of the row in the sum, weight its mass. The class's cost follows
 // with Weigh.
@@ -246,7 +255,11 @@ func (s *Sums) Add(c int, row []float32, by float32, weight float64) {
 
 // Weigh works out the cost of a class.
 func (s *Sums) Weigh(c int) {
-	s.Squares[c] = float64(kernel.Dot(s.sum(c), s.sum(c)))
+	if sum := s.sum(c); s.metric != nil {
+		s.Squares[c] = float64(s.metric.Square(sum))
+	} else {
+		s.Squares[c] = float64(kernel.Dot(sum, sum))
+	}
 	s.costs[c] = s.cost(s.Masses[c], s.Squares[c])
 }
 

@@ -59,16 +59,16 @@ type Map struct {
 	Scales  []float32
 }
 
-// ScratchRows is how many rows Apply maps at once.
-const ScratchRows = 64
+// scratchRows is how many rows Apply maps at once.
+const scratchRows = 64
 
-// Apply maps z-rows to u-space in place. A row at the centre becomes zero. scratch should hold ScratchRows x
+// Apply maps z-rows to u-space in place. A row at the centre becomes zero. scratch should hold scratchRows x
 // len(Scales) values; if it holds fewer, Apply allocates.
 func (m *Map) Apply(rows, scratch []float32) {
 	d := len(m.Centre)
-	scratch = vector.Resize(scratch, min(ScratchRows, len(rows)/d)*len(m.Scales))
-	for from := 0; from < len(rows); from += ScratchRows * d {
-		some := rows[from:min(from+ScratchRows*d, len(rows))]
+	scratch = vector.Resize(scratch, min(scratchRows, len(rows)/d)*len(m.Scales))
+	for from := 0; from < len(rows); from += scratchRows * d {
+		some := rows[from:min(from+scratchRows*d, len(rows))]
 		for at := 0; at < len(some); at += d {
 			kernel.Axpy(-1, m.Centre, some[at:at+d])
 		}

@@ -198,11 +198,14 @@ func TestLeftOutLabelsAreScoredAsItems(t *testing.T) {
 	d := k.Dimension
 	for i := range k.Class {
 		score := 0.
-		for _, rows := range [][]float32{k.LabelledZ, k.Labelled} {
-			best := math.Inf(1)
+		for width, rows := range map[int][]float32{d: k.LabelledZ, k.Width: k.Labelled} {
+			best, row := math.Inf(1), slices.Clone(rows[i*width:(i+1)*width])
+			if width == k.Width {
+				k.Metric.Turn(row)
+			}
 			for j := range k.Class {
 				if j != i {
-					best = min(best, view.Distance(kernel.Dot(rows[i*d:i*d+d], rows[j*d:j*d+d])))
+					best = min(best, view.Distance(kernel.Dot(row, rows[j*width:(j+1)*width])))
 				}
 			}
 			score += best / 2

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"math"
+	"sync"
 
 	"github.com/slkstream/slkstream/internal/view"
 	"github.com/slkstream/slkstream/solver"
@@ -21,7 +22,12 @@ func (s *Stream) View(like *Item, labels *taught.Labels, before *view.View) (*vi
 		from.restart("")
 	}
 	from.model, from.dimension = like.Model, len(like.Vector)
-	var p problem
+	prior := priors.Get().(*solver.Prior)
+	p := problem{learned: *prior}
+	defer func() {
+		*prior = p.learned
+		priors.Put(prior)
+	}()
 	followed := labels.For(s.Name)
 	if _, err := p.gather(from, nil, followed); err != nil {
 		return nil, err
@@ -39,6 +45,9 @@ func (s *Stream) View(like *Item, labels *taught.Labels, before *view.View) (*vi
 	}
 	return view.New(k, before), nil
 }
+
+// priors are memory of views that are being made.
+var priors = sync.Pool{New: func() any { return new(solver.Prior) }}
 
 // viewClusters takes the clusters as classes.
 func (s *Stream) viewClusters(k *view.Known) {
