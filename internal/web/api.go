@@ -209,8 +209,8 @@ func (p *Page) apiReview(_ *http.Request, body *struct {
 	for _, review := range p.questions.Take(body.Who, count) {
 		views = append(views, p.reviewView(&review))
 	}
-	waiting, _ := p.questions.session()
-	return map[string]any{"items": views, "waiting": waiting, "labels": p.labels()}, nil
+	waiting, different, _ := p.questions.session()
+	return map[string]any{"items": views, "waiting": waiting, "different": different, "labels": p.labels()}, nil
 }
 
 func (p *Page) apiSkip(_ *http.Request, body *struct {
@@ -323,7 +323,7 @@ func (p *Page) apiForget(r *http.Request, body *struct {
 
 // apiState returns the stage's status and what was taught in this session.
 func (p *Page) apiState(*http.Request) (any, error) {
-	waiting, said := p.questions.session()
+	waiting, _, said := p.questions.session()
 	return map[string]any{
 		"title": p.options.Title, "status": p.status(time.Now()), "labels": p.labels(),
 		"teach": p.options.Say != nil, "waiting": waiting, "taught": said,

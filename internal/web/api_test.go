@@ -64,7 +64,7 @@ func TestQuestionsAreHeldByOnePerson(t *testing.T) {
 	}
 	q.labelled("a", "dog", "")
 	q.Named([]record.Result{{Label: "dog"}, {Label: "dog", Unknown: true}, {Label: "cat"}})
-	waiting, said := q.session()
+	waiting, _, said := q.session()
 	if waiting != 2 || len(said) != 1 || said[0].Guess != "cat" || said[0].Since != 1 {
 		t.Errorf("%d wait, %+v", waiting, said)
 	}
@@ -76,7 +76,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	for i := range keptQuestion + 10 {
 		q.Ask(review(fmt.Sprint(i)))
 	}
-	if waiting, _ := q.session(); waiting != keptQuestion {
+	if waiting, _, _ := q.session(); waiting != keptQuestion {
 		t.Errorf("%d wait", waiting)
 	}
 	if _, found := q.find("9"); found {
@@ -85,7 +85,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	large := review("large")
 	large.Vector = make([]float32, keptBytes/4)
 	q.Ask(large)
-	if waiting, _ := q.session(); waiting != 0 || q.bytes != 0 {
+	if waiting, _, _ := q.session(); waiting != 0 || q.bytes != 0 {
 		t.Errorf("%d wait, %d bytes, beside an item beyond the bound", waiting, q.bytes)
 	}
 }

@@ -153,7 +153,7 @@ func (y yard) feed(page *Page, attributes json.RawMessage) {
 	for i := range y.questions {
 		page.told(nil, []record.Review{{
 			ID: fmt.Sprint("q", i), Stream: "dock 1", Time: now, Vector: []float32{1, 0}, Attributes: attributes, Guess: record.Guess{
-				Label: name(0), Confidence: .5, Unknown: i == 0, Alternatives: []record.Alternative{{Label: name(1), Confidence: .4}},
+				Label: name(0), Confidence: .5, Unknown: i == 0, Alternatives: []record.Alternative{{Label: name(1 + i), Confidence: .4}},
 			},
 		}}, false)
 	}

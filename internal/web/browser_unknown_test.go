@@ -54,7 +54,7 @@ func TestUnknownPage(t *testing.T) {
 		browser.Until(`document.querySelector("#groups .also").textContent === "also onyard"`),
 		browser.Press(`document.querySelector("#more button")`), // the one that is like no other
 		browser.Until(
-			`document.querySelectorAll("#groups .group").length === 2 && document.querySelector("#more").textContent === "Show fewer"`,
+			`document.querySelectorAll("#groups .group").length === 2 && document.querySelector("#more").textContent === "Show fewerHide all 2"`,
 		),
 		browser.Until(`document.querySelectorAll("#groups .group:first-child img").length === 5`),
 		browser.Until(`document.querySelector("#groups .like .who").textContent.endsWith("kim")`), // the suggestion
@@ -63,7 +63,7 @@ func TestUnknownPage(t *testing.T) {
 	b.Screenshot("unknown.png")
 	b.Run(chromedp.SendKeys(chromedp.CSS("#groups input"), "anna\r"), // without --corrections nothing is promised to them
 		browser.Until(`document.querySelector(".preview:not([hidden]) p")?.textContent ===
-			"5 of the 8 are taught as anna. 1 other recent item would have been called so too:"`),
+			"5 of the 8 are taught as anna, a new name. 1 other recent item would have been called so too:"`),
 		browser.Until(`document.querySelectorAll(".preview .thumbs img").length === 1`),
 		browser.Until(`document.activeElement.textContent === "Call them anna"`), chromedp.KeyEvent("\r"))
 	taught := func() int {
@@ -123,6 +123,44 @@ func TestUnknownPageStandsStill(t *testing.T) {
 			document.querySelectorAll("#groups .group").length === 2`),
 		browser.Until(`(document.activeElement.blur(), document.querySelectorAll("#groups .group").length === 3)`), // as they are now
 		browser.Until(`[...document.querySelectorAll("#groups input")].filter((i) => i.value === "anna").length === 1`),
+	)
+	b.Silent()
+}
+
+// A group is hidden by a press, which can be undone, and all groups at once. The hidden ones are shown on request, and each again.
+func TestUnknownPageHides(t *testing.T) {
+	address := yard{cameras: 1, names: 3, groups: 3}.serve(t)
+	groups := func(n int, title, more string) chromedp.Action[chromedp.Void] {
+		return browser.Until(
+			fmt.Sprintf(`document.querySelectorAll("#groups .group").length === %d && document.querySelector("h1").textContent === %q &&
+			[...document.querySelectorAll("#more button")].map((b) => b.textContent).join(", ") === %q`, n, title, more),
+		)
+	}
+	press := func(in, text string) chromedp.Action[chromedp.Void] {
+		return browser.Press(fmt.Sprintf(`[...document.querySelectorAll("%s button")].find((b) => b.textContent === %q)`, in, text))
+	}
+	b := browser.Open(t)
+	b.Run(
+		chromedp.EmulateViewport(
+			390,
+			844,
+		),
+		chromedp.Navigate(address+"/unknown"),
+		groups(3, "Three groups have no name.", "Hide all 3"),
+		press(".group", "Hide"),
+		groups(2, "Two groups have no name.", "Hide all 2, See 1 hidden group"),
+		browser.Until(`document.querySelector(".tabs a:nth-child(3) b").textContent === "2"`),
+		press(".toast", "Undo"),
+		groups(3, "Three groups have no name.", "Hide all 3"),
+		press("#more", "Hide all 3"),
+		groups(0, "Everything else has a name.", "See 3 hidden groups"),
+		press("#more", "See 3 hidden groups"),
+		groups(3, "Three groups hidden.", "Show all again, Back to what has no name"),
+	)
+	b.Screenshot("unknown-hidden.png")
+	b.Run(
+		press(".group", "Show again"), groups(2, "Two groups hidden.", "Show all again, Back to what has no name"),
+		press("#more", "Back to what has no name"), groups(1, "One group has no name.", "See 2 hidden groups"),
 	)
 	b.Silent()
 }

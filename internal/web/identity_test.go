@@ -57,7 +57,7 @@ func TestItemsOfOneIDAreTaughtOneByOne(t *testing.T) {
 		frame("gate", "3", "[1,2]"), frame("yard", "3", "[2,1]"), frame("gate", "3", "[1,1]"),
 		`{"id":"3","stream":"door","vector":[3,1]}`, `{"id":"3","stream":"shed","vector":[1,3]}`)
 	server := serving(t, p, Access{Loopback: true})
-	if waiting, _ := p.questions.session(); waiting != len(results) {
+	if waiting, _, _ := p.questions.session(); waiting != len(results) {
 		t.Errorf("%d of %d items wait", waiting, len(results))
 	}
 	keys := map[string]bool{}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/recent"
+	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/pipeline/labels"
 	"github.com/slkstream/slkstream/solver/stream/taught"
@@ -41,6 +42,11 @@ func (l *like) see(name string, cosine float64, later bool) {
 	}
 }
 
+// counts says whether the stage answers a vector of a stream and model with an example.
+func counts(e *record.Example, stream, model string, dimension int) bool {
+	return len(e.Vector) == dimension && (e.Stream == "" || e.Stream == stream) && (e.Model == "" || e.Model == model)
+}
+
 // renew calls groups what they are most like today: the answers of their items are of an earlier time.
 func (p *Page) renew(groups []groupView) {
 	l, now := &p.likes, p.stage.Current()
@@ -68,7 +74,7 @@ func (p *Page) renew(groups []groupView) {
 			length := math.Sqrt(float64(kernel.Dot(e.Vector, e.Vector)))
 			for _, g := range missing {
 				m := &g.Middle
-				if len(e.Vector) != len(g.vector) || e.Stream != "" && e.Stream != m.Stream || e.Model != "" && e.Model != m.Model {
+				if !counts(&e, m.Stream, m.Model, len(g.vector)) {
 					continue
 				}
 				cosine := float64(kernel.Dot(e.Vector, g.vector)) / length

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 type namedGroups struct {
 	mu     sync.Mutex
 	groups []*namedGroup
+	hidden map[string]bool // ids of results: the items of groups that somebody has put away
 }
 
 type namedGroup struct {
@@ -22,11 +24,11 @@ type namedGroup struct {
 	at       time.Time       // of being taught
 }
 
-// nameable returns the strangers in groups that have no name yet.
-func (p *Page) nameable(ctx context.Context) ([]recent.Stranger, error) {
+// nameable returns the strangers in groups that have no name yet, and those in groups that were put away.
+func (p *Page) nameable(ctx context.Context) (asked, hidden []recent.Stranger, err error) {
 	all, err := p.stage.Strangers(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p.named.mu.Lock()
 	defer p.named.mu.Unlock()
@@ -36,9 +38,69 @@ func (p *Page) nameable(ctx context.Context) ([]recent.Stranger, error) {
 			return inForce || time.Since(g.at) < cachedFor // the stage may not have read it
 		})
 	})
-	return slices.DeleteFunc(slices.Clone(all), func(s recent.Stranger) bool {
+	all = slices.DeleteFunc(slices.Clone(all), func(s recent.Stranger) bool {
 		return slices.ContainsFunc(holding, func(g *namedGroup) bool { return g.items[s.ID] })
-	}), nil
+	})
+	asked, hidden = p.named.part(all)
+	return asked, hidden, nil
+}
+
+// part tells strangers in groups that were put away from the others. What comes later and is alike is put away with them, until
+// most of a group is new.
+func (n *namedGroups) part(all []recent.Stranger) (asked, hidden []recent.Stranger) {
+	of, items := map[int]int{}, map[int]int{} // by group
+	for i := range all {
+		items[all[i].Group]++
+		if n.hidden[all[i].ID] {
+			of[all[i].Group]++
+		}
+	}
+	n.hidden = map[string]bool{}
+	for _, s := range all {
+		if 2*of[s.Group] < items[s.Group] {
+			asked = append(asked, s)
+			continue
+		}
+		hidden = append(hidden, s)
+		n.hidden[s.ID] = true
+	}
+	return asked, hidden
+}
+
+// pageHide puts the groups of these items away, or shows them again. All that the page knows of groups it knows by recent items: it
+// forgets what was put away with them.
+func (p *Page) pageHide(r *http.Request, body *struct {
+	IDs    []string `json:"ids"` // of results
+	Hidden bool     `json:"hidden"`
+},
+) (any, error) {
+	all, err := p.stage.Strangers(r.Context())
+	if err != nil {
+		return nil, p.failed(http.StatusInternalServerError, "the unknown items could not be grouped", err)
+	}
+	groups, ids := map[int]bool{}, map[string]bool{}
+	for _, id := range body.IDs {
+		ids[id] = true
+	}
+	for i := range all {
+		if ids[all[i].ID] {
+			groups[all[i].Group] = true
+		}
+	}
+	p.named.mu.Lock()
+	defer p.named.mu.Unlock()
+	for i := range all {
+		if !groups[all[i].Group] {
+			continue
+		}
+		if body.Hidden {
+			p.named.hidden[all[i].ID] = true
+		} else {
+			delete(p.named.hidden, all[i].ID)
+		}
+	}
+	p.strangers.drop()
+	return nil, nil
 }
 
 // nameGroups keeps which strangers are in one group with those that were taught now. A group that is no more is left out.

@@ -139,6 +139,7 @@ func New(o Options) *Page {
 		speed:   telemetry.Rate{Within: speedWithin},
 		shown:   shown{items: map[string]*item{}},
 		curves:  map[string]*curve{},
+		named:   namedGroups{hidden: map[string]bool{}},
 	}
 }
 

@@ -2,11 +2,13 @@ package web
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/record"
 )
 
@@ -22,6 +24,7 @@ const (
 // question is an item that waits for a label.
 type question struct {
 	review  record.Review
+	again   bool   // a later question, or one that a person has answered, asks the same
 	holder  string // who has it now; "": no one
 	until   time.Time
 	skipped map[string]bool // people who skipped it
@@ -63,13 +66,37 @@ func (q *questions) Ask(reviews ...record.Review) {
 		r.Vector, r.Attributes = slices.Clone(r.Vector), slices.Clone(r.Attributes)
 		// a repeat has the newer answer
 		q.remove(func(w *question) bool { return w.review.ID == r.ID })
-		q.waiting = append(q.waiting, &question{review: r, skipped: map[string]bool{}})
+		w := &question{review: r, skipped: map[string]bool{}}
+		w.again = slices.ContainsFunc(q.gone, func(before *question) bool { return before.like(w) })
+		q.repeated(w)
+		q.waiting = append(q.waiting, w)
 		q.bytes += reviewBytes(&r)
 	}
 	for len(q.waiting) > keptQuestion || q.bytes > keptBytes {
 		q.bytes -= reviewBytes(&q.waiting[0].review)
 		q.waiting = q.waiting[1:]
 	}
+}
+
+// repeated notes that a question asks what some that wait asked before it.
+func (q *questions) repeated(w *question) {
+	for _, before := range q.waiting {
+		before.again = before.again || before.like(w)
+	}
+}
+
+// sameNear is how near vectors of unit length are at least, as a cosine, for one label to answer for both: it teaches half as much
+// about the other as about its own, by the rule by which a stage chooses what it asks about.
+const sameNear = .827
+
+// like says whether a person who answers one question has answered the other: it is about the same two names, and the items are
+// alike.
+func (w *question) like(o *question) bool {
+	a, b := &w.review, &o.review
+	return a.Guess.Unknown == b.Guess.Unknown && a.Guess.Label == b.Guess.Label &&
+		likeliest(a.Guess.Alternatives) == likeliest(b.Guess.Alternatives) && a.Model == b.Model && len(a.Vector) == len(b.Vector) &&
+		float64(kernel.Dot(a.Vector, b.Vector)) >=
+			sameNear*math.Sqrt(float64(kernel.Dot(a.Vector, a.Vector))*float64(kernel.Dot(b.Vector, b.Vector)))
 }
 
 func reviewBytes(r *record.Review) int { return 512 + 4*len(r.Vector) + len(r.Attributes) }
@@ -87,13 +114,13 @@ func (q *questions) remove(gone func(*question) bool) (removed *question) {
 	return removed
 }
 
-// Take gives a person up to n items, the newest first: those that the person already holds, then free ones.
-// It leaves out items that others hold and those that the person has skipped.
+// Take gives a person up to n items, the newest first: those that the person already holds, then free ones, those that ask the same
+// as another last. It leaves out items that others hold and those that the person has skipped.
 func (q *questions) Take(holder string, n int) []record.Review {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.now()
-	var held, free []record.Review
+	var held, free, again []record.Review
 	for i := len(q.waiting) - 1; i >= 0; i-- {
 		w := q.waiting[i]
 		taken := w.holder != "" && now.Before(w.until)
@@ -101,10 +128,13 @@ func (q *questions) Take(holder string, n int) []record.Review {
 		case w.skipped[holder], taken && w.holder != holder:
 		case taken && len(held) < n:
 			held = append(held, w.review)
+		case !taken && w.again:
+			again = append(again, w.review)
 		case !taken:
 			free = append(free, w.review)
 		}
 	}
+	free = append(free, again...)
 	out := append(held, free[:min(len(free), n-len(held))]...)
 	for _, w := range q.waiting {
 		if slices.ContainsFunc(out, func(r record.Review) bool { return r.ID == w.review.ID }) {
@@ -167,6 +197,7 @@ func (q *questions) labelled(id, label, guess string) {
 func (q *questions) takeOut(id string) *question {
 	w := q.remove(func(w *question) bool { return w.review.ID == id })
 	if w != nil {
+		q.repeated(w)
 		q.gone = append(q.gone[max(0, len(q.gone)-keptGone+1):], w)
 	}
 	return w
@@ -264,24 +295,31 @@ func (q *questions) used() (counts map[string]int64, said []string) {
 	return maps.Clone(q.counts), said
 }
 
-// session returns how many items wait, and what was taught, the latest first.
-func (q *questions) session() (waiting int, said []lesson) {
+// session returns how many items wait, how many of them ask different things, and what was taught, the latest first.
+func (q *questions) session() (waiting, different int, said []lesson) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	said = []lesson{}
 	for _, t := range slices.Backward(q.taught) {
 		said = append(said, *t)
 	}
-	return len(q.waiting), said
+	for _, w := range q.waiting {
+		if !w.again {
+			different++
+		}
+	}
+	return len(q.waiting), different, said
 }
 
-// waitingBy returns the number of waiting items by stream.
+// waitingBy returns the number of waiting items that ask different things, by stream.
 func (q *questions) waitingBy() map[string]int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	by := map[string]int{}
 	for _, w := range q.waiting {
-		by[w.review.Stream]++
+		if !w.again {
+			by[w.review.Stream]++
+		}
 	}
 	return by
 }

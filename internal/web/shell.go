@@ -17,6 +17,7 @@ func (p *Page) pageRoutes() map[string]handler {
 		"GET /page/live":   p.pageLive,
 		"GET /page/where":  p.pageWhere,
 		"GET /page/taught": p.pageTaught,
+		"POST /page/hide":  asked(p.pageHide),
 	}
 }
 
@@ -28,13 +29,13 @@ type shellView struct {
 	Labels   []string        `json:"labels"`
 	Marks    map[string]mark `json:"marks"`
 	Cameras  []string        `json:"cameras"`
-	Waiting  int             `json:"waiting"` // items to review
+	Waiting  int             `json:"waiting"` // items to review that ask different things
 	Groups   int             `json:"groups"`  // of strangers: several that are alike
 	Status   statusView      `json:"status"`
 }
 
 func (p *Page) pageShell(r *http.Request) (any, error) {
-	waiting, _ := p.questions.session()
+	_, waiting, _ := p.questions.session()
 	groups, _ := p.grouped(r.Context())
 	readOnly := readsOnly(r)
 	return &shellView{
@@ -80,7 +81,7 @@ func (p *Page) grouped(ctx context.Context) ([]groupView, error) {
 		return nil, nil
 	}
 	return p.strangers.of(func() ([]groupView, error) {
-		all, err := p.nameable(ctx)
+		all, _, err := p.nameable(ctx)
 		return p.groups(all), err
 	})
 }

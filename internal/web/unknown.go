@@ -35,14 +35,21 @@ type groupView struct {
 	vector []float32 // of the middle
 }
 
-// apiUnknown lists the groups of recent strangers, the largest first.
+// apiUnknown lists the groups of recent strangers, the largest first; with ?hidden=true those that were put away.
 func (p *Page) apiUnknown(r *http.Request) (any, error) {
 	if p.options.Recent == nil {
 		return nil, errNoRecent
 	}
-	all, err := p.nameable(r.Context())
+	all, hidden, err := p.nameable(r.Context())
 	if err != nil {
 		return nil, p.failed(http.StatusInternalServerError, "the unknown items could not be grouped", err)
+	}
+	away := map[int]bool{}
+	for i := range hidden {
+		away[hidden[i].Group] = true
+	}
+	if r.URL.Query().Get("hidden") == "true" {
+		all = hidden
 	}
 	groups := p.groups(all)
 	shown := groups[:min(len(groups), mostGroups)]
@@ -50,7 +57,7 @@ func (p *Page) apiUnknown(r *http.Request) (any, error) {
 	_, since := p.options.Recent.Reach()
 	return map[string]any{
 		"groups": shown, "all": len(groups), "items": len(all), "since": since,
-		"labels": p.labels(),
+		"hidden": len(away), "labels": p.labels(),
 	}, nil
 }
 
@@ -120,7 +127,8 @@ func apart(list []*recent.Stranger, most int) (out []*recent.Stranger) {
 	return out
 }
 
-// apiPreview returns the recent items that would be called so if some were taught, and whether they are corrected then.
+// apiPreview returns the recent items that would be called so if some were taught, how many are called so already, and whether they
+// are corrected then.
 func (p *Page) apiPreview(r *http.Request, body *lessons) (any, error) {
 	examples, err := p.examples(r, body)
 	if err != nil {
@@ -134,7 +142,14 @@ func (p *Page) apiPreview(r *http.Request, body *lessons) (any, error) {
 			"a preview of so many items takes too long: choose fewer")
 	}
 	items := []RecentView{}
-	count := 0
+	count, already := 0, 0
+	if p.options.Recent != nil {
+		p.options.Recent.Each(func(it *recent.Item) {
+			if !it.Unknown && it.Label == body.Label {
+				already++
+			}
+		})
+	}
 	for _, c := range corrected {
 		if slices.ContainsFunc(examples, func(e record.Example) bool { return e.ID == c.Name }) {
 			continue
@@ -145,7 +160,7 @@ func (p *Page) apiPreview(r *http.Request, body *lessons) (any, error) {
 			items = append(items, v)
 		}
 	}
-	return map[string]any{"count": count, "items": items, "corrected": p.options.Corrects}, nil
+	return map[string]any{"count": count, "already": already, "items": items, "corrected": p.options.Corrects}, nil
 }
 
 // mostSplit is the maximum number of examples that one request may teach.

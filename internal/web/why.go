@@ -42,8 +42,7 @@ func (p *Page) reasons(f *found) []reasonView {
 	of := map[string][]nearerExample{}
 	length := kernel.Dot(f.Vector, f.Vector)
 	for e := range p.stage.Examples() {
-		if e.ID == f.ID || len(e.Vector) != len(f.Vector) || e.Stream != "" && e.Stream != f.seen ||
-			e.Model != "" && f.Model != "" && e.Model != f.Model {
+		if e.ID == f.ID || !counts(&e, f.seen, f.Model, len(f.Vector)) {
 			continue
 		}
 		lengths := math.Sqrt(float64(kernel.Dot(e.Vector, e.Vector) * length))

@@ -34,7 +34,9 @@ func TestWhy(t *testing.T) {
 	}
 	alone := asked
 	alone.ID, alone.Guess = "alone", record.Guess{Label: "cat"}
-	p.told(nil, []record.Review{asked, alone}, false)
+	bare := alone
+	bare.ID, bare.Model = "bare", ""
+	p.told(nil, []record.Review{asked, alone, bare}, false)
 	server := serving(t, p, Access{Loopback: true})
 	why := func(id string) (out []string) {
 		t.Helper()
@@ -54,6 +56,9 @@ func TestWhy(t *testing.T) {
 	}
 	if got := why("alone"); len(got) < 2 || got[0] != "cat c" || got[1] != "dog asked" {
 		t.Errorf("with no alternative: %q", got)
+	}
+	if got := why("bare"); len(got) < 2 || slices.Contains(got, "dog other model") {
+		t.Errorf("without a model, which no example of one serves: %q", got)
 	}
 	if code := get(t, server, "/api/why").StatusCode; code != http.StatusBadRequest {
 		t.Errorf("without an id: %d", code)

@@ -8,7 +8,7 @@ const together = 12; // items taken where several are answered at once
 const holder = sessionStorage.who ||= "page-" + crypto.getRandomValues(new Uint32Array(2)).join("-");
 const keys = []; // the names of the digits; each keeps its digit while the page is open
 const selected = new Set(); // ids
-let items = [], back = [], labels = [], waiting = 0, several = Boolean(sessionStorage.several), doing = Promise.resolve(), busy = 0, done = 0, loaded = false, since_ = {};
+let items = [], back = [], labels = [], waiting = 0, different = 0, several = Boolean(sessionStorage.several), doing = Promise.resolve(), busy = 0, done = 0, loaded = false, since_ = {};
 const session = JSON.parse(sessionStorage.answers || "[]"); // what was answered in this tab, the latest first
 
 const box = el("section", { class: "card ask" }), side = el("section", { class: "card said", "aria-label": "Your answers" });
@@ -74,7 +74,7 @@ async function next() {
   const queue = await ask("api/review", { who: holder, count: several ? together : 1 });
   labels = queue.labels;
   for (const label of labels) if (keys.length < 9 && label !== nobody && !keys.includes(label)) keys.push(label);
-  waiting = queue.waiting;
+  ({ waiting, different } = queue);
   items = [...back, ...queue.items.filter((item) => !back.some((b) => b.id === item.id))].slice(0, several ? together : 1);
   for (const id of selected) if (!items.some((item) => item.id === id)) selected.delete(id);
   const state = await ask("api/state");
@@ -95,15 +95,15 @@ function others(item) {
 const big = (id, text, k, act, attributes = {}) => button([text, key(k.toUpperCase())], act, { id, "aria-keyshortcuts": k, ...attributes, class: "b big " + (attributes.class || "") });
 
 function progress() {
-  const all = done + waiting;
-  return el("div", { class: "progress" }, meter(all ? done / all : 0, "a"), el("span", { class: "num" }, `${whole.format(done)} of ${whole.format(all)} done`),
+  const all = done + different;
+  return el("div", { class: "progress" }, meter(all ? done / all : 0, "a"), el("span", { class: "num", title: `${whole.format(waiting - different)} more ask the same as another` }, different ? `${whole.format(done)} of ${whole.format(all)} done` : `${whole.format(done)} done; ${whole.format(waiting)} more ask the same again`),
     choose("How many at a time", [[false, "One"], [true, "Several"]], several, (v) => { if (v !== several) toggle(); }));
 }
 
 function show() {
   if (!loaded || shell.readOnly) return;
   const item = current(), none = { disabled: !selected.size, title: selected.size ? "" : "Select some first" };
-  const state = JSON.stringify([several, items.map((i) => i.id), [...selected], waiting, done, keys, labels, shell.teach, Boolean(item), Object.keys(shell.marks).length]);
+  const state = JSON.stringify([several, items.map((i) => i.id), [...selected], waiting, different, done, keys, labels, shell.teach, Boolean(item), Object.keys(shell.marks).length]);
   if (!item) showNothing();
   else if (several) fill(box, state, progress, () => el("h1", {}, selected.size > 1 ? `${selected.size} selected: one answer for all.` : "Which of these are the same?"),
     () => el("p", { class: "sub" }, el("span", {}, "Select those that are alike, or all with ", key("A"), " , then answer them together. Yes teaches each its own name.")),
