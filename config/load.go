@@ -22,6 +22,21 @@ func NearestFlag(command, mistaken string) string {
 	return nearest(mistaken, known)
 }
 
+// TakenBy lists the commands that take a setting, if they are few: the flag of another command was meant for them.
+func TakenBy(name string) []string {
+	const few = 3
+	var commands []string
+	for _, command := range every {
+		if (&Config{command: command}).takes(name) {
+			commands = append(commands, command)
+		}
+	}
+	if len(commands) > few {
+		return nil
+	}
+	return commands
+}
+
 // Flags adds a flag for each setting the command takes, and returns the settings. The flags store texts, which Load
 // parses, so that a value is accepted or rejected in the same way from each layer.
 func Flags(flags *pflag.FlagSet, command string) []Setting {

@@ -79,7 +79,7 @@ func TestPeopleCorrectWhatTheFeedLabelled(t *testing.T) {
 	if _, err := fill(ctx, client, again, backfill.Job{Name: "again", From: "earliest", To: "latest"}); err != nil {
 		t.Fatal(err)
 	}
-	changes, _ := again.Compare.Differences()
+	changes, _, _ := again.Compare.Differences()
 	for change := range changes {
 		if change.Was == "a person's" || change.Is == "the feed's" {
 			t.Errorf("answered again: %v", changes)

@@ -73,7 +73,7 @@ func answerRange(
 	case finished && of.Load() == 0:
 		c.Log.Warn("the range of the job holds no records", "job", job.Name, "in", c.Config.Topics.In)
 	case finished:
-		c.Log.Info("the job was finished already; a job of another name answers the range again", "job", job.Name)
+		c.Log.Info("the job was finished already; with another --job the range is answered again", "job", job.Name)
 	default:
 		c.Log.Info("the job is finished", "job", job.Name)
 	}

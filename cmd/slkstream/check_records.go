@@ -140,6 +140,9 @@ func (k *checker) streams(ctx context.Context) {
 			k.warn("stream %q of %s is scattered over partitions: each part learns for itself; key the records by "+
 				"what tells streams apart (--stream-by %s)", s.scattered, in, k.config.Stage.StreamBy)
 		}
+		if says := s.found.allLabelled(s.items); says != "" && s.items >= count {
+			k.warn("input %s: %s", in, says)
+		}
 		k.good("input %s: the latest %d records hold %d streams; of %d items have %s", in, s.read, len(s.partitionOf), s.items,
 			s.found)
 	}

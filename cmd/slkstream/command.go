@@ -171,6 +171,9 @@ func flagError(command, usage string, err error) error {
 		if use := config.Misplaced(command, missing.GetSpecifiedName()); use != "" {
 			return usagef("%s", use)
 		}
+		if others := config.TakenBy(missing.GetSpecifiedName()); len(others) > 0 {
+			return usagef("%w: it is of %s", err, strings.Join(others, ", "))
+		}
 		if near := config.NearestFlag(command, missing.GetSpecifiedName()); near != "" {
 			return usagef("%w; did you mean --%s?", err, near)
 		}

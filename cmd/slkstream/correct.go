@@ -111,15 +111,17 @@ func correct(ctx context.Context, c *call, client *topic.Client) error {
 	if err != nil {
 		return err
 	}
-	changes, unknown := compare.Differences()
-	if changes == nil {
-		return nil // the job was finished already
-	}
-	if len(changes) == 0 {
+	changes, seen, unknown := compare.Differences()
+	switch {
+	case changes == nil: // the job was finished already
+		return nil
+	case len(changes) == 0 && seen == 0:
+		c.Log.Warn("this process has answered no item again: if the records cannot be read, give correct the settings by which " +
+			"run reads them, and another --job")
+		return nil
+	case len(changes) == 0:
 		c.Log.Info("no item is called otherwise than its result says")
-		if err := c.sayWhatNames(ctx, client); err != nil {
-			return err
-		}
+		return c.sayWhatNames(ctx, client)
 	}
 	p := newList(c, "WAS\tIS\tITEMS")
 	most := func(a, b backfill.Relabelled) int {

@@ -238,12 +238,9 @@ func TestTeachRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for name, row := range map[string]struct{ content, says string }{
 		"unnamed.jsonl":  {`{"vector":[1,2],"label":"milk"}`, "line 1 has no id"},
-		"nameless.jsonl": {`{"id":"a","vector":[1,2]}`, "line 1 has no label"},
-		"half.jsonl": {
-			`{"id":"a","vector":[1,2],"label":"milk"}` + "\n" + `{"id":"b","vector":[1,2],"label":null}`,
-			"line 2 has no label, where those before it have one: leave out the rows without",
-		},
-		"broken.jsonl": {`{"id":"a",`, "line 1"},
+		"nameless.jsonl": {`{"id":"a","vector":[1,2]}`, "line 1 has no label, nor has any other: --label-field says where it is"},
+		"only-ids.jsonl": {`{"id":"a","label":"milk"}`, `on the page, or by POST /api/teach {"id","label"}`},
+		"broken.jsonl":   {`{"id":"a",`, "line 1"},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(row.content+"\n"), 0o600); err != nil {

@@ -161,7 +161,7 @@ func TestLabelRefuses(t *testing.T) {
 		{"--input " + bad + " --k 2 --output " + out + ".jsonl", exitFailed, "bad.jsonl: line 3"},
 		{
 			"--input " + input + " --support " + bad + " --output " + out + ".jsonl", exitFailed,
-			"line 2 has no label",
+			"line 3",
 		},
 		{
 			"--input " + input + " --support " + other + " --support-labels " + labels + " --output " + out + ".npy",

@@ -58,6 +58,7 @@ type mapper struct {
 	out               io.Writer
 	shown, items, bad int
 	found             foundFields
+	left              bool  // something is not read
 	failed            error // of writing
 }
 
@@ -108,6 +109,15 @@ func (f foundFields) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// allLabelled tells what it means if every item has a label; "": not every one has.
+func (f foundFields) allLabelled(items int) string {
+	if items == 0 || f["label"] < items {
+		return ""
+	}
+	return "each of these items has a label, so that it teaches and is not answered: if these are no labels, " +
+		"--label-field names another field, --label-field - none"
+}
+
 // item prints an item.
 func (m *mapper) item(i *record.Item, received time.Time) {
 	m.items++
@@ -122,6 +132,7 @@ func (m *mapper) item(i *record.Item, received time.Time) {
 // unread prints the names that no field is read from.
 func (m *mapper) unread(names []string) {
 	if len(names) > 0 {
+		m.left = true
 		m.say("  %-11s%s", "not read", strings.Join(names, ", "))
 	}
 }
@@ -154,6 +165,12 @@ func (m *mapper) record(ctx context.Context, d *record.Decoder, raw *record.Raw,
 
 func (m *mapper) summary() error {
 	m.say("%d read, %d bad, %d items; of these have %s", m.shown, m.bad, m.items, m.found)
+	if m.left {
+		m.say("--id-field NAME, --stream-field, --time-field, --label-field and their siblings read what is not read")
+	}
+	if says := m.found.allLabelled(m.items); says != "" {
+		m.say("%s", says)
+	}
 	return m.failed
 }
 

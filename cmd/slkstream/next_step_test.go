@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,10 @@ func TestMessagesLeadOn(t *testing.T) {
 		"tabs.csv":       "crop\temb_0\temb_1\temb_2\na\t0.5\t1\t2\n",
 		"other.csv":      "crop,emb\na,\"[0.5,1,2]\"\n",
 		"no-numbers.csv": "crop,emb\na,x/1.jpg\n",
+		"times.csv":      "taken,emb\n2026-03-01 10:00:00,\"[0.5,1,2]\"\n",
+		"times.jsonl":    `{"time":"2026-03-01T10:00:00","vector":[0.5,1,2]}` + "\n",
+		"batch.jsonl":    `{"vector":[0.5,1,2]} {"vector":[0.5,1,2]}` + "\n",
+		"doubles.jsonl":  `{"vector":[1e30,1,2]}` + "\n",
 	} {
 		if err := os.WriteFile(in(name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -29,6 +34,13 @@ func TestMessagesLeadOn(t *testing.T) {
 	}
 	if err := array.WriteNPYFile(in("rows.npy"), []float32{.5, 1, 2}, 1, 3); err != nil {
 		t.Fatal(err)
+	}
+	for name, typed := range map[string]string{"floats.npy": "<f8", "objects.npy": "|O"} {
+		head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (1,), }", typed)
+		npy := "\x93NUMPY\x01\x00" + string(rune(len(head)+1)) + "\x00" + head + "\n" + strings.Repeat("\x00", 8)
+		if err := os.WriteFile(in(name), []byte(npy), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	label := func(input string, more ...string) []string {
 		return append([]string{"label", "--input", in(input), "--output", in("out.jsonl")}, more...)
@@ -45,6 +57,11 @@ func TestMessagesLeadOn(t *testing.T) {
 		{label("semicolons.csv", "--k", "1"), `columns are separated by ';': save it with commas`},
 		{label("tabs.csv", "--vector-field", "emb_", "--k", "1"), `columns are separated by '\t': save it with commas`},
 		{label("no-numbers.csv", "--vector-field", "emb", "--k", "1"), "--vector-field names another column"},
+		{label("times.jsonl", "--k", "1"), "has no time zone: RFC 3339 ends in Z, or in one such as +01:00"},
+		{label("batch.jsonl", "--k", "1"), "a second object at byte 21: send each as a record, or all as one list, for --vector-field [].vector"},
+		{label("doubles.jsonl", "--k", "1"), "are its numbers of another type, such as float64?"},
+		{label("rows.npy", "--support", in("rows.npy"), "--support-labels", in("floats.npy")), "y.astype(int), a column a class with y.argmax(1)"},
+		{label("rows.npy", "--support", in("rows.npy"), "--support-labels", in("objects.npy")), "numpy.array([str(x or '') for x in y])"},
 		{[]string{"teach", in("rows.npy"), "--labels", "labels"}, "has neither ids nor labels: teach takes a form that has"},
 		{[]string{"teach", in("gallery.csv"), "--labels", "labels", "--label-field", "who"}, "if it has none, add one"},
 	} {
@@ -52,6 +69,50 @@ func TestMessagesLeadOn(t *testing.T) {
 		if code != exitFailed || !strings.Contains(out+messages, row.says) {
 			t.Errorf("%v: exit %d, no %q in\n%s%s", row.line, code, row.says, out, messages)
 		}
+	}
+}
+
+// What map shows of a file whose columns are not all read says how they are; a time in a column has no zone.
+func TestMapLeadsOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(path, []byte("taken,emb,what\n2026-03-01 10:00:00,\"[0.5,1,2]\",person\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, _ := runLine(t, "map", path, "--vector-field", "emb")
+	if code != exitDone || !strings.Contains(out, "not read   taken, what") ||
+		!strings.Contains(out, "--label-field and their siblings") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	code, out, _ = runLine(t, "map", path, "--fields", "vector=emb,time=taken,label=what")
+	for _, says := range []string{"2026-03-01T10:00:00Z", "each of these items has a label", "--label-field - none"} {
+		if code != exitDone || !strings.Contains(out, says) {
+			t.Errorf("exit %d, no %q: %s", code, says, out)
+		}
+	}
+	code, _, messages := runLine(t, "run", "--support-labels", path)
+	if code != exitUsage || !strings.Contains(messages, "unknown flag: --support-labels: it is of label, audit") {
+		t.Errorf("exit %d: %s", code, messages)
+	}
+}
+
+// Of a file that is labelled in part the labelled rows teach, wherever they stand, and the others are counted.
+func TestHalfLabelledFilesTeach(t *testing.T) {
+	dir, _ := embedded(t)
+	path := filepath.Join(t.TempDir(), "half.csv")
+	rows := "id,x0,x1,label\na,1,0,\nb,1,0.1,milk\n,0,1,\nd,0,1.1,juice\n"
+	if err := os.WriteFile(path, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, messages := runLine(t, "teach", path, "--labels", "labels", "--embedded-dir", dir)
+	for _, says := range []string{"msg=taught examples=2", "rows without a label teach nothing", "rows=2 first=\"row 0\""} {
+		if code != exitDone || !strings.Contains(messages, says) {
+			t.Errorf("exit %d, no %q: %s", code, says, messages)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "out.csv")
+	code, _, messages = runLine(t, "label", "--input", path, "--label-field", "-", "--support", path, "--output", out)
+	if code != exitDone || !strings.Contains(messages, "examples=2") {
+		t.Errorf("exit %d: %s", code, messages)
 	}
 }
 
@@ -75,8 +136,10 @@ func TestCorrectionSaysWhatItCannotRead(t *testing.T) {
 	}
 	code, _, messages := runLine(t, append([]string{"correct", "--since", "24h", "--dry-run"}, topics...)...)
 	const says = "records cannot be read, and are not corrected"
-	if code != exitDone || !strings.Contains(messages, says) || !strings.Contains(messages, "--vector-field says where it is") {
-		t.Errorf("exit %d, no %q in\n%s", code, says, messages)
+	for _, says := range []string{says, "--vector-field says where it is", "this process has answered no item again"} {
+		if code != exitDone || !strings.Contains(messages, says) {
+			t.Errorf("exit %d, no %q in\n%s", code, says, messages)
+		}
 	}
 	// Where everything is called as before, there is no table of changes to read, but a sentence.
 	alike := []record.Out{

@@ -16,7 +16,7 @@ import (
 )
 
 // readSupport reads the labelled examples that the settings name. An example without an id is identified
-// by its position. Attributes are kept within the bounds of those of the labels topic.
+// by its position; a row without a label is none. Attributes are kept within the bounds of those of the labels topic.
 func readSupport(c *config.Config) ([]taught.Example, error) {
 	var examples []taught.Example
 	pictured := 0 // bytes of attributes
@@ -25,7 +25,7 @@ func readSupport(c *config.Config) ([]taught.Example, error) {
 		return nil, err
 	}
 	for _, path := range c.Stage.Support {
-		number := int64(0)
+		number, before, without := int64(0), len(examples), ""
 		err := eachRow(path, supportReading(c), func(row table.Row) error {
 			at := number
 			number++
@@ -37,11 +37,12 @@ func readSupport(c *config.Config) ([]taught.Example, error) {
 				return nil // the class is unknown
 			case label == "" && isNPY(path):
 				return fmt.Errorf(
-					"%s has no labels: label and audit take them as --support-labels, others a form that has them, such as .csv",
+					"%s has no labels: label and audit take them as --support-labels, others a form that has them, such as .npz or .csv",
 					path,
 				)
 			case label == "":
-				return noLabel(path, row.Where(), "support-fields label=NAME", int(at))
+				without = cmp.Or(without, row.Where())
+				return nil
 			}
 			attributes := row.Attributes
 			if n := len(attributes); n > labels.LongestAttributes || pictured+n > labels.MostAttributes {
@@ -57,6 +58,9 @@ func readSupport(c *config.Config) ([]taught.Example, error) {
 		var bad *table.BadRow
 		if len(c.Stage.SupportFields) == 0 && (errors.As(err, &bad) || errors.Is(err, table.ErrFormat)) {
 			err = fmt.Errorf("%w (if its fields have names of their own: --support-fields vector=NAME,label=NAME)", err)
+		}
+		if err == nil && without != "" && len(examples) == before {
+			err = noLabel(path, without, "support-fields label=NAME")
 		}
 		if err = cmp.Or(err, column.fits(number)); err != nil {
 			return nil, fmt.Errorf("support: %w", err)

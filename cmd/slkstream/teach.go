@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -27,6 +28,7 @@ var teachCommand = command{
 func teach(ctx context.Context, c *call) error {
 	labels, change, path := c.Config.Topics.Labels, &c.Config.Change, c.Args[0]
 	var records []record.Out
+	rest, first := 0, "" // rows without a label
 	at, skip := time.Now().UTC(), (func(*table.BadRow) error)(nil)
 	if change.Forget {
 		skip = func(bad *table.BadRow) error {
@@ -43,6 +45,10 @@ func teach(ctx context.Context, c *call) error {
 		switch bad := record.CheckKey(key); {
 		case row.ID == "" && isNPY(path):
 			return fmt.Errorf("%s has neither ids nor labels: teach takes a form that has them, such as .jsonl", path)
+		case row.Label == "" && !change.Forget:
+			rest++
+			first = cmp.Or(first, row.Where())
+			return nil
 		case row.ID == "":
 			const why = "has no id, by which it could be corrected or forgotten: --id-field says where it is; if it has none, add one"
 			return fmt.Errorf("%s: %s %s", path, row.Where(), why)
@@ -51,8 +57,6 @@ func teach(ctx context.Context, c *call) error {
 		case change.Forget:
 			records = append(records, record.Forget(labels, key))
 			return nil
-		case row.Label == "":
-			return noLabel(path, row.Where(), "label-field", len(records))
 		}
 		e := record.Example{ID: key, Stream: row.Stream, Label: row.Label, Model: row.Model, Vector: row.Vector}
 		if e.By = change.By; e.By != "" {
@@ -62,10 +66,18 @@ func teach(ctx context.Context, c *call) error {
 		return nil
 	}, skip)
 	switch {
+	case err != nil && !change.Forget && strings.Contains(err.Error(), "--vector-field"):
+		return fmt.Errorf("%w; an item that a stage has answered is taught without its vector on the page, or by "+
+			`POST /api/teach {"id","label"}`, err)
 	case err != nil:
 		return err
+	case len(records) == 0 && rest > 0:
+		return noLabel(path, first, "label-field")
 	case len(records) == 0:
 		return fmt.Errorf("%s has no rows", path)
+	}
+	if rest > 0 {
+		c.Log.Info("rows without a label teach nothing", "rows", rest, "first", first)
 	}
 	client, err := c.kafka(ctx)
 	if err != nil {
@@ -98,12 +110,9 @@ func namesItem(key string) bool {
 	return isResult || record.ResultOf(key) != ""
 }
 
-// noLabel is the error of a row without a label, after others of the file that have one.
-func noLabel(path, where, setting string, labelled int) error {
-	if labelled > 0 {
-		return fmt.Errorf("%s: %s has no label, where those before it have one: leave out the rows without", path, where)
-	}
-	return fmt.Errorf("%s: %s has no label: --%s says where it is", path, where, setting)
+// noLabel is the error of a file in which no row has a label.
+func noLabel(path, where, setting string) error {
+	return fmt.Errorf("%s: %s has no label, nor has any other: --%s says where it is", path, where, setting)
 }
 
 // forgetExamples writes the records that forget examples, also of ids that the labels topic does not have:

@@ -195,7 +195,11 @@ func readHeader(in *bufio.Reader, as want) (header, error) {
 	case as == integers && !(known && h.isInteger()):
 		return fail("type %q, wanted integers such as int32 (<i4)", typed[1])
 	case as == labels && !(known && (h.isInteger() || h.isText())):
-		return fail("type %q, wanted integers or texts: save labels with y.astype(str)", typed[1])
+		const wanted = "type %q, wanted integers, -1 unknown, or texts, empty unknown: save them with "
+		if known && h.isNumber() {
+			return fail(wanted+"y.astype(int), a column a class with y.argmax(1)", typed[1])
+		}
+		return fail(wanted+"numpy.array([str(x or '') for x in y])", typed[1])
 	}
 	for part := range strings.SplitSeq(string(shape[1]), ",") {
 		if part = strings.TrimSpace(part); part == "" {

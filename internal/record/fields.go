@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -268,6 +269,9 @@ func parseTime(b []byte) (time.Time, *Rejection) {
 	}
 	if x, err := strconv.ParseFloat(string(b), 64); err == nil && x > -1e11 && x < 1e11 {
 		return time.UnixMicro(int64(x * 1e6)).UTC(), nil
+	}
+	if _, err := time.Parse("2006-01-02T15:04:05.999999999", strings.Replace(string(b), " ", "T", 1)); err == nil {
+		return time.Time{}, reject(Unreadable, "%q has no time zone: RFC 3339 ends in Z, or in one such as +01:00", short(b))
 	}
 	return time.Time{}, reject(Unreadable, "%q is neither RFC 3339 nor a number of seconds since 1970", short(b))
 }

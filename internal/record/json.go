@@ -53,6 +53,9 @@ func (d *Decoder) read(f *fields, value []byte, stream string) *Rejection {
 	if ok {
 		return nil
 	}
+	if s.i == 0 && s.next() == '[' {
+		return reject(Unreadable, "a list, not an object: --vector-field [].vector reads a list of items")
+	}
 	return s.bad
 }
 

@@ -101,7 +101,7 @@ func TestPathsRefuse(t *testing.T) {
 		{list, `{"at":[],"items":[{"v":[1,2]},{"v":[3,4]}]}`, "time-field", 0},
 		{list, `{"items":[{"v":[1,2]}],"at":{}}`, "time-field", 0},
 		{Paths{Vector: "v"}, `{"v":[[1,2],[3,4]]}`, "let --vector-field end in []", 0},
-		{Paths{Vector: "v"}, `{"v":[1,2]} {}`, "the end", 0},
+		{Paths{Vector: "v"}, `{"v":[1,2]} {}`, "a second object", 0},
 		{Paths{Vector: "v"}, `{"v":5}`, "the vector is 5: a list of numbers", 0},
 		{Paths{Vector: "v"}, `{"v":true}`, "the vector is true: a list of numbers", 0},
 		{Paths{Vector: "v"}, `{"v":"u0"}`, `the vector is "u0", 1 bytes are not`, 0},

@@ -316,10 +316,18 @@ func (s *scanner) name(what string) ([]byte, bool) {
 
 // end fails unless only space is left.
 func (s *scanner) end() bool {
-	if s.space(); s.i < len(s.b) {
-		return s.unexpected("the end")
+	switch s.space(); {
+	case s.i == len(s.b):
+		return true
+	case s.b[s.i] == '{':
+		s.bad = reject(
+			Unreadable,
+			"a second object at byte %d: send each as a record, or all as one list, for --vector-field [].vector",
+			s.i,
+		)
+		return false
 	}
-	return true
+	return s.unexpected("the end")
 }
 
 // floats reads an array of numbers and appends them to v.

@@ -43,8 +43,8 @@ func CheckVector(v []float32) *Rejection {
 	if square == 0 {
 		return reject(BadValue, "the vector is zero")
 	}
-	return reject(BadValue, "the vector's length is %.3g: not between %g and %g", math.Sqrt(square), shortest,
-		longest)
+	return reject(BadValue, "the vector's length is %.3g: not between %g and %g; are its numbers of another type, such as float64?",
+		math.Sqrt(square), shortest, longest)
 }
 
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1

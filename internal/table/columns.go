@@ -51,11 +51,18 @@ func textField(name string, path func(*record.Paths) string, of func(*Row) *stri
 	return rowField{name, path, usual, func(r *Row, text string) error { *of(r) = text; return nil }}
 }
 
+// setTime reads a time as records have it, and as programs write it to a column: a space for the T, no zone for UTC.
 func (r *Row) setTime(text string) (err error) {
 	if text == "" {
 		return nil
 	}
-	if r.Time, err = record.ParseTime(text); err != nil {
+	written := strings.Replace(text, " ", "T", 1)
+	if r.Time, err = record.ParseTime(written); err != nil {
+		if at, isTime := record.ParseTime(written + "Z"); isTime == nil {
+			r.Time = at
+			return nil
+		}
+		_, err = record.ParseTime(text)
 		return badRow("time-field: %v (--time-field names another column, --time-field %s none)", err, record.Nowhere)
 	}
 	return nil

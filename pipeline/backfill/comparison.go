@@ -34,6 +34,7 @@ type Comparison struct {
 	bytes   int64
 	ends    map[topic.TopicPartition]int64 // end offsets of what was read
 	changes map[Relabelled]int64
+	seen    int64 // items that were answered again, some of them perhaps twice
 	unknown int64
 }
 
@@ -66,12 +67,12 @@ func pageOf(at record.Source) pageAt {
 var ErrTooLong = errors.New("the range has too many results to be compared at once")
 
 // Differences returns how many items the job labels differently, by old and new label, from all its
-// processes, or in a dry run from this one. unknown counts items without a result to compare with. Call it
-// after the backfill.
-func (c *Comparison) Differences() (changes map[Relabelled]int64, unknown int64) {
+// processes, or in a dry run from this one. seen counts the items that this process has answered, unknown those of them
+// without a result to compare with. Call it after the backfill.
+func (c *Comparison) Differences() (changes map[Relabelled]int64, seen, unknown int64) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return c.changes, c.unknown
+	return c.changes, c.seen, c.unknown
 }
 
 // load reads the labels of the job's ranges from results and corrections.
@@ -212,6 +213,7 @@ func (c *Comparison) get(at record.Source) calledBefore {
 // Compare returns the correction that follows from an answer; nil: none.
 func (c *Comparison) Compare(it *record.Item, r *record.Result) *record.Correction {
 	c.mutex.Lock()
+	c.seen++
 	was := c.get(it.Source)
 	if was.label&^inChanges == 0 {
 		c.unknown++
