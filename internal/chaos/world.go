@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/record"
@@ -57,8 +58,11 @@ func runHistory(ctx context.Context, seed uint64, aim, held fault) (*history, er
 	w.h.note("seed %d: %v", seed, w.plan)
 	silent := slog.New(slog.NewTextHandler(io.Discard, nil))
 	var err error
-	if w.server, err = broker.Serve("", 0, silent, kfake.Ports(0, 0, 0),
-		kfake.GroupMinSessionTimeout(100*time.Millisecond)); err != nil {
+	options := []kfake.Opt{kfake.Ports(0, 0, 0), kfake.GroupMinSessionTimeout(100 * time.Millisecond)}
+	if w.plan.aim == sequenceReused { // where each transaction has an epoch of its own, the mistake is none
+		options = append(options, kfake.MaxVersions(kversion.V3_9_0()))
+	}
+	if w.server, err = broker.Serve("", 0, silent, options...); err != nil {
 		return w.h, err
 	}
 	defer w.server.Close()
