@@ -70,23 +70,28 @@ type Judge struct {
 	cameras   map[string]*Pair
 	newcomers []string // ids of the latest pictures of the newcomer
 	called    string   // what people call the newcomer; "": it has no name yet
+	aside     Score    // of the scored things those that the stage calls unknown: they count by the label that they are most like
 
 	Strangers, SetAside int64 // strangers so far, and how many of them the stage called unknown
 }
 
 // NewJudge starts the score.
-func NewJudge() *Judge { return &Judge{all: newPair(), cameras: map[string]*Pair{}} }
+func NewJudge() *Judge {
+	return &Judge{all: newPair(), cameras: map[string]*Pair{}, aside: Score{Name: "no name yet"}}
+}
 
 // Board is the score at one time.
 type Board struct {
 	All     Pair
 	Cameras map[string]Pair
 	Called  string // what people call the newcomer; "": it has no name yet
+	Aside   Score  // how many of the scored things the stage calls unknown
 }
 
 // Board returns the score so far.
 func (j *Judge) Board() Board {
-	b := Board{All: j.all.Clone(), Cameras: map[string]Pair{}, Called: j.called}
+	b := Board{All: j.all.Clone(), Cameras: map[string]Pair{}, Called: j.called, Aside: j.aside}
+	b.Aside.last = nil
 	for name, p := range j.cameras {
 		b.Cameras[name] = p.Clone()
 	}
@@ -127,6 +132,7 @@ func (j *Judge) Take(camera string, episode []Judged, labels *taught.Labels) Boa
 		if truth == "" || e.Item.Label != "" {
 			continue
 		}
+		j.aside.count(e.Unknown)
 		for method, label := range [2]string{e.Label, nearest(e.Item.Vector, camera, labels)} {
 			j.all[method].count(label == truth)
 			own[method].count(label == truth)

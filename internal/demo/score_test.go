@@ -29,8 +29,8 @@ func TestNeverBelowTheNearestExample(t *testing.T) {
 				}
 			})
 			stage, nearest := &board.All[0], &board.All[1]
-			t.Logf("so far %.3f and %.3f, of the last 500 %.3f and %.3f, at worst %.3f below it",
-				stage.Share(), nearest.Share(), stage.LateShare(), nearest.LateShare(), worst)
+			t.Logf("so far %.3f and %.3f, of the last 500 %.3f and %.3f, at worst %.3f below it; %.3f without a name",
+				stage.Share(), nearest.Share(), stage.LateShare(), nearest.LateShare(), worst, board.Aside.Share())
 			for _, c := range NewCameras(1) {
 				p := board.Cameras[c.Name]
 				t.Logf("%s: %.3f and %.3f", c.Name, p[0].Share(), p[1].Share())
@@ -123,7 +123,7 @@ func TestJudge(t *testing.T) {
 	}}
 	episode := []Judged{
 		{Item: stream.Item{ID: "1", Vector: row}, Label: "a", Truth: "a"},
-		{Item: stream.Item{ID: "2", Vector: row}, Label: "b", Truth: "a"},
+		{Item: stream.Item{ID: "2", Vector: row}, Label: "b", Unknown: true, Truth: "a"},
 		{Item: stream.Item{ID: "3", Vector: row}, Label: "a", Truth: ""},
 		{Item: stream.Item{ID: "4", Vector: row, Label: "a"}, Label: "a", Truth: "a"},
 		{Item: stream.Item{ID: "5", Vector: row}, Label: "a", Unknown: true, Stranger: true},
@@ -136,6 +136,9 @@ func TestJudge(t *testing.T) {
 	}
 	if s := board.All[1]; s.All != 2 || s.Right != 2 {
 		t.Errorf("the nearest example: %+v", s)
+	}
+	if s := board.Aside; s.Late != 1 || s.LateOf != 2 {
+		t.Errorf("without a name: %+v", s)
 	}
 	labels = &taught.Labels{Everyone: append(labels.Everyone, taught.Example{ID: "6", Label: "nine", Vector: []float32{0, 0, 1}})}
 	episode[5].Label = "nine"

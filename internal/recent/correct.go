@@ -140,6 +140,7 @@ type Corrected struct {
 	Item          // with its new label
 	Was           string
 	WasConfidence float64
+	WasUnknown    bool // of what WouldCorrect returns
 }
 
 const (
@@ -335,7 +336,7 @@ func (p *pupils) add(l *lesson, b *Block, i int, it *Item) *pupil {
 	if it.Cause == cause && it.Class == label {
 		return nil
 	}
-	x.Corrected = Corrected{*it, it.Label, it.Confidence}
+	x.Corrected = Corrected{*it, it.Label, it.Confidence, it.Unknown}
 	x.Cause = cause
 	if x.Class != label {
 		x.Class = label

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func TestUnknownPage(t *testing.T) {
 		chromedp.Navigate(address+"/unknown"),
 		browser.Until(`document.querySelectorAll("#groups .group").length === 1`),
 		browser.Until(`document.querySelector("h1").textContent === "One group has no name."`),
-		browser.Until(`document.querySelector("#groups .group").textContent.startsWith("8 itemsdoor")`),
+		browser.Until(`document.querySelector("#groups .group").textContent.startsWith("8 itemsHidedoor")`),
 		browser.Until(`document.querySelector("#groups .also").textContent === "also onyard"`),
 		browser.Press(`document.querySelector("#more button")`), // the one that is like no other
 		browser.Until(
@@ -63,7 +64,7 @@ func TestUnknownPage(t *testing.T) {
 	b.Screenshot("unknown.png")
 	b.Run(chromedp.SendKeys(chromedp.CSS("#groups input"), "anna\r"), // without --corrections nothing is promised to them
 		browser.Until(`document.querySelector(".preview:not([hidden]) p")?.textContent ===
-			"5 of the 8 are taught as anna, a new name. 1 other recent item would have been called so too:"`),
+			"5 of the 8 are taught as anna, a new name. 1 other recent item would have been called so too, 1 of them called kim now:"`),
 		browser.Until(`document.querySelectorAll(".preview .thumbs img").length === 1`),
 		browser.Until(`document.activeElement.textContent === "Call them anna"`), chromedp.KeyEvent("\r"))
 	taught := func() int {
@@ -157,6 +158,13 @@ func TestUnknownPageHides(t *testing.T) {
 		press("#more", "See 3 hidden groups"),
 		groups(3, "Three groups hidden.", "Show all again, Back to what has no name"),
 	)
+	axe, err := os.ReadFile(os.Getenv("SLKSTREAM_AXE"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range faults(b, string(axe), true) {
+		t.Error(fault)
+	}
 	b.Screenshot("unknown-hidden.png")
 	b.Run(
 		press(".group", "Show again"), groups(2, "Two groups hidden.", "Show all again, Back to what has no name"),

@@ -127,8 +127,14 @@ func apart(list []*recent.Stranger, most int) (out []*recent.Stranger) {
 	return out
 }
 
-// apiPreview returns the recent items that would be called so if some were taught, how many are called so already, and whether they
-// are corrected then.
+// taken says how many of the items that would get a name have another one now.
+type taken struct {
+	Label string `json:"label"`
+	Count int    `json:"count"`
+}
+
+// apiPreview returns the recent items that would be called so if some were taught, what these are called now, how many are called so
+// already, and whether they are corrected then.
 func (p *Page) apiPreview(r *http.Request, body *lessons) (any, error) {
 	examples, err := p.examples(r, body)
 	if err != nil {
@@ -142,7 +148,7 @@ func (p *Page) apiPreview(r *http.Request, body *lessons) (any, error) {
 			"a preview of so many items takes too long: choose fewer")
 	}
 	items := []RecentView{}
-	count, already := 0, 0
+	count, already, from := 0, 0, map[string]int{}
 	if p.options.Recent != nil {
 		p.options.Recent.Each(func(it *recent.Item) {
 			if !it.Unknown && it.Label == body.Label {
@@ -154,13 +160,23 @@ func (p *Page) apiPreview(r *http.Request, body *lessons) (any, error) {
 		if slices.ContainsFunc(examples, func(e record.Example) bool { return e.ID == c.Name }) {
 			continue
 		}
+		if !c.WasUnknown {
+			from[c.Was]++
+		}
 		if count++; len(items) < mostPreviewed {
 			v := p.recentView(&c.Item)
 			v.Was = c.Was
 			items = append(items, v)
 		}
 	}
-	return map[string]any{"count": count, "already": already, "items": items, "corrected": p.options.Corrects}, nil
+	named := []taken{}
+	for label, n := range from {
+		named = append(named, taken{label, n})
+	}
+	slices.SortFunc(named, func(a, b taken) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Label, b.Label)) })
+	return map[string]any{
+		"count": count, "already": already, "named": named, "items": items, "corrected": p.options.Corrects,
+	}, nil
 }
 
 // mostSplit is the maximum number of examples that one request may teach.

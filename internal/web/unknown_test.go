@@ -37,11 +37,11 @@ func TestUnknownGroups(t *testing.T) {
 		}, Vector: at.vector}, Group: at.group})
 	}
 	store := recent.New(1 << 20)
-	items := make([]recent.Item, len(list))
+	items := []recent.Item{{ID: "in/1/0", Name: "in/1/0", Label: "anna"}}
 	for i := range list {
-		items[i] = list[i].Item
+		items = append(items, list[i].Item)
 	}
-	store.Open("in/0").Add(recent.NewBlock(items, func(i int) []float32 { return list[i].Vector }))
+	store.Open("in/0").Add(recent.NewBlock(items, func(i int) []float32 { return list[max(0, i-1)].Vector }))
 	p := pageOf(Options{
 		Recent: store, Corrects: true, Say: func(context.Context, []record.Out) error { return nil },
 	}, fakeStage{
@@ -50,7 +50,7 @@ func TestUnknownGroups(t *testing.T) {
 			for i := range 30 {
 				out = append(out, recent.Corrected{
 					Item: recent.Item{Name: fmt.Sprint(i), Label: examples[0].Label},
-					Was:  "x",
+					Was:  []string{"x", "x", "y"}[i%3], WasUnknown: i == 29,
 				})
 			}
 			return append(out, recent.Corrected{Item: recent.Item{Name: examples[0].ID}})
@@ -78,8 +78,9 @@ func TestUnknownGroups(t *testing.T) {
 		t.Errorf("one alone: %+v", alone)
 	}
 	code, text := post(t, server, "/api/preview", `{"ids":["in/0/2"],"label":"anna"}`)
-	if code != http.StatusOK || !strings.Contains(text, `"corrected":true,"count":30`) || strings.Count(text,
-		`"was":"x"`) != mostPreviewed {
+	if code != http.StatusOK || !strings.Contains(text, `"already":1,"corrected":true,"count":30,`) ||
+		!strings.Contains(text, `"named":[{"label":"x","count":20},{"label":"y","count":9}]`) || strings.Count(text,
+		`"was":`) != mostPreviewed {
 		t.Errorf("preview: %d %s", code, text)
 	}
 	if code, _ = post(t, server, "/api/preview",

@@ -28,10 +28,17 @@ type scoreView struct {
 	Cameras map[string]demo.Pair `json:"cameras"`
 	Curves  map[string][]point   `json:"curves"`
 	Called  string               `json:"called"` // what people call the new thing; "": it has no name yet
+	Aside   demo.Score           `json:"aside"`  // the things of All that the stage shows without a name
 }
 
 func (p *Page) scoreView() *scoreView {
-	v := &scoreView{All: p.board.All, Cameras: map[string]demo.Pair{}, Called: p.board.Called, Curves: map[string][]point{}}
+	v := &scoreView{
+		All:     p.board.All,
+		Cameras: map[string]demo.Pair{},
+		Called:  p.board.Called,
+		Aside:   p.board.Aside,
+		Curves:  map[string][]point{},
+	}
 	maps.Copy(v.Cameras, p.board.Cameras) // none before the first score
 	for camera, c := range p.curves {
 		v.Curves[camera] = c.points

@@ -98,8 +98,9 @@ export class Demo {
       this.#say();
     }
     const late = score.all[0].lateOf;
-    fill(this.#figure, JSON.stringify(score.all), () => el("p", { class: "big" }, late < least ? "–" : String(Math.round(100 * share(score.all, 0))), el("small", {}, late < least ? "" : "%")), () => el("p", { class: "cap" }, late < least ? "waiting for the first things" : `right, of the last ${late} things`),
-      () => el("div", { class: "vs" }, ["slkstream", "nearest example"].map((name, i) => [el("span", { class: i ? "soft" : "" }, name), meter(share(score.all, i), i ? "" : "a"), el("span", { class: i ? "soft" : "" }, spoken(score.all, i))])));
+    const all = [...score.all, score.aside];
+    fill(this.#figure, JSON.stringify(all), () => el("p", { class: "big" }, late < least ? "–" : String(Math.round(100 * share(score.all, 0))), el("small", {}, late < least ? "" : "%")), () => el("p", { class: "cap" }, late < least ? "waiting for the first things" : `right, of the last ${late} things`),
+      () => el("div", { class: "vs" }, ["slkstream", "nearest example", "no name yet"].map((name, i) => [el("span", { class: i ? "soft" : "", title: i > 1 ? "slkstream is not sure enough to show these; they count by the name that they are most like" : null }, name), meter(share(all, i), i ? "" : "a"), el("span", { class: i ? "soft" : "" }, spoken(all, i))])));
     fill(this.#curves, JSON.stringify(score.cameras) + JSON.stringify(score.curves), () => this.#cameras.map(({ camera, about }, at) => this.#curve(camera, about, score.cameras[camera], score.curves[camera] || [], at)));
   }
 

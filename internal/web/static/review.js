@@ -106,7 +106,7 @@ function show() {
   const state = JSON.stringify([several, items.map((i) => i.id), [...selected], waiting, different, done, keys, labels, shell.teach, Boolean(item), Object.keys(shell.marks).length]);
   if (!item) showNothing();
   else if (several) fill(box, state, progress, () => el("h1", {}, selected.size > 1 ? `${selected.size} selected: one answer for all.` : "Which of these are the same?"),
-    () => el("p", { class: "sub" }, el("span", {}, "Select those that are alike, or all with ", key("A"), " , then answer them together. Yes teaches each its own name.")),
+    () => el("p", { class: "sub" }, el("span", {}, "Select those that are alike, then answer them together. Yes teaches each its own name.")),
     () => el("div", { class: "bulk", id: "queue", role: "group", "aria-label": "Items that wait; select those that one answer fits" }, items.map((i) => tile({ ...i, settled: true }, () => { selected.delete(i.id) || selected.add(i.id); show(); restore(i.id); }, { "aria-pressed": String(selected.has(i.id)), "data-id": i.id }))),
     () => shell.teach && el("div", { class: "answers" },
       big("yes", selected.size ? `Yes, all ${selected.size}` : "Yes, all shown", "y", agree, { class: "primary", disabled: !guessed(selected.size ? chosen() : items).length }),

@@ -51,7 +51,7 @@ function card(group) {
       preview.hidden = false;
       const yes = button(`Call them ${label}`, () => name(group, label, card), { class: "b primary" });
       preview.replaceChildren(el("p", {}, el("b", {}, `${group.teach.length} of the ${whole.format(group.count)} are taught as ${label}${shell.labels.includes(label) ? "" : ", a new name"}. `),
-        others.count ? `${count(others.count, "other recent item")} would ${others.corrected ? "be" : "have been"} called so too` : "No other recent item would be called so", others.already ? `; ${whole.format(others.already)} ${others.already > 1 ? "are" : "is"} already` : "", others.count ? ":" : "."),
+        others.count ? `${count(others.count, "other recent item")} would ${others.corrected ? "be" : "have been"} called so too${others.named.length ? `, ${whole.format(others.named[0].count)} of them called ${others.named[0].label} now` : ""}` : "No other recent item would be called so", others.already ? `; ${whole.format(others.already)} ${others.already > 1 ? "are" : "is"} already` : "", others.count ? ":" : "."),
         ...(others.count ? [el("div", { class: "thumbs" }, others.items.slice(0, 6).map((item) => el("span", { title: `now ${item.was}` }, pic(item))), others.count > 6 && el("span", { class: "more" }, `+${others.count - 6}`))] : []),
         el("div", { class: "acts" }, yes, button("Cancel", close, { class: "b ghost" })));
       yes.focus();
@@ -60,9 +60,9 @@ function card(group) {
   const elsewhere = (group.middle.identityStreams || []).filter((s) => !group.streams.includes(s));
   const also = elsewhere.length > 0 && el("div", { class: "facts also" }, el("span", {}, "also on"), cams(elsewhere, 3));
   const card = el("article", { class: "card group", "data-key": group.middle.id, "aria-label": `Group of ${count(group.count, "item")}` },
-    el("div", { class: `collage n${members.length}` }, members.slice(0, 5).map((item) => pic({ ...item, unknown: true })), el("span", { class: "n" }, count(group.count, "item"))),
-    el("div", { class: "body" }, el("div", { class: "facts num" }, cams(group.streams, 3), el("span", {}, span(group)),
-      shell.teach && button(away ? "Show again" : "Hide", () => put([group]), { class: "b ghost", title: away ? "" : "Nobody wants to name it: put it away" })), also,
+    el("div", { class: `collage n${members.length}` }, members.slice(0, 5).map((item) => pic({ ...item, unknown: true })), el("span", { class: "n" }, count(group.count, "item")),
+      shell.teach && button(away ? "Show again" : "Hide", () => put([group]), { class: "n", title: away ? "" : "Nobody wants to name it: put it away" })),
+    el("div", { class: "body" }, el("div", { class: "facts num" }, cams(group.streams, 3), el("span", {}, span(group))), also,
       !numbered(group.middle.label) && el("div", { class: "like" }, el("span", {}, "most like"), who(group.middle.label), el("span", {}, percent(group.middle.confidence)),
         shell.teach && button("Yes, it is", () => { input.value = group.middle.label; look(); })),
       shell.teach && el("form", { class: "name-it", onsubmit: look }, el("label", { class: "field" }, input), el("button", { class: "b" }, "Name it")), preview));
