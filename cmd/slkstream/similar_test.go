@@ -71,6 +71,20 @@ func TestSimilarAsksSeveralStages(t *testing.T) {
 	}
 }
 
+// Of items whose identity a stage knows it is told on which streams that has been.
+func TestSimilarTellsIdentities(t *testing.T) {
+	answer := func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"item": {"id": "in/a", "name": "a", "identity": "shop/identity-5", "identityStreams": ["door", "yard"]},
+			"items": [{"id": "in/b", "name": "b", "label": "cluster-7", "distance": 0.1}]}`)
+	}
+	server := httptest.NewServer(http.HandlerFunc(answer))
+	defer server.Close()
+	code, out, messages := runLine(t, "similar", strings.TrimPrefix(server.URL, "http://"), "--id", "a")
+	if code != exitDone || strings.Count(out, "shop/identity-5 on door, yard") != 1 || !strings.Contains(out, "cluster-7") {
+		t.Errorf("exit %d: %s%s", code, out, messages)
+	}
+}
+
 // A proxy or another version in the place of a stage is reported.
 func TestSimilarNeedsTheItem(t *testing.T) {
 	answer := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "{}") }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/solver/identity"
 )
 
 // clustersTopic is the topic of clusters, that streams and a link write to, and what the streams have.
@@ -76,12 +77,12 @@ func (k *clustersTopic) commit() {
 
 // begin has another process link.
 func (k *clustersTopic) begin() {
-	var found topicOfClusters
+	found := topicOfClusters{at: map[identity.Key]int{}}
 	for i := range k.records {
 		found.add(k.decode(&k.records[i]), k.records[i].Offset < k.committed)
 	}
 	k.link, k.next = newLinking("shop", 100, nil), k.end
-	k.link.restore(found.known(), found.since, nil, nil, nil)
+	k.link.restore(found.known, found.since, nil, nil, nil)
 	k.commit()
 }
 

@@ -120,7 +120,7 @@ func (h *holding) begin(ctx context.Context, committed int64) (next int64, err e
 	if err != nil {
 		return 0, err
 	}
-	var found topicOfClusters
+	found := topicOfClusters{at: map[identity.Key]int{}}
 	for r, err := range h.Client.Records(ctx, topic.Span{TopicPartition: h.at, From: first, To: end}) {
 		if err != nil {
 			return 0, err
@@ -129,43 +129,26 @@ func (h *holding) begin(ctx context.Context, committed int64) (next int64, err e
 			found.add(c, r.Offset < committed)
 		}
 	}
-	h.restore(found.known(), found.since, h.version.Identities(h.Stage), h.Labels.Names(), h.Labels.Rejections())
+	h.restore(found.known, found.since, h.version.Identities(h.Stage), h.Labels.Names(), h.Labels.Rejections())
 	h.Log.Info("this process links clusters", "clusters", len(h.clusters), "identities", len(h.told))
 	return end, h.commit(ctx, end, true)
 }
 
 // topicOfClusters is what a link that begins finds in the topic.
 type topicOfClusters struct {
-	last  map[identity.Key]*record.Cluster // that an earlier link took in
-	order []identity.Key                   // of their records
-	since []*record.Cluster
+	known, since []*record.Cluster    // that an earlier link took in, the last of each, and all since
+	at           map[identity.Key]int // of what is known
 }
 
 func (t *topicOfClusters) add(c *record.Cluster, known bool) {
 	if !known {
 		t.since = append(t.since, c)
-		return
+	} else if at, is := t.at[keyOf(c)]; !is {
+		t.at[keyOf(c)] = len(t.known)
+		t.known = append(t.known, c)
+	} else if c.AsOf >= t.known[at].AsOf {
+		t.known[at] = c
 	}
-	if t.last == nil {
-		t.last = map[identity.Key]*record.Cluster{}
-	}
-	key := keyOf(c)
-	if last := t.last[key]; last != nil && c.AsOf < last.AsOf {
-		return
-	}
-	t.last[key] = c
-	t.order = append(t.order, key)
-}
-
-// known returns the clusters that an earlier link took in.
-func (t *topicOfClusters) known() (list []*record.Cluster) {
-	for _, key := range t.order {
-		if c := t.last[key]; c != nil && c.Mean != nil {
-			list = append(list, c)
-		}
-		delete(t.last, key)
-	}
-	return list
 }
 
 func (h *holding) decode(r *record.Raw) *record.Cluster {

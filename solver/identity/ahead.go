@@ -10,8 +10,6 @@ import (
 const (
 	// Block is how many clusters Ahead compares.
 	Block = 32
-	// panel is how many groups are multiplied by a block at once, so that their sums stay in the cache.
-	panel = 16
 	// rounding is more than a product ahead, of a cluster with one of a group, can differ from the one that decides.
 	rounding = .01
 )
@@ -32,21 +30,10 @@ func (l *Linker) Ahead(clusters []Cluster) {
 		(&member{mean: vector.Shorts(nil, c.Mean, 1), camera: all.cameras[c.Stream]}).row(row)
 		all.ahead = append(all.ahead, row...)
 	}
-	var sums []float32
-	for _, all := range l.spaces {
-		d := all.space.dimension
-		n := len(all.ahead) / max(1, d)
-		groups := slices.DeleteFunc(slices.Clone(l.groups), func(g *group) bool { return g.all != all })
-		all.products = vector.Resize(all.products, n*len(groups))
-		for from := 0; n > 0 && from < len(groups); from += panel {
-			part, out := groups[from:min(from+panel, len(groups))], all.products[from*n:]
-			sums = sums[:0]
-			for i, g := range part {
-				sums = append(sums, g.sum...)
-				g.ahead = out[i*n : i*n+n]
-			}
-			kernel.Products(out, sums, all.ahead, len(part), n, d)
-		}
+	for _, g := range l.groups {
+		n := len(g.all.ahead) / max(1, len(g.sum))
+		g.ahead = vector.Resize(g.ahead, n)
+		kernel.Products(g.ahead, g.sum, g.all.ahead, 1, n, len(g.sum))
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/slkstream/slkstream/solver/metric"
 )
 
-// What all clusters of a stream have in common is its centre: each counts the same, however long its thing
-// stayed. While a stream knows few clusters, the centre of all streams stands in, as that of a single cluster
-// would be the cluster itself; for the same reason that of all streams counts one row at the origin. A centre moves only when there are a quarter more clusters than when it was
-// computed, as the clusters of a stream must be placed anew when it does.
+// What all clusters of a stream have in common is its centre: each counts the same, however long its thing stayed. While a
+// stream knows few clusters, the centre of all streams stands in, as that of a single cluster would be the cluster itself;
+// for the same reason that of all streams counts one row at the origin. A centre moves only when there are a quarter more
+// clusters than when it was computed, as the clusters of a stream must be placed anew when it does.
 const (
 	commonClusters = 8    // that the common centre counts as
 	moreClusters   = 1.25 // as many clusters as before move a centre
@@ -27,9 +27,7 @@ type common struct {
 	cameras map[string]*camera
 	metric  *metric.Map // nil: none
 	learned bool        // the metric is another one since the last Update
-	// See Ahead.
-	ahead    []float32 // rows of clusters
-	products []float32 // of the groups with them
+	ahead   []float32   // rows of clusters; see Ahead
 }
 
 // camera is a stream with clusters of one space.

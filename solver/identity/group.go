@@ -151,8 +151,11 @@ func (l *Linker) together(a, b []*member) (share float32, ok bool) {
 // regroup groups clusters anew by average link, and gives the groups the ids of the ones before by largest
 // overlap in items, those that people named first.
 func (l *Linker) regroup(units [][]*member) {
-	n := len(units)
-	merges := linkage.Average(l.likeness(units), n, sizes(units), l.settings.Limit)
+	n, sizes := len(units), make([]float32, len(units))
+	for i, unit := range units {
+		sizes[i] = float32(len(unit))
+	}
+	merges := linkage.Average(l.likeness(units), n, sizes, l.settings.Limit)
 	var found [][]*member
 	for _, list := range linkage.Groups(n, merges) {
 		var all []*member
@@ -221,14 +224,6 @@ func (l *Linker) regroup(units [][]*member) {
 // contradicts says whether people call one of the clusters otherwise than a name that they gave; "": they gave none.
 func (l *Linker) contradicts(members []*member, name string) bool {
 	return name != "" && slices.ContainsFunc(members, func(m *member) bool { return m.Name != "" && m.Name != name })
-}
-
-func sizes(units [][]*member) []float32 {
-	out := make([]float32, len(units))
-	for i, unit := range units {
-		out[i] = float32(len(unit))
-	}
-	return out
 }
 
 // bound lets the identities go that are too many, and returns their clusters with their ids.
