@@ -43,6 +43,7 @@ func benchSize(ctx context.Context, b *bench) error {
 		{100, 256, 40, 5, 30},
 		{8, 1280, 100, 5, 100},
 		{200, 384, 10, 20, 10},
+		{40, 640, 60, 3, 40}, // no constant of size was chosen on this one
 	}
 	if b.Quick {
 		list = list[:2]

@@ -80,7 +80,7 @@ func label(ctx context.Context, c *call) error {
 	if r.UnknownScore != nil {
 		sure := "not calibrated"
 		if r.Calibrated {
-			sure = fmt.Sprintf("%.0f %% of the answers will be right", 100*given.confidence/float64(max(1, given.rows)))
+			sure = fmt.Sprintf("about %.0f %% of the answers right", 100*given.confidence/float64(max(1, given.rows)))
 		}
 		about = append(about, "examples", given.examples+problem.Support.N, "answered", given.rows, "unknown",
 			fmt.Sprintf("%d (%.1f %%; %.0f %% of the rows of known classes were allowed)", given.unknown,

@@ -355,7 +355,7 @@ func TestLabelSaysWhatItGave(t *testing.T) {
 		t.Fatal(err)
 	}
 	for more, sure := range map[string]string{
-		"--unknown-rate 0.1": "% of the answers will be right", "--unknown-rate 0.1 --calibrate=false": "not calibrated",
+		"--unknown-rate 0.1": "% of the answers right", "--unknown-rate 0.1 --calibrate=false": "not calibrated",
 	} {
 		line := "label --force --input " + input + " --output " + output + " " + more
 		code, _, messages := runLine(t, strings.Fields(line)...)

@@ -64,11 +64,12 @@ const (
 	itemBytes    = 500 // of an item beside its vector
 	recordBytes  = 70  // of a record beside its value
 
-	workBytes = 11_000 // of workspaces and batches, for each number of a vector
+	workBytes = 15_000 // of workspaces and batches, for each number of a vector
 
 	itemCost, numberCost = 8., .012 // microseconds of a core: an item is read, decoded, encoded and sent
 	requestCost          = 230.     // microseconds: a partition is read and its results are written
 	requests             = 20.      // a second of a partition, at most: senders write every 50 ms
+	idleCost             = 3000.    // microseconds a second of a process that has nothing to do
 
 	mostExamples = 4096 // of more an episode gets a part
 )
@@ -88,7 +89,7 @@ func newPlan(ctx context.Context, c *call) (*plan, error) {
 	p.Microseconds = learned.microseconds + itemCost + numberCost*float64(d)
 	p.Partitions = max(4, 8*int(1+p.ItemsPerSecond*p.Microseconds/1e6))
 	asked := min(p.ItemsPerSecond, requests*float64(min(p.Partitions, s.Cameras)))
-	p.Microseconds += requestCost * asked / p.ItemsPerSecond
+	p.Microseconds += (requestCost*asked + idleCost) / p.ItemsPerSecond
 	p.Cores = p.ItemsPerSecond * p.Microseconds / 1e6
 	p.Streams, p.Metrics = cameras*int64(learned.rest), cameras*int64(learned.metric)
 	p.Labels = int64(s.Classes*s.Examples) * (3*vector + 400)

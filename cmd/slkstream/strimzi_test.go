@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -23,96 +24,20 @@ func TestStrimzi(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, messages)
 	}
-	type meta struct {
-		Name   string
-		Labels map[string]string
+	topics, rights, err := readStrimzi(out)
+	if err != nil {
+		t.Fatal(err)
 	}
-	type any struct {
-		APIVersion string `yaml:"apiVersion"`
-		Kind       string
-		Metadata   meta
-		Spec       yaml.Node
-	}
-	type kafkaTopic struct {
-		TopicName  string `yaml:"topicName"`
-		Partitions int32
-		Replicas   int32
-		Config     map[string]string
-	}
-	type kafkaUser struct {
-		Authentication struct{ Type string }
-		Authorization  struct {
-			Type string
-			ACLs []struct {
-				Resource   struct{ Type, Name, PatternType string }
-				Operations []string
-				Host       string
-			} `yaml:"acls"`
+	for right, wrong := range map[string]string{
+		"kafka.strimzi.io/v1beta2": "kafka.strimzi.io/v9", "strimzi.io/cluster: harbour": "strimzi.io/cluster: yard",
+		"kind: KafkaTopic": "kind: KafkaTopics", "partitions: 8": "partitions: eight", "replicas:": "replica:",
+		"Describe]": "Describes]", "type: simple": "type: simpel", "acls:": "acl:", "name: frames": "name: Frames_1",
+	} {
+		if !strings.Contains(out, right) {
+			t.Errorf("no %q in\n%s", right, out)
 		}
-	}
-	isName := regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
-	operations := []string{
-		"Read",
-		"Write",
-		"Delete",
-		"Alter",
-		"Describe",
-		"All",
-		"IdempotentWrite",
-		"ClusterAction",
-		"Create",
-		"AlterConfigs",
-		"DescribeConfigs",
-	}
-	topics, rights := map[string]kafkaTopic{}, map[string][]string{}
-	decoder := yaml.NewDecoder(strings.NewReader(out))
-	decoder.KnownFields(true)
-	for {
-		var one any
-		if err := decoder.Decode(&one); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if one.APIVersion != "kafka.strimzi.io/v1beta2" || one.Metadata.Labels["strimzi.io/cluster"] != "harbour" ||
-			!isName.MatchString(one.Metadata.Name) {
-			t.Errorf("%+v", one)
-		}
-		text, err := yaml.Marshal(&one.Spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		spec := yaml.NewDecoder(strings.NewReader(strings.ReplaceAll(string(text), "patternType", "patterntype")))
-		spec.KnownFields(true)
-		switch one.Kind {
-		case "KafkaTopic":
-			var of kafkaTopic
-			if err := spec.Decode(&of); err != nil {
-				t.Fatalf("%s: %v", one.Metadata.Name, err)
-			}
-			name := one.Metadata.Name
-			if of.TopicName != "" {
-				name = of.TopicName
-			}
-			topics[name] = of
-		case "KafkaUser":
-			var of kafkaUser
-			if err := spec.Decode(&of); err != nil {
-				t.Fatal(err)
-			}
-			if one.Metadata.Name != "yard" || of.Authorization.Type != "simple" {
-				t.Errorf("%+v", of)
-			}
-			for _, acl := range of.Authorization.ACLs {
-				rights[acl.Resource.Type+" "+acl.Resource.Name+" "+acl.Resource.PatternType] = acl.Operations
-				for _, o := range acl.Operations {
-					if !slices.Contains(operations, o) || acl.Host != "*" {
-						t.Errorf("%+v", acl)
-					}
-				}
-			}
-		default:
-			t.Errorf("a %s", one.Kind)
+		if _, _, err := readStrimzi(strings.ReplaceAll(out, right, wrong)); err == nil {
+			t.Errorf("%s is taken", wrong)
 		}
 	}
 	for name, partitions := range map[string]int32{
@@ -142,6 +67,92 @@ func TestStrimzi(t *testing.T) {
 	} {
 		if code, _, messages := runLine(t, strings.Fields(line)...); code == exitDone || !strings.Contains(messages, want) {
 			t.Errorf("%s: exit %d: %s", line, code, messages)
+		}
+	}
+}
+
+// What Strimzi's definitions have.
+type metaRead struct {
+	Name   string
+	Labels map[string]string
+}
+type resourceRead struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string
+	Metadata   metaRead
+	Spec       yaml.Node
+}
+type topicRead struct {
+	TopicName  string `yaml:"topicName"`
+	Partitions int32
+	Replicas   int32
+	Config     map[string]string
+}
+type userRead struct {
+	Authentication struct{ Type string }
+	Authorization  struct {
+		Type string
+		ACLs []struct {
+			Resource   struct{ Type, Name, PatternType string }
+			Operations []string
+			Host       string
+		} `yaml:"acls"`
+	}
+}
+
+// readStrimzi reads resources as Strimzi's definitions have them; another field or value is an error.
+func readStrimzi(out string) (topics map[string]topicRead, rights map[string][]string, err error) {
+	isName := regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+	operations := strings.Fields("Read Write Delete Alter Describe All IdempotentWrite ClusterAction Create AlterConfigs DescribeConfigs")
+	topics, rights = map[string]topicRead{}, map[string][]string{}
+	decoder := yaml.NewDecoder(strings.NewReader(out))
+	decoder.KnownFields(true)
+	for {
+		var one resourceRead
+		if err := decoder.Decode(&one); errors.Is(err, io.EOF) {
+			return topics, rights, nil
+		} else if err != nil {
+			return nil, nil, err
+		}
+		if one.APIVersion != "kafka.strimzi.io/v1beta2" || one.Metadata.Labels["strimzi.io/cluster"] != "harbour" ||
+			!isName.MatchString(one.Metadata.Name) {
+			return nil, nil, fmt.Errorf("%+v", one)
+		}
+		text, err := yaml.Marshal(&one.Spec)
+		if err != nil {
+			return nil, nil, err
+		}
+		spec := yaml.NewDecoder(strings.NewReader(strings.ReplaceAll(string(text), "patternType", "patterntype")))
+		spec.KnownFields(true)
+		switch one.Kind {
+		case "KafkaTopic":
+			var of topicRead
+			if err := spec.Decode(&of); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", one.Metadata.Name, err)
+			}
+			name := one.Metadata.Name
+			if of.TopicName != "" {
+				name = of.TopicName
+			}
+			topics[name] = of
+		case "KafkaUser":
+			var of userRead
+			if err := spec.Decode(&of); err != nil {
+				return nil, nil, err
+			}
+			if one.Metadata.Name != "yard" || of.Authorization.Type != "simple" {
+				return nil, nil, fmt.Errorf("%+v", of)
+			}
+			for _, acl := range of.Authorization.ACLs {
+				rights[acl.Resource.Type+" "+acl.Resource.Name+" "+acl.Resource.PatternType] = acl.Operations
+				for _, o := range acl.Operations {
+					if !slices.Contains(operations, o) || acl.Host != "*" {
+						return nil, nil, fmt.Errorf("%+v", acl)
+					}
+				}
+			}
+		default:
+			return nil, nil, fmt.Errorf("a %s", one.Kind)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -130,6 +131,16 @@ func TestAsyncAPI(t *testing.T) {
 	if err := json.Unmarshal(want, &document); err != nil {
 		t.Fatal(err)
 	}
+	for _, fault := range dangling(want) {
+		t.Error(fault)
+	}
+	for right, wrong := range map[string]string{
+		`"3.0.0"`: `"2.6.0"`, `"send"`: `"publish"`, `#/channels/out"`: `#/channels/results"`, `"channels": {`: `"channel": {`, `"title"`: `"name"`,
+	} {
+		if dangling(bytes.ReplaceAll(want, []byte(right), []byte(wrong))) == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
 	found := examples(t, "formats.md")
 	for _, d := range described {
 		for _, text := range found[d.example] {
@@ -146,6 +157,36 @@ func TestAsyncAPI(t *testing.T) {
 	if faults := misfits("out", document.Channels["out"].Messages["out"].Payload, bad); len(faults) < 3 {
 		t.Errorf("a wrong result has the faults %v", faults)
 	}
+}
+
+// dangling lists where a document is not as AsyncAPI 3 asks: what it must have, actions, and references to what is there.
+func dangling(text []byte) (faults []string) {
+	var document struct {
+		AsyncAPI string
+		Info     struct{ Title, Version string }
+		Channels map[string]struct {
+			Messages map[string]struct{ Payload jsonObject }
+		}
+		Operations map[string]struct {
+			Action  string
+			Channel struct {
+				Ref string `json:"$ref"`
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		return []string{err.Error()}
+	}
+	if document.AsyncAPI != "3.0.0" || document.Info.Title == "" || document.Info.Version == "" || len(document.Operations) == 0 {
+		faults = append(faults, "its head lacks something")
+	}
+	for name, o := range document.Operations {
+		channel, is := document.Channels[strings.TrimPrefix(o.Channel.Ref, "#/channels/")]
+		if o.Action != "send" && o.Action != "receive" || !is || len(channel.Messages) == 0 {
+			faults = append(faults, "operation "+name)
+		}
+	}
+	return faults
 }
 
 // misfits lists where a value is not of a schema as describe makes them. Members that are not described are faults.

@@ -3,8 +3,10 @@
 package compose
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,16 +26,20 @@ const root = "../.."
 // load reads docker-compose.yml with every profile.
 func load(t *testing.T) *types.Project {
 	t.Helper()
-	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")},
-		cli.WithName("slkstream"), cli.WithProfiles([]string{"*"}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	project, err := options.LoadProject(context.Background())
+	project, err := read(filepath.Join(root, "docker-compose.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return project
+}
+
+// read reads a compose file by the schema of Compose.
+func read(path string) (*types.Project, error) {
+	options, err := cli.NewProjectOptions([]string{path}, cli.WithName("slkstream"), cli.WithProfiles([]string{"*"}))
+	if err != nil {
+		return nil, err
+	}
+	return options.LoadProject(context.Background())
 }
 
 // ours are the services that run the product.
@@ -65,18 +71,7 @@ func TestServicesResolve(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range ours(project) {
 		seen[s.Name] = true
-		line := slices.Concat(s.Entrypoint, s.Command)
-		if len(s.Entrypoint) > 0 { // the program itself
-			line = line[1:]
-		}
-		command := line[0]
-		flags := pflag.NewFlagSet(command, pflag.ContinueOnError)
-		config.Flags(flags, command)
-		if err := flags.Parse(line[1:]); err != nil {
-			t.Errorf("%s: %v", s.Name, err)
-			continue
-		}
-		c, err := config.Load(command, flags, environ(s))
+		command, c, err := loaded(s)
 		if err != nil {
 			t.Errorf("%s: %v", s.Name, err)
 			continue
@@ -116,6 +111,53 @@ func TestServicesResolve(t *testing.T) {
 	for _, name := range []string{"topics", "feed", "feed-mine", "stage"} {
 		if !seen[name] {
 			t.Errorf("no service %s", name)
+		}
+	}
+}
+
+// loaded reads a service's command and variables as the product does.
+func loaded(s types.ServiceConfig) (command string, c *config.Config, err error) {
+	line := slices.Concat(s.Entrypoint, s.Command)
+	if len(s.Entrypoint) > 0 { // the program itself
+		line = line[1:]
+	}
+	command = line[0]
+	flags := pflag.NewFlagSet(command, pflag.ContinueOnError)
+	config.Flags(flags, command)
+	if err := flags.Parse(line[1:]); err != nil {
+		return command, nil, err
+	}
+	c, err = config.Load(command, flags, environ(s))
+	return command, c, err
+}
+
+// A wrong value is refused: by the schema of Compose, or by the loader of the product.
+func TestComposeRefuses(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docker-compose.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for right, wrong := range map[string]string{
+		"restart: on-failure": "restarts: on-failure", "127.0.0.1:29092:29092": "127.0.0.1:kafka:29092",
+		"condition: service_healthy": "condition: service_well", "--loop": "--loops",
+	} {
+		if !strings.Contains(string(text), right) {
+			t.Fatalf("docker-compose.yml has no %s", right)
+		}
+		path := filepath.Join(t.TempDir(), "docker-compose.yml")
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), right, wrong)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		project, err := read(path)
+		if err == nil {
+			for _, s := range ours(project) {
+				if _, _, refused := loaded(s); refused != nil {
+					err = refused
+				}
+			}
+		}
+		if err == nil {
+			t.Errorf("%s is taken", wrong)
 		}
 	}
 }
@@ -168,6 +210,25 @@ func TestDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, fault := range faultsOfDashboard(text) {
+		t.Error(fault)
+	}
+	for right, wrong := range map[string]string{
+		`"${source}"`: `"prometheus-1"`, `job=~\"$job\"`: `job=~\"slkstream\"`, `"targets"`: `"target"`, `"templating"`: `"template"`,
+		"slkstream_": "slk_", `"panels": [`: `"panels": {`,
+	} {
+		if !bytes.Contains(text, []byte(right)) {
+			t.Errorf("the dashboard has no %s", right)
+		}
+		if faultsOfDashboard(bytes.ReplaceAll(text, []byte(right), []byte(wrong))) == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+}
+
+// faultsOfDashboard lists what is wrong with a dashboard.
+func faultsOfDashboard(text []byte) (faults []string) {
+	fault := func(format string, about ...any) { faults = append(faults, fmt.Sprintf(format, about...)) }
 	type source struct{ Type, UID string }
 	var board struct {
 		Templating struct {
@@ -185,7 +246,7 @@ func TestDashboard(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal(text, &board); err != nil {
-		t.Fatal(err)
+		return []string{err.Error()}
 	}
 	chosen := source{"prometheus", "${source}"}
 	kinds := map[string]string{}
@@ -193,30 +254,34 @@ func TestDashboard(t *testing.T) {
 		kinds[v.Name] = v.Type
 		if v.Type == "query" &&
 			(v.Datasource != chosen || !strings.Contains(string(v.Query), "label_values(slkstream_") || v.AllValue != ".*") {
-			t.Errorf("variable %+v", v)
+			fault("variable %+v", v)
 		}
 	}
 	if len(kinds) != 3 || kinds["source"] != "datasource" || kinds["job"] != "query" || kinds["topic"] != "query" {
-		t.Errorf("variables %v", kinds)
+		fault("variables %v", kinds)
 	}
 	selector := regexp.MustCompile(`slkstream_[a-z_]+(\{[^}]*\})?`)
 	for _, p := range board.Panels {
 		if p.Datasource != chosen || len(p.Targets) == 0 {
-			t.Errorf("%s: asks %+v %d questions", p.Title, p.Datasource, len(p.Targets))
+			fault("%s: asks %+v %d questions", p.Title, p.Datasource, len(p.Targets))
 		}
 		for _, q := range p.Targets {
 			all := selector.FindAllStringSubmatch(q.Expr, -1)
 			for _, s := range all {
 				if !strings.Contains(s[1], `job=~"$job"`) ||
 					strings.Contains(q.Expr, "by (topic") != strings.Contains(s[1], `topic=~"$topic"`) {
-					t.Errorf("%s: %s", p.Title, q.Expr)
+					fault("%s: %s", p.Title, q.Expr)
 				}
 			}
 			if len(all) == 0 {
-				t.Errorf("%s: %s asks for no metric", p.Title, q.Expr)
+				fault("%s: %s asks for no metric", p.Title, q.Expr)
 			}
 		}
 	}
+	if len(board.Panels) == 0 {
+		fault("no panels")
+	}
+	return faults
 }
 
 // Files that services mount are in the tree and can be read.

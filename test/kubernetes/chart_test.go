@@ -18,6 +18,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/slkstream/slkstream/config"
@@ -215,6 +216,14 @@ func stageTakes(t *testing.T, pod *corev1.PodSpec, text string) {
 // kedaTakes fails unless a document fits KEDA's own schema.
 func kedaTakes(t *testing.T, kind string, document []byte) {
 	t.Helper()
+	for _, fault := range kedaFaults(t, kind, document) {
+		t.Errorf("%s: %v", kind, fault)
+	}
+}
+
+// kedaFaults lists what KEDA's own schema has against a document.
+func kedaFaults(t *testing.T, kind string, document []byte) field.ErrorList {
+	t.Helper()
 	definition := kedaSchema(t, strings.ToLower(kind)+"s")
 	validator, _, err := validation.NewSchemaValidator(definition.OpenAPIV3Schema)
 	if err != nil {
@@ -224,9 +233,7 @@ func kedaTakes(t *testing.T, kind string, document []byte) {
 	if err := yaml.Unmarshal(document, &value); err != nil {
 		t.Fatal(err)
 	}
-	for _, fault := range validation.ValidateCustomResource(nil, value, validator) {
-		t.Errorf("%s: %v", kind, fault)
-	}
+	return validation.ValidateCustomResource(nil, value, validator)
 }
 
 // What the chart's schema forbids is refused before anything is applied.

@@ -23,6 +23,9 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
 	"github.com/slkstream/slkstream/config"
@@ -266,29 +269,88 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-// Every file that kustomization.yaml names is there.
+// kustomize builds the folder: each file that it names is there, the settings become the ConfigMap that the deployment mounts,
+// and every resource is in the namespace.
 func TestKustomization(t *testing.T) {
-	var k struct {
-		Resources          []string
-		ConfigMapGenerator []struct {
-			Name  string
-			Files []string
-		}
-	}
-	b, err := os.ReadFile(filepath.Join(folder, "kustomization.yaml"))
+	resources, err := built(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.Unmarshal(b, &k); err != nil {
-		t.Fatal(err)
+	kinds, settings := map[string]int{}, ""
+	for _, r := range resources.Resources() {
+		kinds[r.GetKind()]++
+		if r.GetKind() != "Namespace" && r.GetNamespace() != "slkstream" {
+			t.Errorf("%s %s is in namespace %q", r.GetKind(), r.GetName(), r.GetNamespace())
+		}
+		if r.GetKind() == "ConfigMap" {
+			settings = r.GetName()
+		}
 	}
-	if len(k.ConfigMapGenerator) != 1 || k.ConfigMapGenerator[0].Name != read[appsv1.Deployment](t,
-		"Deployment").Spec.Template.Spec.Volumes[0].ConfigMap.Name {
-		t.Errorf("%+v", k)
+	for _, r := range resources.Resources() {
+		if r.GetKind() != "Deployment" {
+			continue
+		}
+		deployment := new(appsv1.Deployment)
+		if err := yaml.UnmarshalStrict([]byte(r.MustYaml()), deployment); err != nil {
+			t.Fatal(err)
+		}
+		if name := deployment.Spec.Template.Spec.Volumes[0].ConfigMap.Name; name != settings || settings == "" {
+			t.Errorf("the pod mounts %s, the settings are %s", name, settings)
+		}
 	}
-	for _, file := range append(k.Resources, k.ConfigMapGenerator[0].Files...) {
-		if _, err := os.Stat(filepath.Join(folder, file)); err != nil {
-			t.Error(err)
+	for _, kind := range []string{"Namespace", "Deployment", "Service", "PodDisruptionBudget", "ScaledObject", "ConfigMap"} {
+		if kinds[kind] != 1 {
+			t.Errorf("%d of kind %s", kinds[kind], kind)
+		}
+	}
+}
+
+// built is what kustomize makes of a folder.
+func built(folder string) (resmap.ResMap, error) {
+	return krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+}
+
+// A wrong value of the folder is refused: by kustomize, by the types of the API, or by KEDA's schema.
+func TestKustomizationRefuses(t *testing.T) {
+	for what, row := range map[string]struct{ file, right, wrong string }{
+		"a typo":              {"kustomization.yaml", "configMapGenerator:", "configMapGenerators:"},
+		"a file that is not":  {"kustomization.yaml", "- service.yaml", "- services.yaml"},
+		"a field of no type":  {"deployment.yaml", "containers:", "container:"},
+		"a number that isn't": {"disruption.yaml", "maxUnavailable: 1", "maxUnavailable: {}"},
+		"a number for a text": {"scaling.yaml", "minReplicaCount: 1", "minReplicaCount: one"},
+	} {
+		copied := t.TempDir()
+		if err := os.CopyFS(copied, os.DirFS(folder)); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(copied, row.file))
+		if err != nil || !bytes.Contains(text, []byte(row.right)) {
+			t.Fatalf("%s has no %q: %v", row.file, row.right, err)
+		}
+		text = bytes.Replace(text, []byte(row.right), []byte(row.wrong), 1)
+		if err := os.WriteFile(filepath.Join(copied, row.file), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		resources, err := built(copied)
+		if err != nil {
+			continue
+		}
+		refused := false
+		for _, r := range resources.Resources() {
+			var of any
+			switch document := []byte(r.MustYaml()); r.GetKind() {
+			case "Deployment":
+				of = new(appsv1.Deployment)
+				refused = refused || yaml.UnmarshalStrict(document, of) != nil
+			case "PodDisruptionBudget":
+				of = new(policyv1.PodDisruptionBudget)
+				refused = refused || yaml.UnmarshalStrict(document, of) != nil
+			case "ScaledObject":
+				refused = refused || len(kedaFaults(t, "ScaledObject", document)) > 0
+			}
+		}
+		if !refused {
+			t.Errorf("%s is taken", what)
 		}
 	}
 }
