@@ -40,7 +40,7 @@ func ItemOf(it *record.Item, key string) stream.Item {
 	}
 	return stream.Item{
 		ID: name, Vector: it.Vector, Label: it.Label, Model: it.Model,
-		Position: stream.Position(it.Source.Position()), Frame: it.Frame, Track: it.Track,
+		Position: stream.Position(it.Source.Position()), Frame: it.Frame, Track: it.Track, Result: record.ResultOf(key),
 	}
 }
 

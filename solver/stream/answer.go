@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/slkstream/slkstream/internal/view"
 	"github.com/slkstream/slkstream/solver"
@@ -127,13 +126,12 @@ func (s *Stream) answerOne(
 func (e *episode) obey(labels *taught.ForStream) {
 	for i := range e.items {
 		item, a := &e.items[i], &e.answers[i]
-		result, placed := strings.CutPrefix(item.ID, "item:")
-		if !placed || item.Label != "" {
+		if item.Result == "" || item.Label != "" {
 			continue
 		}
 		class, known := labels.Label(item.ID)
 		if !known {
-			class, known = labels.Label(result)
+			class, known = labels.Label(item.Result)
 		}
 		if !known {
 			continue

@@ -34,6 +34,9 @@ type Item struct {
 
 	Frame string // items of one frame are different objects; "": of none
 	Track string // items of one track are one object; "": of none
+
+	// Result is the id of its result. The label of an example that is called so, or ID, is then the item's own; "": none is.
+	Result string
 }
 
 // Answer is the stream's answer to one Item.

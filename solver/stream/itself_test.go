@@ -13,7 +13,8 @@ func TestItemsThatPeopleHaveNamed(t *testing.T) {
 	f := newCamera(5, 3, 16, .3)
 	items, _ := f.episode(30, 0)
 	for i := range items {
-		items[i].ID = fmt.Sprintf("item:in/0/%d", i)
+		items[i].Result = fmt.Sprintf("in/0/%d", i)
+		items[i].ID = "item:" + items[i].Result
 	}
 	ids := map[int]string{0: "item:in/0/0", 1: "in/0/1", 2: "0", 3: "in/0/33"} // of items of several classes
 	people := taught.Changes{}
