@@ -30,6 +30,7 @@ type userData struct {
 	Advertise   string            `json:"advertise,omitempty"`   // see GroupSettings
 	Out         string            `json:"out,omitempty"`         // see GroupSettings
 	State       string            `json:"state,omitempty"`       // see GroupSettings
+	Seat        string            `json:"seat,omitempty"`        // see GroupSettings
 	Agree       map[string]string `json:"agree,omitempty"`       // see GroupSettings
 	Incarnation int32             `json:"incarnation,omitempty"` // see topic.Generation
 	Generation  int32             `json:"generation"`
@@ -39,7 +40,7 @@ type userData struct {
 // userData returns what this member tells the others.
 func (m *member) userData() ([]byte, error) {
 	s := m.settings
-	return json.Marshal(userData{s.Advertise, s.Out, s.State, s.Agree, m.incarnation, m.owned.generation, m.owned.partitions})
+	return json.Marshal(userData{s.Advertise, s.Out, s.State, s.Seat, s.Agree, m.incarnation, m.owned.generation, m.owned.partitions})
 }
 
 // readUserData returns what a member has told; nothing while the group is rebalancing.

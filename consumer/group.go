@@ -32,6 +32,9 @@ type GroupSettings struct {
 	// Instance is this process's group.instance.id: the group keeps its place for a Session when it stops, so that one with
 	// the same id that starts meanwhile goes on without a rebalance. "": a process that stops leaves its place.
 	Instance string
+	// Seat is what no two live processes have at once, such as an address that this one listens at: a member of the same seat
+	// has died, and leaves the group at once rather than after its Session. "": none, and with an Instance it is not needed.
+	Seat string
 	// Session is the session timeout, default 6 s, the least that brokers accept unless
 	// group.min.session.timeout.ms allows less. Rebalance is how long the group waits for a member to release
 	// its partitions, default half as much again, as a member learns of a rebalance with its next heartbeat, at

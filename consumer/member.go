@@ -75,6 +75,9 @@ func (m *member) join(ctx context.Context, topics []string,
 			return nil, nil, err
 		}
 	}
+	if m.id == "" && m.settings.Instance == "" && m.settings.Seat != "" {
+		defer m.bury(ctx)()
+	}
 	return m.enter(ctx, topics, divide)
 }
 

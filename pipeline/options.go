@@ -107,7 +107,7 @@ type Process struct {
 
 // Member says how the process takes part in its group; see consumer.GroupSettings.
 type Member struct {
-	Instance                  string
+	Instance, Seat            string
 	Session, Rebalance, Watch time.Duration
 	Advertise                 string            // address to which others redirect requests for streams owned here
 	Agree                     map[string]string // settings in which the processes of the group must agree
@@ -147,7 +147,7 @@ func (o *Options) fill() {
 
 func (o *Options) group() consumer.GroupSettings {
 	return consumer.GroupSettings{
-		ID: o.Group, Topics: o.In, Instance: o.Instance, Session: o.Session, Rebalance: o.Rebalance, Watch: o.Watch,
+		ID: o.Group, Topics: o.In, Instance: o.Instance, Seat: o.Seat, Session: o.Session, Rebalance: o.Rebalance, Watch: o.Watch,
 		Advertise: o.Advertise, Out: o.Out, State: o.State, Agree: o.Agree,
 	}
 }

@@ -162,6 +162,9 @@ func (s *Stage) inFlightMost() int64 {
 	return min(s.options.InFlight, s.answers.Budget.Limit/8/int64(max(1, s.owned.Load())))
 }
 
+// Seat says where the stage is, as no other is: see consumer.GroupSettings. Call it before Run.
+func (s *Stage) Seat(seat string) { s.options.Seat = seat }
+
 // Labels returns the labels in force, with their names.
 func (s *Stage) Labels() *labels.Topic { return s.labels }
 

@@ -89,7 +89,8 @@ func runStage(ctx context.Context, c *call, client *topic.Client, options pipeli
 	began := time.Now()
 	defer func() { out.totals(began) }()
 	defer budget.Collect(options.Budget)()
-	return serveWhile(ctx, c, stage, page, func(ctx context.Context, _ net.Addr) error {
+	return serveWhile(ctx, c, stage, page, func(ctx context.Context, at net.Addr) error {
+		stage.Seat(seatOf(at))
 		defer c.report(out.figures)()
 		return work(ctx, stage)
 	})

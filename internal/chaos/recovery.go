@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,7 +41,12 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 		return "", err
 	}
 	s.h.note("the input is fed")
-	if err := s.launch(groupName, outTopic, s.delivery); err != nil {
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	s.listen = socket.Addr().String() // the next stage stands where the dead one stood
+	if err := errors.Join(socket.Close(), s.launch(groupName, outTopic, s.delivery)); err != nil {
 		return "", err
 	}
 	began := time.Now()
@@ -62,7 +69,7 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 	}
 	began = time.Now()
 	for p := range before { // the slowest partition decides
-		moved := func(committed, _ int64) bool { return committed > before[p] }
+		moved := func(committed, end int64) bool { return committed > before[p] || before[p] == end } // nothing was left
 		if err := s.waitFor(ctx, p, moved, 10*time.Minute); err != nil {
 			return "", err
 		}

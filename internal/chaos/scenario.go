@@ -42,6 +42,7 @@ type scenario struct {
 	procs   []*process
 	all     []*process // includes ended ones
 	started int
+	listen  string // address of the stages' pages; "": they have none
 
 	partitions atomic.Int32 // of the input
 }
@@ -378,7 +379,7 @@ func (s *scenario) launch(group, out, delivery string) error {
 		"--support",
 		filepath.Join(s.dir, "support.jsonl"),
 		"--listen",
-		"",
+		s.listen,
 	)
 	switch s.name {
 	case "hostile":
