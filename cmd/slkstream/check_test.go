@@ -138,6 +138,30 @@ func TestCheckTellsExamplesThatDoNotFit(t *testing.T) {
 	}
 }
 
+// The latest records of an input are shown as map shows them, and an input whose every item has a label, as where a detector's
+// label is taken for one, is warned of: nothing of it would be answered.
+func TestCheckTellsThatAllIsLabelled(t *testing.T) {
+	folder := t.TempDir()
+	save := saver(t, folder)
+	feed := save("feed.jsonl", strings.Repeat(`{"kind":"person","vector":[1,2]}`+"\n", 200))
+	own := " --embedded-dir " + filepath.Join(folder, "broker")
+	check := "check --in embeddings --out results --create --partitions 1 --label-field "
+	for _, line := range []string{check + "label", "feed --out embeddings --key cam --attributes-field kind --label-field - --input " + feed} {
+		if code, out, messages := runLine(t, strings.Fields(line+own)...); code != exitDone {
+			t.Fatalf("%s: exit %d\n%s%s", line, code, out, messages)
+		}
+	}
+	for field, labelled := range map[string]bool{"label": false, "attributes": true} {
+		_, out, _ := runLine(t, strings.Fields(check+field+own)...)
+		if !strings.Contains(out, "the latest 200 records hold 1 streams; of 200 items have vector 200") {
+			t.Errorf("%s: %s", field, out)
+		}
+		if warned := strings.Contains(out, "warn  input embeddings: each of these items has a label"); warned != labelled {
+			t.Errorf("%s: warned %t\n%s", field, warned, out)
+		}
+	}
+}
+
 // A missing right is found before the stage has to write.
 func TestCheckTellsMissingRights(t *testing.T) {
 	allow := func(operation kmsg.ACLOperation, resource kmsg.ACLResourceType, name string) kfake.ACL {
