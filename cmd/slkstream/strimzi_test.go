@@ -103,7 +103,9 @@ type userRead struct {
 // readStrimzi reads resources as Strimzi's definitions have them; another field or value is an error.
 func readStrimzi(out string) (topics map[string]topicRead, rights map[string][]string, err error) {
 	isName := regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
-	operations := strings.Fields("Read Write Delete Alter Describe All IdempotentWrite ClusterAction Create AlterConfigs DescribeConfigs")
+	operations := strings.Fields(
+		"Read Write Delete Alter Describe All IdempotentWrite ClusterAction Create AlterConfigs DescribeConfigs",
+	)
 	topics, rights = map[string]topicRead{}, map[string][]string{}
 	decoder := yaml.NewDecoder(strings.NewReader(out))
 	decoder.KnownFields(true)
