@@ -107,3 +107,14 @@ func TestBrokersAreSetBack(t *testing.T) {
 	}
 	b.expect([]string{"0", "1", "2", "3"}, []string{"0", "1"}, 4)
 }
+
+// After the highest number comes zero: a batch across the end of the numbers is one batch.
+func TestNumbersBeginAgain(t *testing.T) {
+	at, s := topic.TopicPartition{Topic: "out"}, sequences{}
+	for i, n := range []int{math.MaxInt32, 3, 1} { // numbers up to MaxInt32-1; MaxInt32, 0 and 1; 2
+		if want := []int32{0, math.MaxInt32, 2}[i]; s[at].next != want {
+			t.Fatalf("batch %d begins at %d, want %d", i, s[at].next, want)
+		}
+		s.moved(at, n, int64(i))
+	}
+}

@@ -44,6 +44,12 @@ func main() {
 	flag.DurationVar(&s.session, "session", 2*time.Second, "session timeout of the group; with -table stall-after too")
 	flag.IntVar(&s.stages, "stages", 3, "stages at work")
 	flag.StringVar(&s.binary, "binary", "", "slkstream to run; none: it is built")
+	flag.StringVar(
+		&s.clock,
+		"clock",
+		"",
+		"SECONDS:BY,... when the clock of stages and of the embedded broker is set, and by how many seconds",
+	)
 	flag.DurationVar(&s.long, "for", 2*time.Hour, "how long hostile lasts, and each stage of taught")
 	flag.Float64Var(&s.rate, "rate", 40, "records a second that hostile and taught feed")
 	flag.Float64Var(&s.rubbish, "rubbish", .05, "share of hostile's records that do harm")

@@ -57,6 +57,7 @@ var elsewhere = map[pair]string{
 	{"embedded folder", "full"}:            "internal/broker.TestAFullDiskRefusesRecords",
 	{"embedded folder", "forged"}:          "internal/broker.TestOneWriterWhateverLiesInTheFolder",
 	{"embedded folder", "hanging"}:         "internal/broker.TestATransactionCutShortByAKillIsGivenUp",
+	{"clock", "made again"}:                "pipeline/intake.TestTheClockIsSet",
 	{"one visitor", "hanging"}:             "internal/web.TestSlowVisitorsAreNotWaitedFor",
 	{"one visitor", "slow"}:                "internal/web.TestSlowVisitorsAreNotWaitedFor",
 	{"one visitor", "forged"}:              "internal/web.TestGuard",

@@ -29,6 +29,7 @@ type scenario struct {
 	away                                          time.Duration // outage of a killed broker; 0: up to 3 s
 	long                                          time.Duration // hostile: duration
 	rate, rubbish                                 float64       // hostile: records per second, harmful share
+	clock                                         string        // see clockVariable; "": it is not set
 	csv, graph                                    string        // hostile: files of the table; "": none
 
 	dir     string
@@ -121,8 +122,8 @@ func (s *scenario) prepare(ctx context.Context) error {
 	}
 	if s.binary == "" {
 		s.binary = filepath.Join(s.dir, "slkstream")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", s.binary, "github.com/slkstream/slkstream/cmd/slkstream").CombinedOutput(); err != nil {
-			return fmt.Errorf("build slkstream: %w\n%s", err, out)
+		if err := s.build(ctx); err != nil {
+			return err
 		}
 	}
 	var err error

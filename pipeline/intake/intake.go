@@ -91,6 +91,7 @@ func (i *Intake) Show(items bool) { i.shows = items }
 
 // Take takes in a batch.
 func (i *Intake) Take(b *consumer.Batch, now time.Time) PassedOn {
+	now = steady(now)
 	i.fetchedAt = now
 	if b.Dimensions != nil {
 		i.dimensions = b.Dimensions
@@ -112,6 +113,19 @@ func (i *Intake) Take(b *consumer.Batch, now time.Time) PassedOn {
 		i.endSince = now
 	}
 	return i.passOn()
+}
+
+var began = time.Now() // by the wall clock as this process found it
+
+// steady returns a reading of the wall clock, or, if that was set back since the process began, what it would be without.
+// Else the times of all items would lie far ahead of it: none would be believed, and no episode would close by age.
+func steady(now time.Time) time.Time { return later(began, now, now.Sub(began)) }
+
+func later(last, now time.Time, passed time.Duration) time.Time {
+	if on := last.Add(passed); on.Round(0).After(now.Round(0)) {
+		return on
+	}
+	return now
 }
 
 func (i *Intake) passOn() PassedOn {

@@ -85,7 +85,7 @@ func (i *Intake) resume(ctx context.Context, r *state.Restored, in *Input) error
 	j := r.Journal
 	i.replay.from, i.replay.decided = j.From, j.Decided
 	i.rejected = j.Rejected
-	i.buffer.Resume(j.High, time.Now())
+	i.buffer.Resume(j.High, steady(time.Now()))
 	for name, last := range r.Done {
 		i.buffer.Skip(name, last)
 	}
