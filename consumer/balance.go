@@ -40,7 +40,9 @@ type userData struct {
 // userData returns what this member tells the others.
 func (m *member) userData() ([]byte, error) {
 	s := m.settings
-	return json.Marshal(userData{s.Advertise, s.Out, s.State, s.Seat, s.Agree, m.incarnation, m.owned.generation, m.owned.partitions})
+	return json.Marshal(userData{
+		s.Advertise, s.Out, s.State, s.Seat, s.Agree, m.incarnation, m.owned.generation, m.owned.partitions,
+	})
 }
 
 // readUserData returns what a member has told; nothing while the group is rebalancing.

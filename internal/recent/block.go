@@ -10,10 +10,12 @@ import (
 
 // Block is the items of one episode, which are kept and dropped together.
 type Block struct {
-	items     []kept    // guarded by the store's mutex once the block is added, except for what never changes
-	texts     []byte    // of the items; never changed
-	codes     []int8    // one row for each item; never changed
-	lengths   []float32 // of each code
+	items     []kept            // guarded by the store's mutex once the block is added, except for what never changes
+	names     []string          // texts of the items that come from the labels, guarded as they are
+	numbers   map[string]uint32 // of the names; nil: they are few
+	texts     []byte            // of the items; never changed
+	codes     []int8            // one row for each item; never changed
+	lengths   []float32         // of each code
 	dimension int
 	size      int64 // in bytes
 
@@ -34,7 +36,7 @@ func NewBlock(items []Item, of func(i int) []float32) *Block {
 	}
 	b := &Block{items: make([]kept, 0, len(items)), dimension: len(of(0)), lengths: make([]float32, len(items))}
 	b.codes = make([]int8, len(items)*b.dimension)
-	b.texts = make([]byte, 0, 64*len(items))
+	b.texts, b.names = make([]byte, 0, 64*len(items)), make([]string, 0, fewNames/2)
 	for i := range items {
 		it := items[i]
 		if known {

@@ -37,7 +37,7 @@ func (p *Partition) changing(change func(b *Block, i int, it *Item) bool) (out [
 			it := b.item(i)
 			was := Corrected{Was: it.Label, WasConfidence: it.Confidence}
 			if change(b, i, &it) {
-				b.items[i].change(&it)
+				b.change(i, &it)
 				was.Item = it
 				out = append(out, was)
 			}
@@ -66,7 +66,7 @@ func (p *Partition) SetLastKnown(b *Block, labels map[string]string) (any bool) 
 	for i := range b.items {
 		id := b.text(i, ofID)
 		if label, known := labels[id]; known {
-			b.items[i].label, any = label, true
+			b.items[i].label, any = b.number(label), true
 			delete(labels, id)
 		}
 	}
@@ -104,7 +104,7 @@ func (p *Partition) drop(which func(*Block, *Item) bool) (out []Corrected) {
 		for i := range b.items {
 			it := b.item(i)
 			gone[i] = which(b, &it)
-			b.items[i].change(&it)
+			b.change(i, &it)
 			any = any || gone[i]
 		}
 		if !any {
@@ -201,7 +201,7 @@ func (c *Correction) Next(examples Examples) (out []Corrected, more bool) {
 			out = append(out, x.Corrected)
 		}
 		c.partition.store.mutex.Lock()
-		x.block.items[x.at].change(&x.Item)
+		x.block.change(x.at, &x.Item)
 		c.partition.store.mutex.Unlock()
 	}
 	return out, len(c.blocks) > 0

@@ -2,12 +2,12 @@ package recent
 
 import (
 	"bytes"
+	"slices"
 	"time"
 	"unsafe"
 )
 
-// kept is an item in its block. There are very many, and the garbage collector follows each pointer: what does not
-// change has none.
+// kept is an item in its block. There are very many, and the garbage collector follows each pointer: it has none.
 type kept struct {
 	texts       [texts]part
 	seconds     int64 // of its time
@@ -15,7 +15,7 @@ type kept struct {
 	taught      bool
 	unknown     bool
 
-	label, class, said, cause  string // that come from the labels, and so share memory
+	label, class, said, cause  uint32 // of the block's names
 	confidence, saidConfidence float64
 }
 
@@ -52,8 +52,8 @@ func (b *Block) keep(it *Item) {
 			k.texts[i] = part{from, uint32(len(b.texts))}
 		}
 	}
-	k.change(it)
 	b.items = append(b.items, k)
+	b.change(len(b.items)-1, it)
 }
 
 // complete gives up the memory that the items did not need, and measures what they take.
@@ -61,19 +61,42 @@ func (b *Block) complete() {
 	const ofBlock, ofItem = 256, int(unsafe.Sizeof(kept{})) + 4
 	b.texts = bytes.Clone(b.texts)
 	b.size = int64(ofBlock + len(b.items)*(ofItem+b.dimension) + cap(b.texts))
-	for i := range b.items {
-		k := &b.items[i]
-		b.size += int64(len(k.label))
-		if k.class != k.label { // else they may be the same bytes
-			b.size += int64(len(k.class))
-		}
+	for _, name := range b.names {
+		b.size += int64(len(name)) + int64(unsafe.Sizeof(name))
 	}
 }
 
-// change sets what may change of an item.
-func (k *kept) change(it *Item) {
-	k.label, k.class, k.said, k.cause = it.Label, it.Class, it.Said, it.Cause
+// change sets what may change of item i.
+func (b *Block) change(i int, it *Item) {
+	k := &b.items[i]
+	k.label, k.class, k.said, k.cause = b.number(it.Label), b.number(it.Class), b.number(it.Said), b.number(it.Cause)
 	k.confidence, k.saidConfidence, k.unknown = it.Confidence, it.SaidConfidence, it.Unknown
+}
+
+// fewNames are searched one by one.
+const fewNames = 16
+
+// number returns the number of a text that comes from the labels, as most items share theirs.
+func (b *Block) number(text string) uint32 {
+	if b.numbers == nil {
+		if at := slices.Index(b.names, text); at >= 0 {
+			return uint32(at)
+		}
+	} else if number, known := b.numbers[text]; known {
+		return number
+	}
+	number := uint32(len(b.names))
+	b.names = append(b.names, text)
+	switch {
+	case b.numbers != nil:
+		b.numbers[text] = number
+	case len(b.names) > fewNames:
+		b.numbers = map[string]uint32{}
+		for i, name := range b.names {
+			b.numbers[name] = uint32(i)
+		}
+	}
+	return number
 }
 
 // item returns item i. Its texts are the block's: they may be kept and must not be changed.
@@ -82,8 +105,9 @@ func (b *Block) item(i int) Item {
 	return Item{
 		ID: b.text(i, ofID), Name: b.text(i, ofName), ItemID: b.text(i, ofItemID), Key: b.bytesOf(i, ofKey),
 		Stream: b.text(i, ofStream), Track: b.text(i, ofTrack), Model: b.text(i, ofModel),
-		Label: k.label, Class: k.class, Confidence: k.confidence, Said: k.said, SaidConfidence: k.saidConfidence,
-		Unknown: k.unknown, Taught: k.taught, Time: k.time(), Attributes: b.bytesOf(i, ofAttributes), Cause: k.cause,
+		Label: b.names[k.label], Class: b.names[k.class], Confidence: k.confidence,
+		Said: b.names[k.said], SaidConfidence: k.saidConfidence, Unknown: k.unknown, Taught: k.taught,
+		Time: k.time(), Attributes: b.bytesOf(i, ofAttributes), Cause: b.names[k.cause],
 	}
 }
 

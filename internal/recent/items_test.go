@@ -1,6 +1,7 @@
 package recent
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -64,8 +65,29 @@ func TestBlockAllocations(t *testing.T) {
 		items[i] = Item{ID: "in/0/123456", Name: "in/0/123456", Key: []byte("door"), Stream: "door", Label: "cup"}
 		vector[i] = float32(i)
 	}
-	const most = 6 // the block, its items, texts before and after they are measured, codes, lengths
+	const most = 7 // the block, its items and names, texts before and after they are measured, codes, lengths
 	if got := testing.AllocsPerRun(20, func() { NewBlock(items, func(int) []float32 { return vector }) }); got > most {
 		t.Errorf("%g allocations for 100 items, more than %d", got, most)
+	}
+}
+
+// Items have the labels that they were given, however many a block has.
+func TestABlockOfManyLabels(t *testing.T) {
+	items := make([]Item, 3*fewNames)
+	for i := range items {
+		items[i] = Item{ID: fmt.Sprint(i), Label: fmt.Sprint("label ", i)}
+	}
+	b := NewBlock(items, nil)
+	for i := range items {
+		items[i].Label, items[i].Cause = fmt.Sprint("label ", i/2), "lesson"
+		b.change(i, &items[i])
+	}
+	for i := range items {
+		if got := b.item(i); got.Label != items[i].Label || got.Cause != "lesson" {
+			t.Errorf("item %d is %+v", i, got)
+		}
+	}
+	if want := len(items) + 2; len(b.names) != want { // none, and the cause
+		t.Errorf("%d names, not %d", len(b.names), want)
 	}
 }

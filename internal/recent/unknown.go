@@ -19,7 +19,7 @@ func (s *Store) Unknown(most int) (out []Stranger) {
 	}
 	var list []at
 	for b, i := range s.each() {
-		if it := &b.items[i]; b.dimension > 0 && it.unknown && !it.taught && it.cause == "" {
+		if it := &b.items[i]; b.dimension > 0 && it.unknown && !it.taught && b.names[it.cause] == "" {
 			list = append(list, at{b, i})
 		}
 	}
