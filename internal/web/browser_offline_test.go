@@ -41,13 +41,13 @@ func TestPageOfflineAndBack(t *testing.T) {
 			for _, theme := range []string{"light", "dark"} {
 				what := fmt.Sprintf("offline-%s-%d-%s", page.name, size[0], theme)
 				b.Run(
-					offline(false), scheme(theme), chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(address+page.path),
+					offline(false), browser.Scheme(theme), chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(address+page.path),
 					browser.Until(page.ready+` && document.getElementById("live").textContent === "live"`),
 					offline(true),
 					browser.Until(`document.querySelector("#notes h2")?.textContent.startsWith("This page lost the stage at ")`),
 					browser.Until(page.ready+` && document.getElementById("live").textContent === "no connection"`),
 				)
-				for _, fault := range faults(b, string(axe), size[0] < 760) {
+				for _, fault := range browser.Faults(b, string(axe), size[0] < 760) {
 					t.Errorf("%s: %s", what, fault)
 				}
 				b.Screenshot(what + ".png")

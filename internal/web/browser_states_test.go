@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +30,7 @@ type yard struct {
 	silent, trouble, readOnly, locked bool
 	cut                               bool  // no broker answers
 	refused                           int64 // records that could not be used
+	slow                              bool  // nothing of the stage is known yet
 	restarted                         bool  // more cameras are known from before, one has moved, and another process has the rest
 }
 
@@ -108,7 +111,17 @@ func (y yard) open(t *testing.T) (*Page, string) {
 	} else if y.locked {
 		access.Token = "opens"
 	}
-	server := httptest.NewServer(access.Guard(page.Handler()))
+	served := access.Guard(page.Handler())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if y.slow && strings.HasPrefix(r.URL.Path, "/page/") {
+			select {
+			case <-r.Context().Done():
+			case <-t.Context().Done():
+			}
+			return
+		}
+		served.ServeHTTP(w, r)
+	}))
 	showing, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { page.Run(showing); close(done) }()
@@ -192,6 +205,13 @@ func TestPageStates(t *testing.T) {
 			usual,
 			`document.querySelectorAll("#latest .tile").length >= 9`,
 			`document.querySelector("#latest .tile").click()`,
+		},
+		{
+			"loading", "/",
+			yard{slow: true},
+			`document.querySelectorAll(".ghosts i").length === 21 && document.querySelector("main").textContent === "" &&
+				document.getElementById("live").textContent === "connecting"`,
+			"",
 		},
 		{"live-one", "/", yard{cameras: 1, names: 1, questions: 1}, `document.querySelectorAll("#where .row").length === 2`, ""},
 		{
@@ -350,7 +370,12 @@ func TestPageStates(t *testing.T) {
 			for _, size := range [][2]int64{{1400, 900}, {390, 844}} {
 				for _, theme := range []string{"light", "dark"} {
 					what := fmt.Sprintf("%s-%d-%s", s.name, size[0], theme)
-					b.Run(scheme(theme), chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(address+s.path), browser.Until(s.ready))
+					b.Run(
+						browser.Scheme(theme),
+						chromedp.EmulateViewport(size[0], size[1]),
+						chromedp.Navigate(address+s.path),
+						browser.Until(s.ready),
+					)
 					if s.then != "" {
 						browser.Value[bool](b, "("+s.then+") || true")
 					}
@@ -359,7 +384,7 @@ func TestPageStates(t *testing.T) {
 							`document.getAnimations().every(a => a.playState !== "running" || a.effect.getTiming().iterations === Infinity)`,
 						),
 					)
-					for _, fault := range faults(b, string(axe), size[0] < 760) {
+					for _, fault := range browser.Faults(b, string(axe), size[0] < 760) {
 						t.Errorf("%s: %s", what, fault)
 					}
 					b.Screenshot(what + ".png")

@@ -162,7 +162,7 @@ func TestUnknownPageHides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, fault := range faults(b, string(axe), true) {
+	for _, fault := range browser.Faults(b, string(axe), true) {
 		t.Error(fault)
 	}
 	b.Screenshot("unknown-hidden.png")

@@ -87,7 +87,7 @@ export class Demo {
     fill(this.#new, stage + (stage === "new" ? item.id : ""), stage === "new" && (() => {
       const p = pic(item, "square");
       p.append(el("span", { class: "frame" }), el("span", { class: "flag" }, "this one"));
-      return el("button", { type: "button", class: "tile unknown", "aria-label": "The new thing: name it", onclick: () => this.#name(item) }, p);
+      return el("button", { type: "button", class: "tile unknown", "aria-label": "This one is new: name it", onclick: () => this.#name(item) }, p);
     }));
   }
 

@@ -56,7 +56,7 @@ const finder = button(icon("search"), () => {
   if (document.querySelector(".top").classList.toggle("finding")) input.focus();
 }, { class: "b ghost icon find", "aria-label": "Find" });
 document.body.prepend(el("a", { class: "skip", href: "#main" }, "Skip to the page"), el("header", { class: "top" }, el("div", {},
-  el("a", { class: "brand", href: "./" }, el("img", { src: "static/icon.svg", alt: "", width: 26, height: 26 }), el("b", {}, "slkstream"), title),
+  el("a", { class: "brand", href: "./" }, el("img", { src: "static/icon.svg", alt: "Live", width: 26, height: 26 }), el("b", {}, "slkstream"), title),
   el("nav", { class: "tabs", "aria-label": "Pages" }, tabs.map(([id, text, href]) => el("a", { href, "aria-current": id === page ? "page" : null }, icon(id), text, badges[id]))),
   el("label", { class: "field" }, icon("search"), input, el("kbd", { "aria-hidden": "true" }, "/")), finder, state, swap)));
 document.body.append(el("datalist", { id: "labels" }));

@@ -1,6 +1,6 @@
 //go:build browser
 
-package web
+package browser
 
 import (
 	"context"
@@ -9,12 +9,10 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-
-	"github.com/slkstream/slkstream/test/browser"
 )
 
-// scheme has the browser prefer light or dark colours.
-func scheme(theme string) chromedp.Action[chromedp.Void] {
+// Scheme has the browser prefer light or dark colours.
+func Scheme(theme string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
@@ -23,24 +21,24 @@ func scheme(theme string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// faults lists what is wrong with the page that a browser shows.
-func faults(b *browser.Browser, axe string, phone bool) []string {
-	browser.Value[bool](
+// Faults lists what is wrong with the page that a browser shows.
+func Faults(b *Browser, axe string, phone bool) []string {
+	Value[bool](
 		b,
 		"window.axe ? true : ("+`(() => { const module = undefined, define = undefined; `+axe+`; return true; })()`+")",
 	)
-	browser.Value[bool](
+	Value[bool](
 		b,
 		`(() => { window.found = null; axe.run({ resultTypes: ["violations"] }).then(r => { window.found = r.violations
 		.filter(v => v.impact === "serious" || v.impact === "critical")
 		.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.target.join(" ") + " " + (n.any[0]?.message || "")).join("; ")); }); return true; })()`,
 	)
-	b.Run(browser.Until(`window.found !== null`))
-	out := browser.Value[[]string](b, `window.found`)
-	if browser.Value[bool](b, `document.documentElement.scrollWidth > innerWidth`) {
+	b.Run(Until(`window.found !== null`))
+	out := Value[[]string](b, `window.found`)
+	if Value[bool](b, `document.documentElement.scrollWidth > innerWidth`) {
 		out = append(out, "it is wider than the window")
 	}
-	broken := browser.Value[[]string](
+	broken := Value[[]string](
 		b,
 		`[...document.querySelectorAll("main *, dialog *")].filter(e => e.checkVisibility() && !e.classList.contains("vh") && !(e instanceof SVGElement) && e.tagName !== "OPTION" &&
 		[...e.childNodes].some(n => n.nodeType === 3 && n.data.trim().length > 8) && e.getBoundingClientRect().width < 32).map(e => e.className + " " + e.textContent.slice(0, 30))`,
@@ -48,16 +46,21 @@ func faults(b *browser.Browser, axe string, phone bool) []string {
 	for _, text := range broken {
 		out = append(out, "too narrow to be read: "+text)
 	}
-	if browser.Value[bool](b, `[...document.querySelectorAll(".collage")].some(e => {
+	if Value[bool](b, `[...document.querySelectorAll(".collage")].some(e => {
 		const last = e.querySelector(".pic:nth-last-of-type(2)").getBoundingClientRect(), box = e.getBoundingClientRect();
 		return box.right - last.right > 4 || box.bottom - last.bottom > 4; })`) {
 		out = append(out, "a group's pictures leave a hole")
 	}
-	if browser.Value[bool](b, `document.querySelector(".top")?.offsetHeight > 60`) {
+	if Value[bool](b, `[...document.querySelectorAll(".collage .n")].some(e => {
+		const box = e.getBoundingClientRect(), top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+		return top?.closest(".collage") && !e.contains(top); })`) {
+		out = append(out, "what stands on a group's pictures is covered")
+	}
+	if Value[bool](b, `document.querySelector(".top")?.offsetHeight > 60`) {
 		out = append(out, "the header is more than one line")
 	}
 	if phone {
-		small := browser.Value[[]string](
+		small := Value[[]string](
 			b,
 			`[...document.querySelectorAll("button, a.b, .tabs a, select, summary")].filter(e => e.checkVisibility() && e.getBoundingClientRect().height > 0
 			&& Math.round(e.getBoundingClientRect().height) < 44 && !e.closest(".row")).map(e => e.className + " " + e.textContent.slice(0, 20) + " " + e.getBoundingClientRect().height)`,
