@@ -24,7 +24,8 @@ import (
 //
 // A journal beside the data lists every partition that a producer has ever written to in a transaction, each
 // once, and whether the broker was closed in order. If it was not, each of these pairs gets an abort marker,
-// which has no effect where no transaction was open. Until then no transaction can begin.
+// which has no effect where no transaction was open. Until then no transaction can begin. Then the journal begins
+// anew: producers are replaced about once an hour, when their epochs are used up.
 type recovery struct {
 	cluster *kfake.Cluster
 	log     *slog.Logger
@@ -172,7 +173,8 @@ func (r *recovery) giveUp(ctx context.Context, client *topic.Client) error {
 			}
 		}
 	}
-	return nil
+	clear(r.known)
+	return r.journal.Truncate(0)
 }
 
 // close records that nothing needs to be recovered: open transactions continue when the

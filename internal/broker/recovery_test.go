@@ -72,6 +72,12 @@ func TestATransactionCutShortByAKillIsGivenUp(t *testing.T) {
 	}
 	b := open(t, dir)
 	defer b.Close()
+	if known := b.server.recovery.known; len(known) > 0 {
+		t.Errorf("pairs that were given up are kept: %v", known)
+	}
+	if info, err := b.server.recovery.journal.Stat(); err != nil || info.Size() > 0 {
+		t.Errorf("the journal has %d bytes: %v", info.Size(), err)
+	}
 	c, err := kgo.NewClient(kgo.SeedBrokers(b.Address()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{"t": {0: kgo.NewOffset().AtStart()}}))
 	if err != nil {
