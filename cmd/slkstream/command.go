@@ -164,17 +164,18 @@ func addSettings(name string, cmd *cobra.Command) {
 	showInGroups(name, cmd)
 }
 
-// flagError adds to the error of a mistaken flag the nearest known name, or else how the command is written.
+// flagError adds to the error of a mistaken flag the commands that take it, the nearest known name, or else how the command is
+// written.
 func flagError(command, usage string, err error) error {
 	var missing *pflag.NotExistError
 	if errors.As(err, &missing) {
 		if use := config.Misplaced(command, missing.GetSpecifiedName()); use != "" {
 			return usagef("%s", use)
 		}
-		if others := config.TakenBy(missing.GetSpecifiedName()); len(others) > 0 {
-			return usagef("%w: it is of %s", err, strings.Join(others, ", "))
-		}
 		if near := config.NearestFlag(command, missing.GetSpecifiedName()); near != "" {
+			if others := config.TakenBy(missing.GetSpecifiedName()); len(others) > 0 {
+				return usagef("%w: it is of %s", err, strings.Join(others, ", "))
+			}
 			return usagef("%w; did you mean --%s?", err, near)
 		}
 		return usagef("%w; it is %s", err, usage)

@@ -12,7 +12,8 @@ func TestSeatOfAnAddress(t *testing.T) {
 	if runtime.GOOS == "linux" && at(8070) == "" {
 		t.Error("there is none")
 	}
-	if at(8070) != at(8070) || at(8070) != "" && at(8070) == at(8071) || seatOf(nil) != "" {
+	first, again := at(8070), at(8070)
+	if first != again || first != "" && first == at(8071) || seatOf(nil) != "" {
 		t.Errorf("%q, %q, %q", at(8070), at(8071), seatOf(nil))
 	}
 }
