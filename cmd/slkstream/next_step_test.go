@@ -61,7 +61,7 @@ func TestMessagesLeadOn(t *testing.T) {
 		{label("batch.jsonl", "--k", "1"), "a second object at byte 21: send each as a record, or all as one list, for --vector-field [].vector"},
 		{label("doubles.jsonl", "--k", "1"), "are its numbers of another type, such as float64?"},
 		{label("rows.npy", "--support", in("rows.npy"), "--support-labels", in("floats.npy")), "y.astype(int), a column a class with y.argmax(1)"},
-		{label("rows.npy", "--support", in("rows.npy"), "--support-labels", in("objects.npy")), "numpy.array([str(x or '') for x in y])"},
+		{label("rows.npy", "--support", in("rows.npy"), "--support-labels", in("objects.npy")), "numpy.array([x if isinstance(x, str) else '' for x in y])"},
 		{[]string{"teach", in("rows.npy"), "--labels", "labels"}, "has neither ids nor labels: teach takes a form that has"},
 		{[]string{"teach", in("gallery.csv"), "--labels", "labels", "--label-field", "who"}, "if it has none, add one"},
 	} {

@@ -199,7 +199,7 @@ func readHeader(in *bufio.Reader, as want) (header, error) {
 		if known && h.isNumber() {
 			return fail(wanted+"y.astype(int), a column a class with y.argmax(1)", typed[1])
 		}
-		return fail(wanted+"numpy.array([str(x or '') for x in y])", typed[1])
+		return fail(wanted+"numpy.array([x if isinstance(x, str) else '' for x in y])", typed[1])
 	}
 	for part := range strings.SplitSeq(string(shape[1]), ",") {
 		if part = strings.TrimSpace(part); part == "" {
