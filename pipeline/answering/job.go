@@ -148,7 +148,7 @@ func (j *Job) answer(ctx context.Context, engine *stream.Engine, v *labels.Versi
 		items[i] = extension.ItemOf(&j.Episode.Items[i], j.keys[i])
 		if it := &items[i]; it.Label != "" { // what a person calls the item counts, not its record's label
 			said := v.Labels.For(s.Key.Name)
-			for _, key := range [...]string{it.ID, j.keys[i], record.ResultOf(j.keys[i])} {
+			for _, key := range [...]string{it.ID, j.keys[i], it.Result} {
 				if label, ok := said.Label(key); ok {
 					it.Label = label
 					break
