@@ -3,6 +3,7 @@ package recent
 import (
 	"cmp"
 	"math"
+	"unsafe"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -26,7 +27,15 @@ type Block struct {
 
 // NewBlock copies the items and quantises their vectors, which all have one dimension. of returns them; nil: they are
 // not known, as of items that were answered earlier. It is nil if there are no items.
-func NewBlock(items []Item, of func(i int) []float32) *Block {
+func NewBlock(items []Item, of func(i int) []float32) *Block { return new(slabs).block(items, of) }
+
+// Block is NewBlock in memory that the partition's blocks share, as they are dropped in the order in which they were made:
+// small ones here and there would keep much memory from the system that is free around them. One goroutine calls it.
+func (p *Partition) Block(items []Item, of func(i int) []float32) *Block {
+	return p.slabs.block(items, of)
+}
+
+func (s *slabs) block(items []Item, of func(i int) []float32) *Block {
 	if len(items) == 0 {
 		return nil
 	}
@@ -34,9 +43,14 @@ func NewBlock(items []Item, of func(i int) []float32) *Block {
 	if !known {
 		of = func(int) []float32 { return nil }
 	}
-	b := &Block{items: make([]kept, 0, len(items)), dimension: len(of(0)), lengths: make([]float32, len(items))}
-	b.codes = make([]int8, len(items)*b.dimension)
-	b.texts, b.names = make([]byte, 0, 64*len(items)), make([]string, 0, fewNames/2)
+	b := &Block{dimension: len(of(0))}
+	b.items = reserve(&s.items, len(items), s.each)[:0]
+	b.codes = reserve(&s.codes, len(items)*b.dimension, s.each)
+	b.lengths = reserve(&s.lengths, len(items), s.each)
+	if b.texts = s.texting[:0]; s.texting == nil {
+		b.texts = make([]byte, 0, 64*len(items))
+	}
+	b.names = make([]string, 0, fewNames/2)
 	for i := range items {
 		it := items[i]
 		if known {
@@ -50,8 +64,39 @@ func NewBlock(items []Item, of func(i int) []float32) *Block {
 		square := vector.Bytes(b.codes[i*b.dimension:(i+1)*b.dimension], of(i))
 		b.lengths[i] = float32(math.Sqrt(float64(max(square, 1))))
 	}
-	b.complete()
+	if s.each > 0 && cap(b.texts) <= s.each {
+		s.texting = b.texts
+	}
+	b.complete(s)
 	return b
+}
+
+// slabs are memory of which blocks have pieces. The zero value gives each block memory of its own.
+type slabs struct {
+	each    int // bytes of a slab
+	items   []kept
+	codes   []int8
+	lengths []float32
+	texts   []byte
+
+	texting []byte // workspace
+}
+
+// slabBytes is the size of a slab.
+const slabBytes = 64 << 10
+
+// reserve returns n values, the next of a slab, or of a new one if it has fewer left. What takes more than a quarter of a
+// slab has memory of its own.
+func reserve[T any](slab *[]T, n, bytes int) []T {
+	var one T
+	if size := int(unsafe.Sizeof(one)); bytes == 0 || 4*n*size > bytes {
+		return make([]T, n)
+	} else if len(*slab) < n {
+		*slab = make([]T, bytes/size)
+	}
+	list := (*slab)[:n:n]
+	*slab = (*slab)[n:]
+	return list
 }
 
 // decode writes the unit vector of item i to out.

@@ -125,7 +125,7 @@ func (p *Partition) drop(which func(*Block, *Item) bool) (out []Corrected) {
 			out = append(out, was)
 		}
 		if len(left.items) > 0 {
-			left.complete()
+			left.complete(new(slabs))
 			blocks = append(blocks, &left)
 		}
 		p.bytes -= b.size - left.size

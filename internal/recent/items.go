@@ -1,7 +1,6 @@
 package recent
 
 import (
-	"bytes"
 	"slices"
 	"time"
 	"unsafe"
@@ -57,9 +56,11 @@ func (b *Block) keep(it *Item) {
 }
 
 // complete gives up the memory that the items did not need, and measures what they take.
-func (b *Block) complete() {
+func (b *Block) complete(s *slabs) {
 	const ofBlock, ofItem = 256, int(unsafe.Sizeof(kept{})) + 4
-	b.texts = bytes.Clone(b.texts)
+	texts := reserve(&s.texts, len(b.texts), s.each)
+	copy(texts, b.texts)
+	b.texts = texts
 	b.size = int64(ofBlock + len(b.items)*(ofItem+b.dimension) + cap(b.texts))
 	for _, name := range b.names {
 		b.size += int64(len(name)) + int64(unsafe.Sizeof(name))

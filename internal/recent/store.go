@@ -62,6 +62,7 @@ type Partition struct {
 	name   string
 	blocks []*Block
 	bytes  int64
+	slabs  slabs // of Block alone
 }
 
 // Open begins an empty partition. Items kept under its name are dropped.
@@ -69,7 +70,7 @@ func (s *Store) Open(name string) *Partition {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.forget(name)
-	p := &Partition{store: s, name: name}
+	p := &Partition{store: s, name: name, slabs: slabs{each: slabBytes}}
 	s.partitions[name] = p
 	return p
 }

@@ -77,7 +77,7 @@ func (r *Partition) Answered(e *extension.Answered) {
 			Taught: it.Label != "", Attributes: it.Attributes,
 		}
 	}
-	block := recent.NewBlock(items, func(i int) []float32 { return e.Episode.Items[i].Vector })
+	block := r.recent.Block(items, func(i int) []float32 { return e.Episode.Items[i].Vector })
 	block.Labels = e.Labels
 	readAgain := r.setLastKnown(block)
 	r.recent.Add(block)
