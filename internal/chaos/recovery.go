@@ -41,12 +41,7 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 		return "", err
 	}
 	s.h.note("the input is fed")
-	socket, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	s.listen = socket.Addr().String() // the next stage stands where the dead one stood
-	if err := errors.Join(socket.Close(), s.launch(groupName, outTopic, s.delivery)); err != nil {
+	if err := errors.Join(s.settle(), s.launch(groupName, outTopic, s.delivery)); err != nil {
 		return "", err
 	}
 	began := time.Now()
@@ -104,6 +99,16 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 		s.streams, recoveryDimension, s.records, int64(s.records)*recoveryDimension*4>>20, state>>20,
 		100*killedAt, worked.Round(time.Second), largest[0]>>20,
 		took, spent, s.session, largest[1]>>20, len(s.h.failed())), nil
+}
+
+// settle has all stages listen at one address, one after the other.
+func (s *scenario) settle() error {
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.listen = socket.Addr().String()
+	return socket.Close()
 }
 
 // pourAll feeds everything at once. It repeats a few vectors, as only their number matters.

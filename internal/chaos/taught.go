@@ -43,6 +43,9 @@ func (s *scenario) labelled(ctx context.Context) (string, error) {
 		}
 	}
 	s.h.note("%d labels are taught", s.records)
+	if err := s.settle(); err != nil {
+		return "", err
+	}
 	var took, spent [2]time.Duration
 	playing, stop := context.WithCancel(ctx)
 	defer stop()
