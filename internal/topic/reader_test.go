@@ -357,6 +357,7 @@ func TestALongBatchIsFetchedOnce(t *testing.T) {
 
 // A client with Settings.Topics does not fetch the metadata of other topics.
 func TestOnlyTheTopicsThatAreUsedAreAskedFor(t *testing.T) {
+	t.Parallel()
 	server := brokertest.Embedded(t)
 	other := brokertest.Connect(t, []string{server.Address})
 	name := brokertest.Topic(t, other, "used", 1, nil)

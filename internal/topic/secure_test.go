@@ -155,6 +155,7 @@ func TestCertificateOfAnotherHost(t *testing.T) {
 
 // The next connection uses a changed password without a restart. A file that is half written is ignored.
 func TestChangedPasswords(t *testing.T) {
+	t.Parallel()
 	_, withSASL, files := secured(t)
 	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
 		t.Run(mechanism, func(t *testing.T) {

@@ -73,22 +73,25 @@ func TestHeldOutLabelsAreNotSeen(t *testing.T) {
 
 // A large file is tried on a sample of its stretches, with all of its labelled rows if they are few.
 func TestTrialsOfLargeFiles(t *testing.T) {
-	p, truth := blobs(45_000, 8, 4, 6, true, .6, 12)
 	reads, rows := 0, 0
-	plain := p.Read
-	p.Read = func(use func([]float32, int32) error) error {
-		reads++
-		i := 0
-		return plain(func(row []float32, _ int32) error {
-			i++
-			if i%1250 == 7 {
-				return use(row, truth[i-1])
-			}
-			return use(row, -1)
-		})
+	labelled := func(n, every int) *Problem {
+		p, truth := blobs(n, 8, 4, 6, true, .6, 12)
+		plain := p.Read
+		p.Read = func(use func([]float32, int32) error) error {
+			reads++
+			i := 0
+			return plain(func(row []float32, _ int32) error {
+				i++
+				if i%every == 7 {
+					return use(row, truth[i-1])
+				}
+				return use(row, -1)
+			})
+		}
+		return p
 	}
 	trials := map[string]bool{}
-	r := solve(t, p, Settings{Progress: func(stage string, _, total int64) {
+	r := solve(t, labelled(2*sampleRows, 1250), Settings{Progress: func(stage string, _, total int64) {
 		if strings.HasPrefix(stage, "trial") && strings.HasSuffix(stage, "reading") {
 			rows = max(rows, int(total))
 			trials[stage] = true
@@ -98,7 +101,10 @@ func TestTrialsOfLargeFiles(t *testing.T) {
 	if !r.Calibrated || len(trials) == 0 || reads != 2+len(trials) || rows < sampleRows || rows > 25_000 {
 		t.Errorf("calibrated %v, %d reads, %d rows at most", r.Calibrated, reads, rows)
 	}
-	if r := solve(t, p, Settings{Uncalibrated: true}); r.Calibrated {
-		t.Error("it is calibrated all the same")
+	small := labelled(2000, 60)
+	for _, uncalibrated := range []bool{false, true} {
+		if r := solve(t, small, Settings{Uncalibrated: uncalibrated}); r.Calibrated == uncalibrated {
+			t.Errorf("calibrated %v where uncalibrated is %v", r.Calibrated, uncalibrated)
+		}
 	}
 }

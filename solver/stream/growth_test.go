@@ -108,7 +108,8 @@ func TestManyClustersAreFound(t *testing.T) {
 // A long episode of many classes, with a value for each item and class in many tables, is answered in parts,
 // as if they were episodes.
 func TestLongEpisodesOfManyClasses(t *testing.T) {
-	items := scattered(6000, 4)
+	const n = 4200 // a little more than one part
+	items := scattered(n, 4)
 	for i := range items {
 		if i%2 == 0 {
 			items[i].Label = items[i].ID
@@ -116,12 +117,12 @@ func TestLongEpisodesOfManyClasses(t *testing.T) {
 	}
 	whole, parts, e := New("s", Defaults()), New("s", Defaults()), new(Engine)
 	got, report := answer(t, whole, e, items, nil)
-	if n := cap(e.problem.admitted); n > mostValues {
-		t.Errorf("a table of %d values for %d items of %d classes", n, len(items), len(items)/2)
+	if values := cap(e.problem.admitted); values > mostValues {
+		t.Errorf("a table of %d values for %d items of %d classes", values, n, n/2)
 	}
-	for from := 0; from < len(items); from += 3000 {
-		want, of := answer(t, parts, nil, items[from:from+3000], nil)
-		if !reflect.DeepEqual(got[from:from+3000], want) {
+	for from := 0; from < n; from += n / 2 {
+		want, of := answer(t, parts, nil, items[from:from+n/2], nil)
+		if !reflect.DeepEqual(got[from:from+n/2], want) {
 			t.Errorf("items from %d: other answers than an episode of their own has", from)
 		}
 		report.Count, report.Sweeps = report.Count-of.Count, report.Sweeps-of.Sweeps
