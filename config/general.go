@@ -201,10 +201,11 @@ func (l *Listen) check(c *Config, fault report) {
 		fault("listen-token-file",
 			"is %s: must be one FILE, or none, and one view=FILE", strings.Join(l.TokenFiles, ","))
 	}
-	if l.ViewToken != "" && (l.Token == "" || l.Token == l.ViewToken) {
+	file, _, open := l.tokenFiles() // a file that cannot be read is a fault of its own
+	if l.ViewToken != "" && (file == "" || l.Token == l.ViewToken) {
 		fault("listen-token-file", "names a token to read: needs another token beside it, for people who teach")
 	}
-	if _, _, open := l.tokenFiles(); !l.IsLoopback() && l.Token == "" && !open {
+	if !l.IsLoopback() && file == "" && !open {
 		fault("listen",
 			"is %s, which others can reach: needs listen-token-file, FILE or none to let everyone in", l.Address)
 	}

@@ -89,3 +89,13 @@ func TestNamesOfElements(t *testing.T) {
 		}
 	}
 }
+
+// A token file that cannot be read is one fault: it is not also said to be missing.
+func TestUnreadableTokenIsOneFault(t *testing.T) {
+	for _, token := range []string{"/nowhere/at/all", os.DevNull} {
+		_, err := load(t, "run", "", nil, "--in=a", "--out=b", "--listen=:80", "--listen-token-file="+token)
+		if err == nil || !strings.Contains(err.Error(), "listen-token-file") || strings.Contains(err.Error(), "others can reach") {
+			t.Errorf("%s: %v", token, err)
+		}
+	}
+}

@@ -53,7 +53,7 @@ type latest struct {
 	read, good  int
 	why         error            // of the last record that cannot be read
 	partitionOf map[string]int32 // by stream
-	scattered   string           // a stream of several partitions; "": there is none
+	scattered   string           // says which stream is in several partitions; "": none is
 	dimensions  map[int]bool
 	items       int
 	found       foundFields // in the items
@@ -77,7 +77,7 @@ func (k *checker) latest(ctx context.Context, in string, count int64) (s latest,
 		s.good++
 		for i := range items {
 			if p, seen := s.partitionOf[items[i].Stream]; seen && p != raw.Partition {
-				s.scattered = items[i].Stream
+				s.scattered = fmt.Sprintf("stream %q of %s is in partitions %d and %d", items[i].Stream, in, p, raw.Partition)
 			}
 			s.partitionOf[items[i].Stream] = raw.Partition
 			s.dimensions[len(items[i].Vector)] = true
@@ -137,8 +137,9 @@ func (k *checker) streams(ctx context.Context) {
 				others, len(k.taught), k.config.Topics.Labels, in)
 		}
 		if s.scattered != "" {
-			k.warn("stream %q of %s is scattered over partitions: each part learns for itself; key the records by "+
-				"what tells streams apart (--stream-by %s)", s.scattered, in, k.config.Stage.StreamBy)
+			k.warn("%s, which learn it separately: key the records by what tells streams apart (--stream-by %s), and let all "+
+				"senders place a key alike: librdkafka, also in Python, needs partitioner=murmur2_random to do as others",
+				s.scattered, k.config.Stage.StreamBy)
 		}
 		if says := s.found.allLabelled(s.items); says != "" && s.items >= count {
 			k.warn("input %s: %s", in, says)

@@ -74,7 +74,8 @@ func TestCheck(t *testing.T) {
 		"FAULT topic folded has cleanup.policy compact: records of one key would replace each other, it must not be compact (--out)",
 		"FAULT topic short has 1 partitions, the input 3: it needs as many (--state)",
 		"FAULT labels topic labels: 1 records are no examples",
-		`warn  stream "cam" of embeddings is scattered over partitions`,
+		`warn  stream "cam" of embeddings is in partitions `,
+		"librdkafka, also in Python, needs partitioner=murmur2_random",
 		"warn  1 of the latest 4 records of embeddings cannot be read",
 	} {
 		if code != exitFailed || !strings.Contains(out, want) {
