@@ -18,6 +18,7 @@ import (
 // What a process remembers of a stream answers vectors that are no items of it, with first answers and
 // without.
 func TestAsk(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	for _, topic := range []string{"", brokertest.Name("now")} {
 		f := newFeed(3)
@@ -79,6 +80,7 @@ func TestAsk(t *testing.T) {
 // Who asks the wrong process for a stream is told which one owns it; there vectors may enter the stream, and
 // are answered as its items.
 func TestOwnersAreFound(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(4)

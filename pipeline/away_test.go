@@ -36,6 +36,7 @@ func memories(s *Stage) (n int) {
 
 // Streams that were put away whenever they were silent, by one owner or by several, answer as if they had stayed.
 func TestStreamsThatWereAway(t *testing.T) {
+	t.Parallel()
 	for _, exactly := range []bool{false, true} {
 		t.Run(fmt.Sprintf("exactly once %v", exactly), func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 // Cameras whose clocks are years ahead or behind are answered like all others. Brokers accept and keep their
 // results, they close no other episodes, and no stream is evicted.
 func TestOddClocks(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(51)
 	in := brokertest.Topic(t, client, "in", 1, nil)

@@ -147,6 +147,7 @@ func followCorrections(t *testing.T, client *topic.Client, name string, into map
 // Items of a forgotten name leave the recent items even of a stage that writes no corrections, and even if
 // the name was given to another name.
 func TestForgottenItemsAreFoundNoMore(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(1)
 	in := brokertest.Topic(t, client, "in", 1, nil)

@@ -34,6 +34,7 @@ func jsonRecord(t *testing.T, in string, vector []float32) record.Out {
 // Malformed records at the start and a label of another dimension do not keep good records from being
 // answered, neither on a cold start nor after a restart.
 func TestRubbishFirst(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(45)
 	in := brokertest.Topic(t, client, "in", 1, nil)
@@ -88,6 +89,7 @@ func TestRubbishFirst(t *testing.T) {
 // Avro records wait while the schema registry is away, and all are answered when it is back. A record with an
 // unknown schema ID goes to the dead letters.
 func TestRegistryAway(t *testing.T) {
+	t.Parallel()
 	fake := srfake.New()
 	defer fake.Close()
 	const schema = `{"type":"record","name":"R","fields":[{"name":"embedding","type":{"type":"array","items":"float"}}]}`

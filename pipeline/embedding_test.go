@@ -16,6 +16,7 @@ import (
 // If the embedder of an input is replaced, the stage is not ready and answers unknown. It is ready again when
 // the old embedder is back.
 func TestReplacedEmbedder(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(171)
 	in := brokertest.Topic(t, client, "in", 1, nil)

@@ -16,6 +16,7 @@ import (
 // Exported memory can be imported after a reset, into another group, and under the input's new name, but does
 // not replace newer memory. A file that is damaged, cut or of a newer version is refused.
 func TestStateExportedAndImported(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

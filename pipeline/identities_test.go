@@ -209,6 +209,7 @@ func (w *linked) say(records ...record.Out) {
 // has the name that a person gives to one of its clusters; what a person says to differ is parted; and all of that can be
 // undone. If the process that links is killed another one goes on, and no identity changes.
 func TestIdentities(t *testing.T) {
+	t.Parallel()
 	for name, exactlyOnce := range map[string]bool{"at least once": false, "exactly once": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

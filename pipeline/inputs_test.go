@@ -171,6 +171,7 @@ func TestInputDeleted(t *testing.T) {
 // A group's offset past the end of the log is not believed, as after a broker's crash it may be that of a
 // topic that was deleted: no record is answered twice, and none is left out.
 func TestOffsetPastTheEnd(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(83)
 	in := brokertest.Topic(t, client, "in", 1, nil)
@@ -197,6 +198,7 @@ func TestOffsetPastTheEnd(t *testing.T) {
 // at the first item that is not answered: brokers that lost records do not make the remaining ones new, and
 // the next records, which have the lost ones' offsets, are answered.
 func TestInputEndsEarlier(t *testing.T) {
+	t.Parallel()
 	for name, open := range map[string]int{"where all is answered": 0, "with an open episode": 5} {
 		t.Run(name, func(t *testing.T) {
 			client := brokertest.Connect(t, brokertest.Brokers(t))

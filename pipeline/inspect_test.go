@@ -13,6 +13,7 @@ import (
 
 // ReadState shows what the stage has learned. A reset keeps the positions and removes the memory.
 func TestStateShownAndReset(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -166,6 +166,7 @@ func TestResetOrder(t *testing.T) {
 // that starts later. After they are taken back, answers are as before. Names that cannot be in force go to
 // the dead letters.
 func TestNamesOnTheLabelsTopic(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(17)
 	in := brokertest.Topic(t, client, "in", 1, nil)
@@ -255,6 +256,7 @@ func TestNamesOnTheLabelsTopic(t *testing.T) {
 // Labels in partitions added to the topic are read. A label of another dimension than the feed's goes to the
 // dead letters and affects neither the feed nor the good labels before and after it.
 func TestLabelsThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(91)
 	in := brokertest.Topic(t, client, "in", 1, nil)

@@ -48,6 +48,7 @@ func read(t *testing.T, client *topic.Client, name string, enough int) []record.
 // Every malformed record among good ones is in the dead letters, with its bytes, key, headers and reason. The
 // good ones are all answered.
 func TestPoison(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(31)
 	in := brokertest.Topic(t, client, "in", 2, nil)
@@ -125,6 +126,7 @@ func TestPoison(t *testing.T) {
 
 // Another Kafka client feeds the stage and reads its results.
 func TestAnotherClient(t *testing.T) {
+	t.Parallel()
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -238,6 +240,7 @@ func TestWatchdog(t *testing.T) {
 
 // A stream that is idle for long in event time is evicted. When it returns, it starts from its labels.
 func TestStateTTL(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -280,6 +283,7 @@ func TestStateTTL(t *testing.T) {
 // A compressed record may be larger than the output accepts once decompressed. Its result is written without
 // its attributes, and the feed continues, in both delivery modes.
 func TestAResultLargerThanTheOutputTakes(t *testing.T) {
+	t.Parallel()
 	brokers := brokertest.Brokers(t)
 	client := brokertest.Connect(t, brokers)
 	f := newFeed(33)

@@ -84,6 +84,7 @@ func TestStateTopicTakesSmallRecords(t *testing.T) {
 // A stream name that is too long is refused before it is stored, in whatever way it is given: the record is a
 // dead letter, and the others are answered.
 func TestLongNamesOfStreams(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 600_000)
 	for _, by := range []string{"header", "key", "marker"} {
 		t.Run(by, func(t *testing.T) {
@@ -118,6 +119,7 @@ func TestLongNamesOfStreams(t *testing.T) {
 // The journal fits a small record limit with as many models as are remembered, of the longest names, and the
 // next owner still knows their dimensions.
 func TestStateTopicTakesManyLongModels(t *testing.T) {
+	t.Parallel()
 	const models, limit = 100, 20_000
 	var names [models]string
 	random := rand.New(rand.NewPCG(1, 2))

@@ -27,6 +27,7 @@ import (
 // and restarts, a table of results and corrections says what the rules say: each item is called what its
 // class is called now, and nothing if its class or its name was forgotten. The recent items say the same.
 func TestHistoriesOfRecentItems(t *testing.T) {
+	t.Parallel()
 	histories := uint64(10)
 	if n, err := strconv.ParseUint(os.Getenv("SLKSTREAM_HISTORIES"), 10, 64); err == nil {
 		histories = n
@@ -45,6 +46,7 @@ func TestHistoriesOfRecentItems(t *testing.T) {
 
 // The orders in which forgetting once missed items, or could have.
 func TestForgottenInEveryOrder(t *testing.T) {
+	t.Parallel()
 	for i, c := range []struct {
 		order  string
 		forget string

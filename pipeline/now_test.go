@@ -40,6 +40,7 @@ func waitUntil(t *testing.T, what string, over func() bool) {
 
 // Every item is answered when it is read, once, before its settled result, which is what it would be without.
 func TestFirstAnswers(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	const n, streams = 900, 6
 	settled := map[string]record.Result{}
@@ -182,6 +183,7 @@ func (o *told) answeredFirst(list []first.Answer) {
 
 // An observer is told of first answers before their episodes, or that they are late; its panics are its own.
 func TestFirstAnswersAreToldFirst(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	const n, streams = 600, 3
 	f := newFeed(4)

@@ -9,6 +9,7 @@ import (
 
 // Every answered item is kept with its answer, up to the bound in bytes.
 func TestRecentItems(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(1)
 	in := brokertest.Topic(t, client, "in", 2, nil)

@@ -10,6 +10,7 @@ import (
 
 // Two groups that read the same input give the same answers, whichever worker solved which episode.
 func TestSameInputSameAnswers(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(9)
 	in := brokertest.Topic(t, client, "in", 2, nil)

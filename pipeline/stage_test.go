@@ -248,6 +248,7 @@ func onceEach(t testing.TB, got *sink) {
 }
 
 func TestEveryItemIsAnswered(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(1)
 	in := brokertest.Topic(t, client, "in", 3, nil)

@@ -237,6 +237,7 @@ func staysFlat(t *testing.T, when string, begin func()) {
 // Stops under load: what a stage answered is not answered again by the next one. A hand-over has time enough
 // for whatever else the machine does.
 func TestStopUnderLoad(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(24)
 	in := brokertest.Topic(t, client, "in", 3, nil)
@@ -264,6 +265,7 @@ func TestStopUnderLoad(t *testing.T) {
 // A stop while the first offset of an ownership is still on its way, when answers are written already: it
 // waits for it, and they are not answered again.
 func TestStopBeforeTheFirstOffset(t *testing.T) {
+	t.Parallel()
 	server := brokertest.Embedded(t)
 	client := brokertest.Connect(t, []string{server.Address})
 	f := newFeed(27)
@@ -343,6 +345,7 @@ func TestPartitionsGrow(t *testing.T) {
 // An idle stream's one item is answered while other streams of its partition are busy, and the committed
 // offset moves past it.
 func TestQuietStreamAmongBusyOnes(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -383,6 +386,7 @@ func TestQuietStreamAmongBusyOnes(t *testing.T) {
 // With many streams of less than an episode each and little memory, the oldest episodes close, and
 // everything is answered.
 func TestManyStreamsInLittleMemory(t *testing.T) {
+	t.Parallel()
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(27)
 	in := brokertest.Topic(t, client, "in", 2, nil)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/slkstream/slkstream/config"
 	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
@@ -33,6 +35,7 @@ var asOthers = []string{"in", "group", "state", "brokers", "embedded-dir", "embe
 // but the last is killed at a request drawn from the seed, or stops in peace. Settings come from the table of run, so a
 // new one joins by itself.
 func TestSettingsBetweenRuns(t *testing.T) {
+	t.Parallel()
 	for i := range uint64(*histories) {
 		seed := *firstSeed + i
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -70,6 +73,11 @@ type betweenRuns struct {
 // newBetweenRuns prepares the history of a seed, played with a binary of slkstream.
 func newBetweenRuns(t *testing.T, seed uint64, binary string) *betweenRuns {
 	server := brokertest.Embedded(t)
+	server.Cluster.ControlKey(int16(kmsg.InitProducerID), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		server.Cluster.KeepControl()
+		r.(*kmsg.InitProducerIDRequest).TransactionTimeoutMillis = 5_000 // forget waits for what a killed stage left open
+		return nil, nil, false
+	})
 	client := brokertest.Connect(t, []string{server.Address})
 	save := saver(t, t.TempDir())
 	h := &betweenRuns{

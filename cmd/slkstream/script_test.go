@@ -35,6 +35,7 @@ func (m tests) Run() int {
 //
 // which repeats a command until it succeeds and its output matches.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: *update,

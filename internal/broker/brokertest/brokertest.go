@@ -56,13 +56,13 @@ func Main(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// Beside lets four tests run at once that say that they are parallel, as these wait for timeouts, and hardly for cores.
+// Beside lets eight tests run at once that say that they are parallel, as these wait for timeouts, and hardly for cores.
 func Beside() {
 	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
 	if !chosen {
-		_ = flag.Set("test.parallel", "4")
+		_ = flag.Set("test.parallel", "8")
 	}
 }
 
