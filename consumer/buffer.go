@@ -61,7 +61,7 @@ const openBytes = 512
 // opened is an open episode. One ahead was answered before a restart: its items are counted but not
 // kept, so that the memory limit closes the other episodes where it closed them the first time.
 type opened struct {
-	episode     *Episode
+	episode     Episode
 	first       record.Position
 	count       int
 	dimension   int       // of its items' vectors
@@ -178,7 +178,7 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	if o == nil {
 		o = &opened{
 			first: position, base: b.high, ahead: ahead, dimension: len(item.Vector),
-			episode: &Episode{Key: key, Before: previous},
+			episode: Episode{Key: key, Before: previous},
 		}
 		b.open[key] = o
 		o.episode.Bytes = int64(openBytes + len(key.Name) + len(key.Model))
@@ -197,8 +197,8 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	b.bytes += size
 	if !ahead {
 		if n := len(o.episode.Items); n == cap(o.episode.Items) { // no more than the episode can take
-			more := max(n, 4)
-			if most := b.length - n; most <= 4*n { // it may become as long as the last one
+			more := max(n, 4, min(b.length/6, 16))
+			if most := b.length - n; most <= 6*n { // it may become as long as the last one
 				more = max(more, most)
 			}
 			o.episode.Items = slices.Grow(o.episode.Items, max(1, min(more, b.limits.Size-n)))
@@ -336,5 +336,5 @@ func (b *Buffer) close(o *opened, why Reason, at record.Position) {
 		return
 	}
 	o.episode.Closed, o.episode.At, b.length = why, at, len(o.episode.Items)
-	b.closed = append(b.closed, o.episode)
+	b.closed = append(b.closed, &o.episode)
 }

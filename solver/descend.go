@@ -154,10 +154,10 @@ func (e *episode) sweep(graph bool) float64 {
 	}
 	var change float64
 	for colour, lo := range offsets[:len(offsets)-1] {
-		hi := offsets[colour+1]
-		blocks := (hi - lo + tile - 1) / tile
+		part := swept{lo, offsets[colour+1], graph}
+		blocks := (part.hi - lo + tile - 1) / tile
 		e.scratch.changes = vector.Resize(e.scratch.changes, blocks)
-		e.pool.run(blocks, func(w *worker, block int) { e.updateBlock(w, lo+block*tile, hi, block, graph) })
+		runWith(e, blocks, part, (*episode).updateBlock)
 		for _, v := range e.scratch.changes[:blocks] {
 			change += v
 		}
@@ -181,9 +181,16 @@ func (e *episode) setBase() {
 	}
 }
 
+// swept are points that are updated side by side, from lo up to, not including, hi in the order.
+type swept struct {
+	lo, hi int
+	graph  bool
+}
+
 // updateBlock updates the points of one tile of the order.
-func (e *episode) updateBlock(w *worker, lo, hi, block int, graph bool) {
-	k, n := e.classes.k, min(tile, hi-lo)
+func (e *episode) updateBlock(w *worker, part swept, block int) {
+	lo, graph := part.lo+block*tile, part.graph
+	k, n := e.classes.k, min(tile, part.hi-lo)
 	var listed []int32
 	if graph && e.graph.order.points != nil {
 		listed = e.graph.order.points[lo : lo+n]

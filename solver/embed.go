@@ -77,7 +77,7 @@ func (e *episode) embed(p *Problem) error {
 		e.findMean(p)
 	}
 	e.scratch.faults = vector.Resize(e.scratch.faults, (e.rows.n+tile-1)/tile)
-	e.pool.run(len(e.scratch.faults), func(_ *worker, block int) {
+	runWith(e, len(e.scratch.faults), p, func(e *episode, _ *worker, p *Problem, block int) {
 		e.scratch.faults[block] = e.embedSome(p, block*tile, min(e.rows.n, (block+1)*tile))
 	})
 	for _, bad := range e.scratch.faults {

@@ -349,3 +349,15 @@ func (c *workerPool) size(k int) {
 func (c *workerPool) run(count int, do func(w *worker, block int)) {
 	parallel.Each(len(c.workers), count, func(number, block int) { do(c.workers[number], block) })
 }
+
+// runWith is run for what every small episode does: what the blocks share is passed, so that a single worker needs no
+// memory for a closure.
+func runWith[T any](e *episode, count int, shared T, do func(e *episode, w *worker, shared T, block int)) {
+	if len(e.pool.workers) > 1 {
+		e.pool.run(count, func(w *worker, block int) { do(e, w, shared, block) })
+		return
+	}
+	for block := range count {
+		do(e, e.pool.workers[0], shared, block)
+	}
+}

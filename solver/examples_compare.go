@@ -71,7 +71,7 @@ func (e *episode) compare(p *Problem, lists *nearLists) {
 	if b.now < n {
 		e.recall()
 	}
-	e.pool.run((len(b.asked)+tile-1)/tile, func(w *worker, block int) {
+	runWith(e, (len(b.asked)+tile-1)/tile, b, func(e *episode, w *worker, b *exampleWork, block int) {
 		e.compareItems(w, b.asked[block*tile:min((block+1)*tile, len(b.asked))])
 	})
 	for i := range b.nearest {

@@ -46,6 +46,7 @@ type likeness struct {
 	labelled []int32   // rows of the episode
 	class    []int32   // theirs: active ones
 	row      []float32 // k
+	expected []float32 // k: beta log pi, of Given
 }
 
 // takeWeights takes the problem's weights, once its labels are in force and its rows compared.
@@ -155,6 +156,13 @@ type Given struct {
 func (x *Space) Given(labels []int32) Given {
 	e := &x.solver.episode
 	e.listLabelled(labels, e.classes.number)
+	l := &e.likeness
+	l.expected = vector.Zeroed(l.expected, e.classes.k)
+	if e.model.beta > 0 {
+		for c := range l.expected {
+			l.expected[c] = float32(e.model.beta * math.Log(e.classes.pi[c]))
+		}
+	}
 	return Given{e, labels}
 }
 
@@ -179,9 +187,7 @@ func (g Given) Sources(p int, out *Sources) {
 		} else {
 			out.Prototypes[class] = float32(e.settings.Tau) * (2*dots[c] - float32(e.prototypes.psi[c]))
 		}
-		if e.model.beta > 0 {
-			out.Proportions[class] = float32(e.model.beta * math.Log(e.classes.pi[c]))
-		}
+		out.Proportions[class] = l.expected[c]
 	}
 	lambda := float32(e.model.lambda)
 	if lambda == 0 {

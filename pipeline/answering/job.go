@@ -143,7 +143,7 @@ func (j *Job) answer(ctx context.Context, engine *stream.Engine, v *labels.Versi
 		s.Memory.Reset("") // what it learned has another dimension than the records have now
 	}
 	j.keys = extension.KeysOf(len(j.Episode.Items), func(i int) *record.Item { return &j.Episode.Items[i] })
-	items := make([]stream.Item, len(j.Episode.Items))
+	items := engine.Items(len(j.Episode.Items))
 	for i := range items {
 		items[i] = extension.ItemOf(&j.Episode.Items[i], j.keys[i])
 		if it := &items[i]; it.Label != "" { // what a person calls the item counts, not its record's label

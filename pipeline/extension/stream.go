@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"unsafe"
 
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -46,15 +47,12 @@ func ItemOf(it *record.Item, key string) stream.Item {
 
 // KeysOf returns the keys of the positions of n items, which share memory.
 func KeysOf(n int, item func(int) *record.Item) []string {
-	keys, ends := make([]string, n), make([]int, n)
-	buffer := make([]byte, 0, 40*n)
-	for i := range n {
+	keys, buffer := make([]string, n), make([]byte, 0, 40*n)
+	for i := range keys {
+		from := len(buffer)
 		buffer = item(i).Source.AppendKey(buffer)
-		ends[i] = len(buffer)
-	}
-	text, from := string(buffer), 0
-	for i, to := range ends {
-		keys[i], from = text[from:to], to
+		// Nothing changes these bytes any more. A buffer that grew has moved, but they stay where they were.
+		keys[i] = unsafe.String(&buffer[from], len(buffer)-from)
 	}
 	return keys
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/view"
-	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
@@ -41,7 +40,8 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *ta
 	if err != nil {
 		return nil, Report{}, fmt.Errorf("stream %s: %w", s.Name, err)
 	}
-	next := s.fork()
+	next := s.fork(&e.fork)
+	defer func() { e.fork = Stream{} }()                               // the engine keeps nothing of the stream
 	if model := items[0].Model; s.dimension != 0 && model != s.model { // vectors of two models are never mixed
 		next.restart(fmt.Sprintf("the model changed from %q to %q", s.model, model))
 	}
@@ -90,10 +90,9 @@ func (s *Stream) answerAll(
 func (s *Stream) answerOne(
 	ctx context.Context, e *Engine, items []Item, labels *taught.ForStream,
 ) ([]Answer, Report, error) {
-	of := &episode{
-		stream: s, engine: e, number: s.episode + 1, items: items, problem: &e.problem, cold: !s.settings.Warm,
-		report: &Report{Episode: s.episode + 1, Count: len(items), Notes: s.notes},
-	}
+	of := &e.episode
+	*of = episode{stream: s, engine: e, number: s.episode + 1, items: items, problem: &e.problem, cold: !s.settings.Warm}
+	of.report = Report{Episode: s.episode + 1, Count: len(items), Notes: s.notes}
 	before := *s.state
 	if err := s.answer(ctx, of, labels); err != nil {
 		return nil, Report{}, fmt.Errorf("stream %s: episode %d: %w", s.Name, of.number, err)
@@ -118,7 +117,9 @@ func (s *Stream) answerOne(
 			s.learned = item.Position
 		}
 	}
-	return of.answers, *of.report, nil
+	answers, report := of.answers, of.report
+	*of = episode{}
+	return answers, report, nil
 }
 
 // obey gives items that are examples themselves, by the key of their place or the id of their result, the examples'
@@ -205,7 +206,7 @@ func (r *Report) note(format string, args ...any) {
 }
 
 func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
-	p, items, report := of.problem, of.items, of.report
+	p, items, report := of.problem, of.items, &of.report
 	if of.rows = items; !of.cold {
 		of.rows = s.earlier.before(items, p)
 	}
@@ -233,8 +234,9 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 		report.note("the items look unlike the examples, as if these were of other moments or places: " +
 			"teach the stream some of its own items")
 	}
-	unknown := unknownScores(&p.Problem, of.space, r, p.nobody())
-	of.scores = s.novelty.scores.with(items, unknown)
+	unknown := p.unknownScores(&p.Problem, of.space, r)
+	p.density = s.novelty.scores.with(items, unknown)
+	of.scores = &p.density
 	limit := s.unknownLimit(of.scores)
 	sure := s.calibration.sureLimits(p.taught, s.settings.MaxWrong)
 	if sure != nil {
@@ -246,12 +248,12 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	if called != nil {
 		names = called.Names
 	}
-	given, sources := of.space.Given(p.labels), solver.Sources{}
+	given := of.space.Given(p.labels)
 	for i := range answers {
 		c, row, z := r.Labels[i], r.S[i*p.K:i*p.K+p.K], float32(1)
 		if items[i].Label == "" {
-			given.Sources(i, &sources)
-			z = limit.Confidence(s.weights.probability(&sources, c), unknown[i])
+			given.Sources(i, &p.sources)
+			z = limit.Confidence(s.weights.probability(&p.sources, c), unknown[i])
 		}
 		class := c
 		if called != nil {

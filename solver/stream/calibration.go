@@ -62,7 +62,7 @@ func (c *calibration) observe(e *episode) {
 	if over := len(c.answers) - heldOutKept; over > 0 {
 		c.answers = slices.Delete(c.answers, 0, over)
 	}
-	r := e.report
+	r := &e.report
 	r.LabelledRight, r.Labelled = c.score()
 	if r.Doubtful = doubtful(r.LabelledRight, r.Labelled); r.Doubtful != before {
 		kind := "trusted"

@@ -50,6 +50,9 @@ func (c *clusterPart) fields(f *piece.Fields)  { c.Fields(f) }
 // clusters as they come, examples of the labels topic when the topic has changed.
 func (c *clusterPart) observe(e *episode) {
 	c.Pass(len(e.items))
+	if !e.relabels && !teaches(e.items) {
+		return
+	}
 	labelled := func(name func(label string, vector []float32) bool) {
 		if e.relabels {
 			known, _ := e.problem.listed()
@@ -90,7 +93,7 @@ func (s *Stream) answerClusters(of *episode) {
 // answer answers the unknown items of a labelled episode with their clusters, if the stream discovers
 // classes. The best label becomes the first alternative.
 func (c *clusterPart) answer(e *episode) {
-	names, answers, report := e.problem.taught, e.answers, e.report
+	names, answers, report := e.problem.taught, e.answers, &e.report
 	if !e.stream.settings.Discover || report.Unknown == 0 || e.stream.embedder.unlike > 0 {
 		return
 	}

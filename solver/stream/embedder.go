@@ -44,22 +44,26 @@ func (h *embedder) judge(p *problem, items []Item) (other bool) {
 	if 2*unrelated(d) >= 1 { // up to 49 numbers: chance may make any two alike
 		return false
 	}
-	sum, squares := make([]float32, d), make([]float32, d)
+	w := &p.shapes
+	sum, squares, row := vector.Zeroed(w[0], d), vector.Zeroed(w[1], d), vector.Resize(w[2], d)
+	w[0], w[1], w[2] = sum, squares, row
 	if h.count > 0 {
 		copy(sum, h.sum)
 		copy(squares, h.squares)
 	}
-	judged := addShape(sum, squares, items)
-	h.sum, h.squares, h.count = sum, squares, h.count+judged
-	if h.count < enough {
+	judged := addShape(sum, squares, row, items)
+	if h.count += judged; h.count < enough {
+		h.sum, h.squares = slices.Clone(sum), slices.Clone(squares)
 		return h.unlike > 0
 	}
-	mean, spread := shapeOf(sum, squares, h.count)
+	mean, spread := sum, squares
+	shapeOf(mean, spread, h.count)
 	h.sum, h.squares, h.count = nil, nil, 0
 	if h.mean == nil {
-		h.mean, h.spread, h.mass = mean, spread, 1
+		h.mean, h.spread, h.mass = slices.Clone(mean), slices.Clone(spread), 1
 	} else {
-		alike := shapesAlike(h.mean, h.spread, mean, spread)
+		w[3] = vector.Resize(w[3], d)
+		alike := max(correlation(h.mean, mean, row, w[3]), correlation(h.spread, spread, row, w[3]))
 		if alike < unrelated(d) && h.usual > 2*unrelated(d) && !p.resembled(items) {
 			h.unlike++
 			return true
@@ -78,10 +82,9 @@ func (h *embedder) judge(p *problem, items []Item) (other bool) {
 // unitRow is the scale of values of unit rows that are stored in 16 bits.
 const unitRow = 1
 
-// addShape adds unit rows of items, up to enough, and returns how many.
-func addShape(sum, squares []float32, items []Item) (count int) {
+// addShape adds unit rows of items, up to enough, and returns how many. It overwrites row.
+func addShape(sum, squares, row []float32, items []Item) (count int) {
 	count = min(len(items), enough)
-	row := make([]float32, len(sum))
 	squares = squares[:len(sum)]
 	for i := range count {
 		vector.Unit(row, items[i*len(items)/count].Vector)
@@ -93,14 +96,13 @@ func addShape(sum, squares []float32, items []Item) (count int) {
 	return count
 }
 
-func shapeOf(sum, squares []float32, count int) (mean, spread []float32) {
-	mean, spread = make([]float32, len(sum)), make([]float32, len(sum))
+// shapeOf replaces the sum of so many rows by their mean, and that of their squares by their spread.
+func shapeOf(sum, squares []float32, count int) {
 	n := float64(count)
 	for i := range sum {
 		m := float64(sum[i]) / n
-		mean[i], spread[i] = float32(m), float32(math.Sqrt(max(0, float64(squares[i])/n-m*m)))
+		sum[i], squares[i] = float32(m), float32(math.Sqrt(max(0, float64(squares[i])/n-m*m)))
 	}
-	return mean, spread
 }
 
 func mixed(a, b []float32, part float32) []float32 {
@@ -111,14 +113,8 @@ func mixed(a, b []float32, part float32) []float32 {
 	return out
 }
 
-// shapesAlike returns the larger of two correlations over the coordinates: of two shapes' means and
-// of their spreads.
-func shapesAlike(mean, spread, otherMean, otherSpread []float32) float64 {
-	return max(correlation(mean, otherMean), correlation(spread, otherSpread))
-}
-
-func correlation(a, b []float32) float64 {
-	x, y := make([]float32, len(a)), make([]float32, len(b))
+// correlation returns that of a and b over their coordinates. It overwrites x and y.
+func correlation(a, b, x, y []float32) float64 {
 	level(x, a)
 	level(y, b)
 	return float64(kernel.Dot(x, y))
@@ -170,7 +166,7 @@ func (h *embedder) answer(e *episode) {
 	if !e.otherEmbedder {
 		return
 	}
-	report := e.report
+	report := &e.report
 	report.Unknown = 0
 	for i := range e.answers {
 		a := &e.answers[i]

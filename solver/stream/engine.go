@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
@@ -28,21 +29,28 @@ type problem struct {
 	fixed       bool                // sets do not depend on the items
 	without     []int32             // rows of sets[1] that the stream's own labels correct
 	exampleSets []solver.ExampleSet
-	classNames  []int32   // of all sets: each one's classes as numbers of the episode
+	classNames  []int32 // of all sets: each one's classes as numbers of the episode
+	weights     solver.Weights
+	embedding   solver.Embedding
 	examples    int       // in force outside the episode
 	labelCounts []float64 // labelled items of each class, in the episode or not
 
 	learned  solver.Prior
-	admitted []float32 // S of the items that are learned from
-	mean     []float32 // of a prototype that learns
+	admitted []float32    // S of the items that are learned from
+	mean     []float32    // of a prototype that learns
+	masses   [2][]float64 // of proportions.observe
+	shapes   [4][]float32 // of embedder.judge
 
 	taught     *taught.ForStream // the labels topic
 	against    []float32         // evidence of rejections against classes, n x K; nil: none
 	rejections taught.Scratch
 
-	around surroundings
-	lag    []float32
-	edges  []solver.Edge
+	unknown unknownWork
+	density scoreDensity
+	sources solver.Sources
+	around  surroundings
+	lag     []float32
+	edges   []solver.Edge
 }
 
 // gather collects the examples in force for the stream: the labels topic's for this stream, those for every
@@ -264,11 +272,20 @@ type Engine struct {
 	solver   *solver.Solver
 	settings solver.Settings // that solver was made for
 	problem  problem
+	fork     Stream // that is answered now, and its episode
+	episode  episode
 	solved   *solver.Result
 	space    *solver.Space // that it was solved in
 
+	items       []Item
 	near, doubt []float32 // of review.ask
 	comparison  comparison
+}
+
+// Items returns memory for so many items of the next answer, which holds them until then.
+func (e *Engine) Items(n int) []Item {
+	e.items = vector.Resize(e.items, n)
+	return e.items
 }
 
 // set prepares the engine for a stream, or reports the faults of its settings.
@@ -305,12 +322,12 @@ func (e *Engine) Solved() (*solver.Result, *index.Affinity) {
 func (e *episode) solve(ctx context.Context) (*solver.Result, error) {
 	s, p := e.stream, e.problem
 	p.against = p.contradict(s, e.rows)
-	weights := s.weights.forSolve()
-	p.Weights = &weights
+	p.weights = s.weights.forSolve()
+	p.Weights = &p.weights
 	if err := e.holdOut(ctx); err != nil {
 		return nil, err
 	}
-	weights = s.weights.forSolve()
+	p.weights = s.weights.forSolve()
 	t := s.trial(e)
 	if t != nil && len(t.fresh) > 0 {
 		if err := t.solveApart(ctx, e); err != nil {
@@ -337,7 +354,7 @@ func (e *episode) solve(ctx context.Context) (*solver.Result, error) {
 		}
 	}
 	p.Evidence = s.timeline.evidence(e)
-	weights = s.weights.forSolve() // the trial may have changed them
+	p.weights = s.weights.forSolve() // the trial may have changed them
 	return assessed(space.Solve(ctx))
 }
 

@@ -14,7 +14,8 @@ type learnedMetric struct {
 
 func (m *learnedMetric) contribute(e *episode) {
 	if m.current != nil {
-		e.problem.Embedding = &solver.Embedding{Metric: m.current}
+		e.problem.embedding = solver.Embedding{Metric: m.current}
+		e.problem.Embedding = &e.problem.embedding
 	}
 }
 

@@ -52,34 +52,42 @@ const graphSweeps = 3
 // to the nearest labelled item, smoothed over the graph graphSweeps times, (W h + h)/(deg + 1). The distance
 // is the mean of those with and without the metric: the metric is learned on the labelled classes, separates
 // items like these, and may not separate others. In the distance without it, items of class nobody (-1: none)
-// do not count, unless it is the only class.
-func unknownScores(p *solver.Problem, x *solver.Space, r *solver.Result, nobody int32) []float64 {
-	if p.K == 1 {
+// do not count, unless it is the only class. They are valid until the engine's next episode.
+func (p *problem) unknownScores(of *solver.Problem, x *solver.Space, r *solver.Result) []float64 {
+	nobody := p.nobody()
+	if of.K == 1 {
 		nobody = -1
 	}
-	distances := make([]float32, p.Rows.N())
-	r.Distances(distances, nobody)
-	h := make([]float64, len(distances))
-	for i := range h {
-		if p.Labels[i] >= 0 {
+	n, w := of.Rows.N(), &p.unknown
+	w.distances, w.scores, w.next = vector.Resize(w.distances, n), vector.Resize(w.scores, n), vector.Resize(w.next, n)
+	r.Distances(w.distances, nobody)
+	for i := range n {
+		if w.scores[i] = 0; of.Labels[i] >= 0 {
 			continue
 		}
-		h[i] = float64(distances[i])
-		if p.Embedding != nil && p.Embedding.Metric != nil {
-			h[i] = (h[i] + float64(r.Distance[i])) / 2
+		h := float64(w.distances[i])
+		if of.Embedding != nil && of.Embedding.Metric != nil {
+			h = (h + float64(r.Distance[i])) / 2
 		}
+		w.scores[i] = h
 	}
 	for range graphSweeps {
-		h = smoothed(p.Labels, x.Affinity(), h)
+		smooth(w.next, of.Labels, x.Affinity(), w.scores)
+		w.scores, w.next = w.next, w.scores
 	}
-	return h
+	return w.scores
 }
 
-// smoothed returns the scores after one smoothing step over the graph.
-func smoothed(labels []int32, graph *index.Affinity, h []float64) []float64 {
-	out := make([]float64, len(h))
+// unknownWork is memory for unknown scores.
+type unknownWork struct {
+	distances    []float32
+	scores, next []float64
+}
+
+// smooth fills out with the scores after one smoothing step over the graph.
+func smooth(out []float64, labels []int32, graph *index.Affinity, h []float64) {
 	for i := range out {
-		if labels[i] >= 0 {
+		if out[i] = 0; labels[i] >= 0 {
 			continue
 		}
 		sum, degree := h[i], 1.
@@ -92,7 +100,6 @@ func smoothed(labels []int32, graph *index.Affinity, h []float64) []float64 {
 		}
 		out[i] = sum / degree
 	}
-	return out
 }
 
 // scoreDensity is a histogram of unknown scores, in equal bins from 0 to view.Farthest.
@@ -117,7 +124,7 @@ func (s *scoreDensity) quantile(q float64) (score float64, known bool) {
 }
 
 // with returns the density decayed by one episode, plus the scores of its unlabelled items.
-func (s scoreDensity) with(items []Item, scores []float64) *scoreDensity {
+func (s scoreDensity) with(items []Item, scores []float64) scoreDensity {
 	for i := range s {
 		s[i] *= episodeKept
 	}
@@ -126,7 +133,7 @@ func (s scoreDensity) with(items []Item, scores []float64) *scoreDensity {
 			s[min(len(s)-1, int(scores[i]/view.Farthest*float64(len(s))))]++
 		}
 	}
-	return &s
+	return s
 }
 
 // The limit of the unknown.

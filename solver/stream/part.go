@@ -67,7 +67,7 @@ type episode struct {
 	solved  *solver.Result // the same; nil too if the stream is cold: its answers teach nothing
 	space   *solver.Space  // that they were solved in
 	answers []Answer
-	report  *Report
+	report  Report
 
 	tested        []heldOut     // the stream's answers to labelled items without their labels
 	scores        *scoreDensity // the unknown scores, including this episode's

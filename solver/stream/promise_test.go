@@ -18,7 +18,7 @@ func TestOwnStateChangesNoOther(t *testing.T) {
 			labels := f.labels(1)
 			got, _, _ := c.play(t, func(s *Stream, e *Engine) (*Stream, *Engine) {
 				before := s.State()
-				next := s.fork()
+				next := s.fork(new(Stream))
 				next.detach()
 				items, truth := f.episode(30, .3)
 				for i := range items {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/slkstream/slkstream/internal/vector"
 	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
@@ -25,7 +26,7 @@ func (p *proportions) contribute(e *episode) { e.problem.Proportions = p.expecte
 // expected returns pi0, the class fractions that an episode is expected to have: w lately + (1-w)/K, with w the
 // recurrence and lately the recent fractions. If nothing was counted all are 1/K.
 func (p *proportions) expected(names []string) []float64 {
-	if lately := p.lately(names); lately != nil {
+	if lately := p.lately(nil, names); lately != nil {
 		return p.mixed(lately)
 	}
 	return uniform(len(names))
@@ -47,7 +48,7 @@ func (p *proportions) mixed(lately []float64) []float64 {
 // among those tested. Without that, an object that is consistently misclassified would be expected under the
 // wrong class forever.
 func (p *proportions) corrected(names []string, numbers map[string]int32, tested []heldOut) []float64 {
-	lately := p.lately(names)
+	lately := p.lately(nil, names)
 	if lately == nil {
 		return p.expected(names)
 	}
@@ -65,9 +66,9 @@ func (p *proportions) corrected(names []string, numbers map[string]int32, tested
 	return p.mixed(lately)
 }
 
-// lately returns the recent fraction of each class; nil if nothing was counted for any.
-func (p *proportions) lately(names []string) []float64 {
-	counts := make([]float64, len(names))
+// lately returns the recent fraction of each class, in out's memory; nil if nothing was counted for any.
+func (p *proportions) lately(out []float64, names []string) []float64 {
+	counts := vector.Resize(out, len(names))
 	var sum float64
 	for c, name := range names {
 		counts[c] = p.counts[name]
@@ -114,11 +115,12 @@ func (p *proportions) observe(e *episode) {
 		return
 	}
 	k := e.problem.K
-	masses := make([]float64, k)
+	masses, was := vector.Zeroed(e.problem.masses[0], k), vector.Resize(e.problem.masses[1], k)
+	e.problem.masses = [...][]float64{masses, was}
 	for i, v := range e.solved.S[:len(e.items)*k] {
 		masses[i%k] += float64(v)
 	}
-	if lately := p.lately(e.problem.names); lately != nil {
+	if lately := p.lately(was, e.problem.names); lately != nil {
 		w := p.recurrence()
 		p.again, p.all = episodeKept*p.again, episodeKept*p.all
 		for c, mass := range masses {

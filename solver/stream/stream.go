@@ -67,11 +67,12 @@ func New(name string, settings ...Settings) *Stream {
 	return s
 }
 
-// fork returns a stream with the same state, which may change without s.
-func (s *Stream) fork() *Stream {
-	next, state := *s, *s.state
+// fork makes next a stream with the same state, which may change without s, and returns it.
+func (s *Stream) fork(next *Stream) *Stream {
+	state := *s.state
+	*next = *s
 	next.state = &state
-	return &next
+	return next
 }
 
 // detach makes the stream share nothing that a part changes in place with the stream that it was forked from.

@@ -207,11 +207,11 @@ func (t *timeline) evidence(e *episode) []float32 {
 // exp(-d2/s1). Labelled items keep theirs. It returns e, with a column for each class that items
 // are labelled with.
 func (t *timeline) spread(a *surroundings, rows []Item, rho int) (values []float32, classes []string) {
-	number, counts := numbered(rows, func(i *Item) string { return i.Label })
-	n, k := len(rows), len(counts)
-	if k == 0 {
+	if !teaches(rows) {
 		return nil, nil
 	}
+	number, counts := numbered(rows, func(i *Item) string { return i.Label })
+	n, k := len(rows), len(counts)
 	values, classes = make([]float32, n*k), make([]string, k)
 	for i, c := range number {
 		if c >= 0 {

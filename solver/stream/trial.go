@@ -25,18 +25,21 @@ func (s *Stream) trial(of *episode) *trial {
 	if of.cold || of.number == 1 {
 		return nil
 	}
-	p, t := of.problem, &trial{}
+	p := of.problem
+	var hidden []int
 	for i := range of.items {
 		if of.items[i].Label != "" {
-			t.hidden = append(t.hidden, i)
+			hidden = append(hidden, i)
 		}
 	}
+	var fresh []*taught.Entry
 	if of.relabels {
-		t.fresh = s.calibration.untested(p)
+		fresh = s.calibration.untested(p)
 	}
-	if len(t.hidden)+len(t.fresh) == 0 {
+	if len(hidden)+len(fresh) == 0 {
 		return nil
 	}
+	t := &trial{hidden: hidden, fresh: fresh}
 	t.known = slices.Clone(p.labels)
 	for _, e := range t.fresh {
 		t.known = append(t.known, p.numbers[e.Label])
@@ -111,7 +114,7 @@ func (t *trial) apart(ctx context.Context, of *episode, from *taught.Prepared) (
 // learn lists the answers of a solved trial, and fits the weights to those that could be right.
 func (t *trial) learn(of *episode, solved *solver.Problem, x *solver.Space, r *solver.Result) {
 	p, s := of.problem, of.stream
-	scores, limit := unknownScores(solved, x, r, p.nobody()), s.unknownLimit(&s.novelty.scores)
+	scores, limit := p.unknownScores(solved, x, r), s.unknownLimit(&s.novelty.scores)
 	given, sources := x.Given(t.known), &trialSources{}
 	add := func(row int, id, label string, topic bool) {
 		c, ok := p.numbers[label]

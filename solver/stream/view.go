@@ -17,7 +17,7 @@ func (s *Stream) View(like *Item, labels *taught.Labels, before *view.View) (*vi
 	if _, err := Check([]Item{*like}); err != nil {
 		return nil, err
 	}
-	from := s.fork()
+	from := s.fork(new(Stream))
 	if s.dimension != 0 && (like.Model != s.model || len(like.Vector) != s.dimension) {
 		from.restart("")
 	}
