@@ -55,9 +55,9 @@ func (e *Evaluate) settings() []definition {
 			when("eval paper", nil, "folder that holds the folders of the sets").example("ROOT").neededBy(measuring...),
 		define("export", &e.Export, []string{"eval fewshot", "eval stream", "eval file", "eval cluster"}, "",
 			"folder for the tasks or the stream as .npy, for other tools").example("DIR"),
-		define("shots", &e.Shots, tasks, []string{"1", "5"}, "labelled rows a class").example("N,...").
-			when("eval stream", []string{"5"}, "labelled rows a class before the start; 0: none, clusters are scored without --names").
-			when("eval file", []string{"1", "3", "5"}, "labelled rows a class"),
+		define("shots", &e.Shots, tasks, []string{"1", "5"}, "labelled rows per class").example("N,...").
+			when("eval stream", []string{"5"}, "labelled rows per class before the start; 0: none, clusters are scored without --names").
+			when("eval file", []string{"1", "3", "5"}, "labelled rows per class"),
 		define("ways", &e.Ways, tasks, 5, "classes of a task", atLeast(2), atMost(1<<16)),
 		define("mix", &e.Mixes, tasks, []string{"balanced", "dirichlet:2", "dirichlet:0.5", "absent"},
 			"how queries spread over the classes: balanced, dirichlet:A, absent, few:FROM-TO:N (N queries of so "+

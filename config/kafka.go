@@ -154,7 +154,7 @@ func (t *Topics) settings() []definition {
 			example("TOPIC").
 			when("dead list, dead show, dead replay", "", "topic of dead letters; none: OUT-dead"),
 		define("episodes", &t.Episodes, holding, "",
-			"topic of one record an episode, and with --identities of where things are seen; none: not written").
+			"topic of one record per episode, and with --identities of where things are seen; none: not written").
 			example("TOPIC"),
 		define("now", &t.Now, []string{"run", "check", "forget"}, "",
 			"topic of first answers: each item of the last 2 s is answered when it is read, its result follows; none: not written").

@@ -91,7 +91,7 @@ func (o *Output) settings() []definition {
 	printed := with(measuring, "audit", "correct", "forget", "labels list", "labels history", "state identities", "dead list",
 		"dead show", "size", "version")
 	return []definition{
-		define("json", &o.JSON, printed, false, "print one JSON object a line instead of a table"),
+		define("json", &o.JSON, printed, false, "print one JSON object per line instead of a table"),
 		define("raw", &o.Raw, []string{"tail", "state show", "state identities", "dead show"}, false,
 			"print senders' texts unchanged, with control characters"),
 		define("full", &o.Full, []string{"tail"}, false, "show attributes whole, however long"),

@@ -14,6 +14,7 @@ go build -o "$work/slkstream" ./cmd/slkstream
 # shellcheck source=.ci/kept.sh
 . .ci/kept.sh
 python3 examples/label-studio/test_label_studio.py
+python3 examples/alerts/test_alert.py
 python3 examples/home-assistant/test_frigate.py "$work/frigate.jsonl"
 "$work/slkstream" label --input "$work/frigate.jsonl" --k 1 --output "$work/frigate.csv"
 awk '/^```python$/ {code = 1; next} /^```$/ {code = 0} code' "$page" >"$work/page.py"

@@ -29,7 +29,7 @@ var labelsCommand = command{
 		{
 			name:  "labels export",
 			short: "write what is in force as JSON lines: teach reads the examples back",
-			long: "export writes what holds, a record a line. teach reads a file of examples back;\n" +
+			long: "export writes what holds, one record per line. teach reads a file of examples back;\n" +
 				"a line of a rejection or a name is the value of its record, and goes back with its key.",
 			run: onKafka(exportLabels),
 		},

@@ -26,7 +26,7 @@ var tailCommand = command{
 	short: "read results, or any other topic of the stage, as they come",
 	long: "tail reads topics until it is stopped, until --count records were shown, or up to --to: results, episodes, reviews,\n" +
 		"dead letters, labels, embeddings. First answers, of --now, are marked with ~.\n" +
-		"On a terminal it prints a table, into a pipe or a file one JSON object a line,\n" +
+		"On a terminal it prints a table, into a pipe or a file one JSON object per line,\n" +
 		"whose long attributes, such as pictures, are cut unless --full.",
 	example: "  slkstream tail results --from earliest --count 20\n  slkstream tail results --to latest\n" +
 		"  slkstream tail results --unknown | jq .itemId",
