@@ -37,15 +37,6 @@ func Rounded(values []float32, scale float32) {
 	}
 }
 
-// ShortRows encodes rows of dimension d in 16 bits a value, each row with a scale of its own.
-func ShortRows(rows []float32, d int) (codes []int16, scales []float32) {
-	codes, scales = make([]int16, len(rows)), make([]float32, len(rows)/d)
-	for i := range scales {
-		scales[i] = ShortRow(codes[i*d:i*d+d], rows[i*d:i*d+d])
-	}
-	return codes, scales
-}
-
 // ShortRow encodes a row in codes, and returns what 1 stands for. LongRow decodes it.
 func ShortRow(codes []int16, row []float32) (scale float32) {
 	most := kernel.Largest(row)
@@ -59,11 +50,3 @@ func ShortRow(codes []int16, row []float32) (scale float32) {
 
 // LongRow decodes a row of ShortRow.
 func LongRow(row []float32, codes []int16, scale float32) { kernel.Widen(row, codes, scale) }
-
-// LongRows decodes what ShortRows returned into rows.
-func LongRows(rows []float32, codes []int16, scales []float32) {
-	d := len(codes) / max(1, len(scales))
-	for i, scale := range scales {
-		LongRow(rows[i*d:i*d+d], codes[i*d:i*d+d], scale)
-	}
-}

@@ -184,29 +184,10 @@ func (r *Sketch) rows(w *workspace) {
 // pack keeps the root of the scatter of rows.
 func (r *Sketch) pack(w *workspace, rows []float32) {
 	d := len(r.Sum)
+	m := len(r.Scales)
 	r.decode(w)
-	w.products = vector.Zeroed(w.products, len(r.Scales)*d)
+	w.products = vector.Zeroed(w.products, m*d)
 	w.addScatter(w.products, w.directions, rows, d)
-	r.keepRoot(w)
-}
-
-// OfProducts sets the root of a sketch that a build from before there were roots has written: codes of the products of the
-// scatter with its directions, of which r.Scales says what 1 stands for. Of codes that do not fit r will not fit either.
-func (r *Sketch) OfProducts(codes []int16) {
-	if r.Root = make([]int8, len(codes)); !r.Fits(len(r.Sum)) {
-		return
-	}
-	w := workspaces.Get().(*workspace)
-	defer workspaces.Put(w)
-	r.decode(w)
-	w.products = vector.Resize(w.products, len(codes))
-	vector.LongRows(w.products, codes, r.Scales)
-	r.keepRoot(w)
-}
-
-// keepRoot keeps the root that belongs to a workspace's products.
-func (r *Sketch) keepRoot(w *workspace) {
-	m, d := len(r.Scales), len(r.Sum)
 	w.root = vector.Zeroed(w.root, m*d)
 	w.rooted(m, d)
 	r.Root, r.Scales = make([]int8, m*d), make([]float32, m)

@@ -12,7 +12,7 @@ import (
 // one of a class at once, where that leaves leastLeft, is a row without a label beside an episode's items.
 const (
 	leastLeft     = 2
-	mostHeldOut   = 64 // at once
+	heldAtOnce    = 64 // at once
 	enoughHeldOut = 32 // in up to heldOutTimes solves
 	heldOutTimes  = 3
 
@@ -65,12 +65,12 @@ func (e *episode) holdOut(ctx context.Context) error {
 	return nil
 }
 
-// every lists the n-th third's example of each class in a set that has enough of them, at most mostHeldOut.
+// every lists the n-th third's example of each class in a set that has enough of them, at most heldAtOnce.
 func (p *problem) every(set *taught.Prepared, n int) (out []*taught.Entry) {
 	from := 0
 	for c, name := range set.Names {
 		count := int(set.Counts[c])
-		if name != Nobody && count > leastLeft && len(out) < mostHeldOut {
+		if name != Nobody && count > leastLeft && len(out) < heldAtOnce {
 			x := set.Entries[from+(c+n*(count/heldOutTimes))%count]
 			if row, _ := set.Row(x); !p.corrected(row) {
 				out = append(out, x)

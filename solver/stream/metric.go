@@ -102,7 +102,7 @@ func sketchFields(f *piece.Fields, r *metric.Sketch, current *metric.Metric) {
 		piece.Slice(f, piece.RootScales, &r.Scales, -1)
 	}
 	f.Check(r.Count >= 0 && r.Inverse >= 0, "scatter")
-	if len(r.Scales) == 0 { // no residuals, or of a form that is no longer read: new ones are collected
+	if len(r.Scales) == 0 {
 		return
 	}
 	piece.Number(f, piece.Freedom, &r.Freedom)
@@ -117,11 +117,9 @@ func sketchFields(f *piece.Fields, r *metric.Sketch, current *metric.Metric) {
 	}
 	piece.Slice(f, piece.Directions, &r.Directions, -1)
 	piece.Slice(f, piece.Root, &r.Root, -1)
-	if !f.Writes {
-		var products []int16
-		if piece.Slice(f, piece.Products, &products, -1); products != nil && f.Err == nil {
-			r.OfProducts(products)
-		}
+	if len(r.Rows)+len(r.Root) == 0 { // residuals of a form that is no longer read: new ones are collected
+		*r = metric.Sketch{Count: r.Count, Sum: r.Sum, Inverse: r.Inverse}
+		return
 	}
 	f.Check(r.Freedom >= 0 && r.Trace >= 0 && r.Fits(f.Dimension), "scatter")
 }

@@ -56,7 +56,7 @@ const (
 	Usual // likeness of shapes
 	HalfBytes
 	Directions
-	Products // of builds before there were roots
+	_ // products of a scatter, no longer read
 	RowScales
 	About
 	ShortMean
