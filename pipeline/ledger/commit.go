@@ -67,8 +67,7 @@ func (d *draft) empty() bool {
 type commits struct {
 	committer producer.Committer
 	session   *store.Partition
-	interval  time.Duration
-	eager     bool
+	settings  *Settings
 
 	next    draft
 	sending *draft // in flight; nil: none
@@ -79,18 +78,17 @@ type commits struct {
 	last    record.Position // restart position of the last commit
 }
 
-func newCommits(committer producer.Committer, session *store.Partition, interval time.Duration, eager bool) *commits {
-	return &commits{committer: committer, session: session, interval: interval, eager: eager, result: make(chan error, 1)}
-}
+// Sending says whether a commit is in flight.
+func (c *commits) Sending() bool { return c.sending != nil }
 
-// waiting says whether there is anything to commit or to acknowledge.
-func (c *commits) waiting() bool {
+// Waiting says whether there is anything to commit or to acknowledge.
+func (c *commits) Waiting() bool {
 	return c.sending != nil || len(c.next.records) > 0 || len(c.next.episodes) > 0
 }
 
-// wantsJournal says whether the next commit may begin now and includes a journal. final, for a hand-over, does not wait
+// WantsJournal says whether the next commit may begin now and includes a journal. final, for a hand-over, does not wait
 // for the interval.
-func (c *commits) wantsJournal(now time.Time, final bool) bool {
+func (c *commits) WantsJournal(now time.Time, final bool) bool {
 	return c.sending == nil && (final || !now.Before(c.due))
 }
 
@@ -109,9 +107,9 @@ func (c *commits) begin(ctx context.Context, now time.Time, j *state.Journal) *p
 		j.Episodes = d.episodes
 		c.session.Add(commit, j, d.snapshots)
 		c.last = j.From
-		c.due = now.Add(c.interval - c.ahead())
+		c.due = now.Add(c.settings.Interval - c.ahead())
 		d.journal = true
-	} else if !c.eager || len(d.records) == 0 {
+	} else if !c.settings.Eager || len(d.records) == 0 {
 		return nil
 	}
 	commit.Records = d.records
@@ -132,15 +130,15 @@ func (c *commits) begin(ctx context.Context, now time.Time, j *state.Journal) *p
 // ahead is how much earlier than the interval a journal begins, so that results that wait for it are written
 // within the interval. It is at most half the interval, or slow commits would follow each other ever faster.
 func (c *commits) ahead() time.Duration {
-	if c.eager {
+	if c.settings.Eager {
 		return 0
 	}
-	return min(c.takes, c.interval/2)
+	return min(c.takes, c.settings.Interval/2)
 }
 
-// wait is the time until the next commit may begin; false: nothing waits, or a commit is in flight.
-func (c *commits) wait(now time.Time) (time.Duration, bool) {
-	if c.sending != nil || !c.waiting() {
+// Wait is the time until the next commit may begin; false: nothing waits, or a commit is in flight.
+func (c *commits) Wait(now time.Time) (time.Duration, bool) {
+	if c.sending != nil || !c.Waiting() {
 		return 0, false
 	}
 	return max(0, c.due.Sub(now)), true

@@ -28,7 +28,7 @@ type Ledger struct {
 	Saver    answering.Saver // chooses the streams to save
 	of       *answering.Owner
 	settings *Settings
-	commits  *commits
+	*commits
 	closings closings
 	inFlight int64 // bytes of closed episodes and of dead letters that are not acknowledged
 }
@@ -41,38 +41,39 @@ func New(s *Settings, of *answering.Owner, committer producer.Committer) Ledger 
 }
 
 func (l *Ledger) begin(of *answering.Owner, committer producer.Committer) {
-	l.of, l.commits = of, newCommits(committer, of.State, l.settings.Interval, l.settings.Eager)
+	l.of = of
+	l.commits = &commits{committer: committer, session: of.State, settings: l.settings, result: make(chan error, 1)}
 }
 
 // Own has another owner, whose commits the committer makes, go on with the ledger: all in it was committed.
 func (l *Ledger) Own(of *answering.Owner, committer producer.Committer) {
-	last := l.commits.last
+	last := l.last
 	l.begin(of, committer)
-	l.commits.last = last
+	l.last = last
 }
 
 // Begin notes the last commit of earlier owners: where reading would start again.
-func (l *Ledger) Begin(last record.Position) { l.commits.last = last }
+func (l *Ledger) Begin(last record.Position) { l.last = last }
 
 // Last is where reading would start again after the last commit.
-func (l *Ledger) Last() record.Position { return l.commits.last }
+func (l *Ledger) Last() record.Position { return l.last }
 
 // Confirm commits the last offset again, which the group refuses if another member owns the partition by now.
 func (l *Ledger) Confirm(ctx context.Context) error {
-	return l.commits.committer.Commit(ctx, &producer.Commit{Offset: l.commits.last.Offset})
+	return l.committer.Commit(ctx, &producer.Commit{Offset: l.last.Offset})
 }
 
 // Close waits for what the last commit wrote after its end.
-func (l *Ledger) Close(ctx context.Context) error { return l.commits.committer.Close(ctx) }
+func (l *Ledger) Close(ctx context.Context) error { return l.committer.Close(ctx) }
 
 // StateEnd is producer.Committer's.
-func (l *Ledger) StateEnd() (end int64, known bool) { return l.commits.committer.StateEnd() }
+func (l *Ledger) StateEnd() (end int64, known bool) { return l.committer.StateEnd() }
 
 // Done passes the outcome of a commit to Acked.
-func (l *Ledger) Done() <-chan error { return l.commits.result }
+func (l *Ledger) Done() <-chan error { return l.result }
 
 // Failed passes on why what the last commit wrote after its end was not written.
-func (l *Ledger) Failed() <-chan error { return l.commits.committer.Failed() }
+func (l *Ledger) Failed() <-chan error { return l.committer.Failed() }
 
 // Expect notes a job whose answers will be added.
 func (l *Ledger) Expect(j *answering.Job) {
@@ -92,7 +93,7 @@ func (l *Ledger) Add(j *answering.Job, now time.Time) {
 	case j.Snapshot != nil:
 		bytes := j.Snapshot.Bytes()
 		l.Save(j.Snapshot)
-		l.commits.next.saved += bytes
+		l.next.saved += bytes
 		l.Saver.Taken(s, bytes)
 	case j.Replay != nil:
 		l.inFlight -= j.Episode.Bytes
@@ -101,7 +102,7 @@ func (l *Ledger) Add(j *answering.Job, now time.Time) {
 	default:
 		l.inFlight += j.Bytes
 		l.closings.dropAnswered()
-		l.commits.next.answer(j)
+		l.next.answer(j)
 		l.Saver.Answered(s, l.settings.StateInterval)
 		l.Saver.Spent(j.Took + j.Learned)
 	}
@@ -112,30 +113,25 @@ func (l *Ledger) Saves(key record.StreamID) bool {
 	has := func(d *draft) bool {
 		return slices.ContainsFunc(d.snapshots, func(s *state.Snapshot) bool { return s.Stream == key })
 	}
-	return has(&l.commits.next) || l.commits.sending != nil && has(l.commits.sending)
+	return has(&l.next) || l.sending != nil && has(l.sending)
 }
 
 // Save adds snapshots to the next commit.
 func (l *Ledger) Save(list ...*state.Snapshot) {
-	l.commits.next.snapshots = append(l.commits.next.snapshots, list...)
+	l.next.snapshots = append(l.next.snapshots, list...)
 }
 
 // Forgotten notes, if any, that the next commit deletes the state of streams.
-func (l *Ledger) Forgotten(any bool) { l.commits.next.forgotten = l.commits.next.forgotten || any }
+func (l *Ledger) Forgotten(any bool) { l.next.forgotten = l.next.forgotten || any }
 
 // Letter adds the dead letter of a record with that fault to the next commit.
 func (l *Ledger) Letter(r record.Out, fault record.Fault) {
-	l.inFlight += l.commits.next.letter(r, fault)
+	l.inFlight += l.next.letter(r, fault)
 }
 
 // Write adds records to the next commit.
 func (l *Ledger) Write(list []record.Out) {
-	l.commits.next.records = append(l.commits.next.records, list...)
-}
-
-// WantsJournal says whether Next would write a journal now. final, for a hand-over, does not wait for the interval.
-func (l *Ledger) WantsJournal(now time.Time, final bool) bool {
-	return l.commits.wantsJournal(now, final)
+	l.next.records = append(l.next.records, list...)
 }
 
 // Next starts the next commit and returns it; nil if there is nothing to commit or one is in flight. from, if it wants a
@@ -163,7 +159,7 @@ type Sent struct {
 
 // Acked takes the outcome of a commit, and returns what it held.
 func (l *Ledger) Acked(err error, now time.Time) (Sent, error) {
-	sent, err := l.commits.acknowledge(err, now)
+	sent, err := l.acknowledge(err, now)
 	if err != nil {
 		return Sent{}, err
 	}
@@ -181,15 +177,6 @@ func (l *Ledger) Acked(err error, now time.Time) (Sent, error) {
 // InFlight is the bytes of closed episodes and of dead letters that are not acknowledged.
 func (l *Ledger) InFlight() int64 { return l.inFlight }
 
-// Sending says whether a commit is in flight.
-func (l *Ledger) Sending() bool { return l.commits.sending != nil }
-
-// Waiting says whether there is anything to commit or to acknowledge.
-func (l *Ledger) Waiting() bool { return l.commits.waiting() }
-
-// Wait is the time until the next commit may begin; false: nothing waits, or a commit is in flight.
-func (l *Ledger) Wait(now time.Time) (time.Duration, bool) { return l.commits.wait(now) }
-
 // Unanswered says whether a closed episode is not answered.
 func (l *Ledger) Unanswered() bool { return len(l.closings.waiting) > 0 }
 
@@ -198,7 +185,7 @@ func (l *Ledger) Idle() bool { return !l.Unanswered() && !l.Waiting() }
 
 // Empty says whether the last commit held all that was to be committed.
 func (l *Ledger) Empty() bool {
-	return !l.Unanswered() && !l.Sending() && l.commits.next.empty() && l.inFlight == 0
+	return !l.Unanswered() && !l.Sending() && l.next.empty() && l.inFlight == 0
 }
 
 // Recovery is how long a new owner would take to replay what no snapshot covers, if the process has so many partitions.

@@ -19,6 +19,12 @@ import (
 	"github.com/slkstream/slkstream/producer"
 )
 
+func begun(committer producer.Committer, session *store.Partition, interval time.Duration, eager bool) *commits {
+	return &commits{
+		committer: committer, session: session, settings: &Settings{Interval: interval, Eager: eager}, result: make(chan error, 1),
+	}
+}
+
 // committing is a committer of which only Commit is called.
 type committing struct {
 	producer.Committer
@@ -53,11 +59,11 @@ func TestCommits(t *testing.T) {
 		return refused
 	}}
 	writer := state.NewWriter("group", "in", "state", 0, state.Owner{Generation: 1}, state.NewLoader("group", "in").Restore())
-	c := newCommits(committer, &store.Partition{Writer: writer}, time.Minute, true)
+	c := begun(committer, &store.Partition{Writer: writer}, time.Minute, true)
 	at := state.Journal{From: record.Start(3), Decided: record.Start(5)}
 	now := time.Now()
 	begin := func(final bool) *producer.Commit {
-		if !c.wantsJournal(now, final) {
+		if !c.WantsJournal(now, final) {
 			return c.begin(context.Background(), now, nil)
 		}
 		j := at
@@ -197,9 +203,9 @@ func TestCommitsBeginInTime(t *testing.T) {
 	}}
 	writer := state.NewWriter("group", "in", "state", 0, state.Owner{Generation: 1}, state.NewLoader("group", "in").Restore())
 	const interval = 100 * time.Millisecond
-	c := newCommits(committer, &store.Partition{Writer: writer}, interval, false)
+	c := begun(committer, &store.Partition{Writer: writer}, interval, false)
 	begin := func(now time.Time) *producer.Commit {
-		if !c.wantsJournal(now, false) {
+		if !c.WantsJournal(now, false) {
 			return c.begin(context.Background(), now, nil)
 		}
 		return c.begin(context.Background(), now, &state.Journal{})
@@ -216,7 +222,7 @@ func TestCommitsBeginInTime(t *testing.T) {
 		if begin(now) == nil {
 			t.Fatalf("commit %d does not begin in time", i)
 		}
-		if _, waits := c.wait(now); waits {
+		if _, waits := c.Wait(now); waits {
 			t.Fatal("waits to begin a commit while one is on its way")
 		}
 		<-sending
@@ -225,7 +231,7 @@ func TestCommitsBeginInTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.next.answer(answeredJob())
-		wait, waits := c.wait(now)
+		wait, waits := c.Wait(now)
 		if !waits || wait != step.wait-step.takes {
 			t.Errorf("commit %d: the next begins %v after it, not %v", i, wait+step.takes, step.wait)
 		}
@@ -249,7 +255,7 @@ func TestCommitWaitsForFirstAnswers(t *testing.T) {
 		add("commit")
 		return nil
 	}}
-	c := newCommits(committer, nil, time.Hour, true)
+	c := begun(committer, nil, time.Hour, true)
 	c.due = time.Now().Add(time.Hour)
 	sent := make(chan struct{})
 	c.next.records, c.next.after = []record.Out{{}}, []<-chan struct{}{sent}
