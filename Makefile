@@ -18,4 +18,5 @@ generate:
 	go run -C internal/kernel/generate . "$(CURDIR)/internal/kernel"
 	go test ./config -run TestReference -update
 	go test ./internal/record -run TestAsyncAPI -update
+	go test ./cmd/slkstream -run TestHelp -update
 	go test -C test/kubernetes -run TestSchemaOfSettings . -update

@@ -3,7 +3,9 @@ package consumer
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -292,5 +294,20 @@ func TestModelsOfManyNames(t *testing.T) {
 	}
 	if len(closed) != 100 || len(b.models) > 0 {
 		t.Errorf("%d episodes of 100 closed, %d models remembered", len(closed), len(b.models))
+	}
+}
+
+// docs/formats.md says for which reasons episodes close.
+func TestReasonsAreThoseOfTheDocs(t *testing.T) {
+	page, err := os.ReadFile("../docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, episodes, _ := strings.Cut(string(page), "\n### Episodes\n")
+	episodes, _, _ = strings.Cut(episodes, "```")
+	for _, reason := range Reasons {
+		if !strings.Contains(episodes, "`"+string(reason)+"`") {
+			t.Errorf("the page does not say that an episode may be closed by `%s`", reason)
+		}
 	}
 }

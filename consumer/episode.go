@@ -22,7 +22,7 @@ const (
 	Dimension Reason = "dimension" // the next item's vector has another dimension
 )
 
-// Reasons are all of them.
+// Reasons are all of them. docs/formats.md lists them too.
 var Reasons = []Reason{Size, Age, Idle, Marker, Memory, Drain, Dimension}
 
 // ByItem says whether the item at the episode's At took part in closing it. Idle and Drain close before

@@ -90,7 +90,7 @@ func (e *episode) anneal(step, annealed int) {
 	if step < annealed {
 		scale = e.settings.Anneal + (1-e.settings.Anneal)*float64(step)/float64(annealed)
 	}
-	e.model.lambda = scale * e.settings.lambda()
+	e.model.lambda = scale * e.settings.Lambda
 	e.model.tau, e.model.kappa = scale*e.model.sharpness*e.settings.Tau, scale*e.model.sharpness*e.settings.Kappa
 }
 

@@ -35,7 +35,7 @@ type model struct {
 
 func (m *model) take(s *Settings, judge bool) {
 	*m = model{
-		methodRules: s.rules(), lambda: s.lambda(), tau: s.Tau, kappa: s.Kappa, sigma2: s.Sigma * s.Sigma,
+		methodRules: s.rules(), lambda: s.Lambda, tau: s.Tau, kappa: s.Kappa, sigma2: s.Sigma * s.Sigma,
 		sharpness: 1, pull: s.Pull, beta: s.Beta, cpi: s.PriorCounts, ws: s.LabelWeight, judged: judge || s.Check,
 	}
 }

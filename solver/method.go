@@ -29,7 +29,7 @@ var Methods = func() (all []Method) {
 type methodRules struct {
 	modes bool // prototypes are modes of a kernel density instead of means
 	fixed bool // prototypes stay as the labelled items and the prior define them
-	graph bool // the Laplacian counts; else lambda is 0
+	graph bool // the Laplacian counts; else lambda is 0, see InForce
 }
 
 var methods = []struct {
@@ -54,10 +54,12 @@ func (m Method) rules() (methodRules, error) {
 	return methodRules{}, fmt.Errorf("%q: not one of %s", m, list(Methods))
 }
 
-// UsesGraph reports whether the Laplacian counts with the method.
-func (m Method) UsesGraph() bool {
-	rules, err := m.rules()
-	return err == nil && rules.graph
+// InForce returns the settings with what their method leaves out as 0: Lambda without the graph.
+func (s Settings) InForce() Settings {
+	if rules, err := s.Method.rules(); err != nil || !rules.graph {
+		s.Lambda = 0
+	}
+	return s
 }
 
 // rules returns the rules of the method of valid settings.
@@ -67,14 +69,6 @@ func (s *Settings) rules() methodRules {
 		panic(err) // New validates settings
 	}
 	return rules
-}
-
-// lambda returns the weight of the Laplacian, 0 for methods without the graph.
-func (s *Settings) lambda() float64 {
-	if !s.Method.UsesGraph() {
-		return 0
-	}
-	return s.Lambda
 }
 
 // list joins names for an error message.

@@ -40,7 +40,7 @@ func New(s Settings) (*Solver, error) {
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
 	}
-	return &Solver{settings: s}, nil
+	return &Solver{settings: s.InForce()}, nil
 }
 
 // Solve labels the unlabelled rows of p by minimising R from the labelled rows and the prior. Without either

@@ -138,3 +138,18 @@ func TestDocs(t *testing.T) {
 		t.Errorf("a review with a label: %+v", taught)
 	}
 }
+
+// docs/formats.md lists the fields of a result as names for a form of one's own.
+func TestNamesOfTheDocs(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "formats.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, names, _ := strings.Cut(string(page), "Names are ")
+	names, _, _ = strings.Cut(names, "```")
+	for _, f := range ResultFields {
+		if !f.NoAvro && !strings.Contains(names, "`"+f.Name+"`") && !strings.Contains(names, "`"+f.Name+".") {
+			t.Errorf("the page does not name %s", f.Name)
+		}
+	}
+}

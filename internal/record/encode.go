@@ -141,7 +141,7 @@ type Episode struct {
 	Stream          string  `json:"stream"`
 	Episode         int64   `json:"episode"`
 	Count           int     `json:"count"`
-	Closed          string  `json:"closed"` // size, age, idle, marker, memory, drain, dimension
+	Closed          string  `json:"closed"` // a consumer.Reason
 	Unknown         int     `json:"unknown"`
 	Iterations      int     `json:"iterations"`
 	ObjectiveBefore float64 `json:"objectiveBefore"`

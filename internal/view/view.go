@@ -72,9 +72,7 @@ type View struct {
 // unchanged parts are shared with it. If modes are the method, means replace them.
 func New(of Known, before *View) *View {
 	k := &View{Known: of}
-	if !k.Solve.Method.UsesGraph() {
-		k.Solve.Lambda = 0
-	}
+	k.Solve = k.Solve.InForce()
 	k.rank()
 	if k.ByClusters {
 		k.Solve.Method, k.Solve.Power = solver.SLKMeans, 1

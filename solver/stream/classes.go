@@ -3,6 +3,7 @@ package stream
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -156,6 +157,8 @@ func (c *classes) reset(class string) bool {
 
 // bytes counts each example twice: as received, and prepared.
 func (c *classes) bytes(d int) int { return 2*(4*d+overhead)*len(c.owner) + overhead*len(c.kept) }
+
+func (c *classes) known() iter.Seq[string] { return maps.Keys(c.kept) }
 
 func (c *classes) fields(f *piece.Fields) {
 	examples, known := c.kept[f.Name]

@@ -44,6 +44,7 @@ func (c *clusterPart) changed(episode int64) []ClusterSummary {
 func (c *clusterPart) detach()                 { c.Detach() }
 func (c *clusterPart) reset(label string) bool { return c.Reset(label) }
 func (c *clusterPart) bytes(d int) int         { return c.Bytes(d, overhead) }
+func (c *clusterPart) kinds() []string         { return []string{"before"} }
 func (c *clusterPart) fields(f *piece.Fields)  { c.Fields(f) }
 
 // observe names a cluster after a taught item that is similar enough to be a member. Items of the feed name

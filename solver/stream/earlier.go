@@ -131,6 +131,8 @@ func (r *earlier) reset(string) bool {
 
 func (r *earlier) bytes(int) int { return len(r.rows) + 4*len(r.scales) + 32*len(r.tracked) }
 
+func (r *earlier) kinds() []string { return []string{"earlier"} }
+
 func (r *earlier) fields(f *piece.Fields) {
 	if f.Kind != "earlier" {
 		return

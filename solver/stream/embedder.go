@@ -197,6 +197,8 @@ func (h *embedder) bytes(int) int {
 	return 4 * (len(h.mean) + len(h.spread) + len(h.sum) + len(h.squares))
 }
 
+func (h *embedder) kinds() []string { return []string{"embedder"} }
+
 func (h *embedder) fields(f *piece.Fields) {
 	if f.Kind != "embedder" || f.Writes && h.mean == nil && h.count == 0 {
 		return

@@ -63,6 +63,8 @@ func (m *learnedMetric) bytes() (n int) {
 	return n
 }
 
+func (m *learnedMetric) kinds() []string { return []string{"metric", "scatter"} }
+
 func (m *learnedMetric) fields(f *piece.Fields) {
 	switch {
 	case f.Kind == "metric" && (!f.Writes || m.current != nil):

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"iter"
 	"slices"
 	"sync"
 
@@ -22,7 +23,8 @@ type (
 	contributor interface{ contribute(e *episode) }
 	// answerer changes the answers of a solved episode.
 	answerer interface{ answer(e *episode) }
-	// observer learns from an answered episode. It cannot fail, and changes only what the stream keeps.
+	// observer learns from an answered episode. It cannot fail, and changes only what the stream keeps. Of an answer it
+	// learns the Class: the Label is what people call it now, which they may take back.
 	observer interface{ observe(e *episode) }
 	// learner learns what takes too long to be done before the answers are handed over.
 	learner interface{ learn(s *Stream, of *lesson) }
@@ -33,6 +35,10 @@ type (
 	holder interface{ bytes(d int) int }
 	// resetter forgets a class, and reports whether there was anything to forget.
 	resetter interface{ reset(class string) bool }
+	// knower lists the classes of which it has fields in their pieces.
+	knower interface{ known() iter.Seq[string] }
+	// storer lists the kinds of the pieces of its own.
+	storer interface{ kinds() []string }
 )
 
 // each calls do for the parts of a kind.

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -150,6 +151,8 @@ func (p *proportions) reset(class string) bool {
 	delete(p.counts, class)
 	return had
 }
+
+func (p *proportions) known() iter.Seq[string] { return maps.Keys(p.counts) }
 
 func (p *proportions) fields(f *piece.Fields) {
 	switch f.Kind {

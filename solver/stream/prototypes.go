@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -233,6 +234,8 @@ func (p *prototypes) reset(class string) bool {
 }
 
 func (p *prototypes) bytes(d int) int { return (2*d + overhead) * len(p.of) }
+
+func (p *prototypes) known() iter.Seq[string] { return maps.Keys(p.of) }
 
 func (p *prototypes) fields(f *piece.Fields) {
 	switch f.Kind {

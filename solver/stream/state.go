@@ -3,7 +3,6 @@ package stream
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -48,20 +47,15 @@ func (s *Stream) State() []Piece {
 		}
 		memory.Over(f)
 	}
-	for _, kind := range []string{"metric", "scatter", "time", "embedder", "before", "earlier"} {
-		add(kind, &piece.Fields{Kind: kind})
-	}
-	known := maps.Clone(s.proportions.counts)
-	if known == nil {
-		known = map[string]float64{}
-	}
-	for name := range s.classes.kept {
-		known[name] = 0
-	}
-	for name := range s.prototypes.of {
-		known[name] = 0
-	}
-	for _, name := range slices.Sorted(maps.Keys(known)) {
+	each(s.state, func(p storer) {
+		for _, kind := range p.kinds() {
+			add(kind, &piece.Fields{Kind: kind})
+		}
+	})
+	var known []string
+	each(s.state, func(p knower) { known = slices.AppendSeq(known, p.known()) })
+	slices.Sort(known)
+	for _, name := range slices.Compact(known) {
 		add("class/"+name, &piece.Fields{Kind: "class", Name: name})
 	}
 	for i, id := range s.clusters.IDs() {

@@ -273,6 +273,8 @@ func (t *timeline) reset(class string) bool {
 
 func (t *timeline) bytes(int) int { return overhead * len(t.tracks) }
 
+func (t *timeline) kinds() []string { return []string{"time"} }
+
 func (t *timeline) fields(f *piece.Fields) {
 	if f.Kind != "time" || f.Writes && t.weight == 0 && len(t.tracks) == 0 {
 		return
