@@ -36,7 +36,8 @@ type evidence struct {
 	scaled vector.Matrix // 2 tau C
 	psi    []float32     // tau psi of each class, +Inf for one without a label
 	total  []float32     // at each position, log sum_c exp(score)
-	weight float32       // of the evidence of a row, relative to its degree
+	weight float32       // by which a row is drawn to its evidence, relative to its degree
+	part   float32       // of the weight that is evidence; the rest draws to nothing
 }
 
 // newEvidence takes the class of each row of the points, numbered by order, and what labels say alone, nil: not known.
@@ -44,7 +45,7 @@ func (l *loaded) newEvidence(class, order []int32, similar similarity, alone *sp
 	k := l.k
 	e := &evidence{
 		points: &l.points, order: similar.order, class: similar.in(class), psi: make([]float32, k),
-		total: make([]float32, l.all), weight: l.evidenceWeight(),
+		total: make([]float32, l.all), weight: l.evidenceWeight(), part: 1,
 	}
 	var count []float32
 	e.scaled, count = classSums(e.points, class, k)
@@ -62,7 +63,10 @@ func (l *loaded) newEvidence(class, order []int32, similar similarity, alone *sp
 		}
 	}
 	if alone != nil {
-		e.temper(alone, order)
+		l.guide = math.Pow(e.temper(alone, order), guidePower)
+		weight := e.weight * float32(l.guide)
+		e.weight = max(leastWeight, weight)
+		e.part = weight / e.weight
 	}
 	eachChunk(l.all, func(_, from, to int) {
 		scores := e.scores(from, to, 0, k)
@@ -76,10 +80,13 @@ func (l *loaded) newEvidence(class, order []int32, similar similarity, alone *sp
 // mostCompared bounds the rows on which the evidence is compared with labels that spread.
 const mostCompared = 1000
 
+// guidePower is the power of the sharpness of the evidence to which prototypes count, as evidence and in the vote.
+const guidePower = 8
+
 // temper makes the evidence as sharp as names most likely the classes that labels give alone, where they arrive, but at
-// most as sharp as it is, with a prior of this; its weight falls by the cube. So it decides less where rows of one class
-// are not around its mean, but each near the next, as in a film. order: the number of each class of the evidence.
-func (e *evidence) temper(alone *spread, order []int32) {
+// most as sharp as it is, with a prior of this, and returns by what factor. Below 1, rows of one class are not around its
+// mean, but each near the next, as in a film. order: the number of each class of the evidence.
+func (e *evidence) temper(alone *spread, order []int32) float64 {
 	k := len(e.psi)
 	position := make([]int, k)
 	for c, y := range order {
@@ -88,7 +95,7 @@ func (e *evidence) temper(alone *spread, order []int32) {
 	cases := &logistic.Choices{Weights: 1}
 	for i := 0; i < len(e.order); i += max(1, len(e.order)/mostCompared) {
 		p := e.order[i]
-		if e.class[i] >= 0 || alone.value[p]*float32(k) <= 1 {
+		if e.class[i] >= 0 || alone.value[p] <= 0 {
 			continue
 		}
 		right := position[alone.class[p]]
@@ -103,14 +110,14 @@ func (e *evidence) temper(alone *spread, order []int32) {
 		cases.Ends = append(cases.Ends, len(cases.Offsets))
 	}
 	one := []float64{1}
-	sharp := float32(min(1, max(0, cases.Fit(one, logistic.Normal(one, one))[0])))
-	e.weight = max(leastWeight, e.weight*sharp*sharp*sharp)
-	kernel.Scale(sharp, e.scaled.Values)
+	sharp := min(1, max(0, cases.Fit(one, logistic.Normal(one, one))[0]))
+	kernel.Scale(float32(sharp), e.scaled.Values)
 	for c, psi := range e.psi {
 		if !math.IsInf(float64(psi), 1) {
-			e.psi[c] = sharp * psi
+			e.psi[c] = float32(sharp) * psi
 		}
 	}
+	return sharp
 }
 
 func logSumExp(x []float32) float32 {
@@ -146,7 +153,7 @@ func (e *evidence) of(first, last int) []float32 {
 	eachChunk(len(e.order), func(_, from, to int) {
 		for i, v := range e.scores(from, to, first, last) {
 			if p := from + i/k; e.class[p] < 0 {
-				out[from*k+i] = float32(math.Exp(float64(v - e.total[p])))
+				out[from*k+i] = e.part * float32(math.Exp(float64(v-e.total[p])))
 			}
 		}
 	})

@@ -19,11 +19,12 @@ type loaded struct {
 	recall    float64 // share of the neighbours that codes or principal directions keep; 0: whole rows
 	// only principal directions of the rows count
 	directions bool
+	guide      float64 // how far prototypes are a guide, 0 to 1
 }
 
 // load reads the file: once, or with codes twice, first for a sample and the mean, then for the codes.
 func load(ctx context.Context, p *Problem, s *Settings, directions bool, plan *Plan) (*loaded, error) {
-	l := &loaded{directions: directions, n: p.N, all: p.N + p.Support.N, k: p.K, class: make([]int32, p.N+p.Support.N)}
+	l := &loaded{directions: directions, guide: 1, n: p.N, all: p.N + p.Support.N, k: p.K, class: make([]int32, p.N+p.Support.N)}
 	copy(l.class[p.N:], p.SupportClasses)
 	l.support = p.Support.N > 0
 	e := &embedding{power: s.Power, support: true}

@@ -108,6 +108,7 @@ type opinions struct {
 	answers []answer
 	second  []int32 // second-best class of each row in the last way
 	matched bool    // clusters found without labels are the classes of the labelled rows
+	guide   float64 // how far prototypes are a guide in the first space
 	result  *Result // of the first space, without what the vote adds
 }
 
@@ -148,7 +149,7 @@ func solveIn(ctx context.Context, p *Problem, s *Settings, plan Plan, spaces ...
 		all.answers, all.second = append(all.answers, solved.answers...), solved.second
 		all.matched = all.matched || solved.matched
 		if all.result == nil {
-			all.result = solved.result
+			all.result, all.guide = solved.result, solved.guide
 		}
 	}
 	return all, nil
@@ -203,7 +204,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions,
 	if settings.MetricRank > 0 && settings.MetricShrink < 1 {
 		similar := similarities(lists, s.Seed)
 		told := s.progress("spreading labels")
-		_, sum, _, err := l.spreadLabels(ctx, similar, nil, settings, told)
+		sum, _, err := l.spreadLabels(ctx, similar, nil, settings, told)
 		if err != nil {
 			return nil, err
 		}
@@ -218,29 +219,27 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions,
 	r.Coherence = coherenceOf(lists, l.n, s.Ordered)
 	l.inOrder(lists, r.Coherence)
 	similar := similarities(lists, s.Seed)
-	var alone *spread
+	out, ways := &opinions{result: r}, []way{byNeighbours}
+	var judge *spread
 	if !l.directions {
-		all, err := l.labelsAlone(ctx, similar, s.progress("spreading labels alone"))
+		alone, less, err := l.labelsAlone(ctx, similar, s.progress("spreading labels alone"))
 		if err != nil {
 			return nil, err
 		}
-		alone = &all
+		judge, out.answers, ways = &less, []answer{alone.answer, less.answer}, []way{byMeans, byNeighbours}
 	}
-	less, sum, reach, err := l.spreadLabels(ctx, similar, alone, settings, s.progress("spreading labels"))
+	sum, reach, err := l.spreadLabels(ctx, similar, judge, settings, s.progress("spreading labels"))
 	if err != nil {
 		return nil, err
 	}
+	out.answers, out.guide = append(out.answers, sum.answer), l.guide
 	s.progress("graph")(0, 1) // only now: while labels spread there is no memory for it
 	graph := l.affinity(lists, l.class, settings.Rho)
-	out, ways, start := &opinions{result: r}, []way{byMeans, byNeighbours}, sum.class
-	switch {
-	case l.directions:
-		out.answers, ways = []answer{sum.answer}, []way{byNeighbours}
+	start := sum.class
+	if l.directions {
 		if matched := l.byClusters(similar, start, s.Seed); matched != nil {
 			out.matched, start = true, matched
 		}
-	default:
-		out.answers = []answer{alone.answer, less.answer, sum.answer}
 	}
 	if l.said != nil { // again, with what class vectors say, which has no part in how labels spread
 		ways = append(ways, byMeans.byNames(), byNeighbours.byNames())

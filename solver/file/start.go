@@ -61,28 +61,28 @@ func (l *loaded) eachBlock(solutions int, told progress, do func(from, to int, p
 	return nil
 }
 
-// spreadLabels returns the classes that the graph gives each row: by the harmonic solution less its means, and by the sum
-// of this and the Poisson solution, each scaled by its root mean square over the unlabelled rows in the first classes. The
+// spreadLabels returns the classes that the graph gives each row: by the sum of the harmonic solution less its means and
+// the Poisson solution, each scaled by its root mean square over the unlabelled rows in the first classes. The
 // Poisson solution works if labels are few, where the harmonic one is flat. The harmonic one, less its means, works if
 // labels are many, because a class with many rows cannot drown a small one in it. It has the evidence of the prototypes as
 // a weak source at every row, which decides where no label arrives; alone, nil: not known, says how good it is. How sure
 // the classes are is the harmonic solution at them. reach is the share of labels in what arrives at a row.
 func (l *loaded) spreadLabels(
 	ctx context.Context, similar similarity, alone *spread, settings solver.Settings, told progress,
-) (less, sum spread, reach []float32, err error) {
+) (sum spread, reach []float32, err error) {
 	order, ranked := byFirstRow(l.class, l.k)
 	said := l.newEvidence(ranked, order, similar, alone, settings)
 	class, degree := said.class, degrees(similar.graph)
 	even, drawn := newHarmonic(similar, class, said.weight), newSystem(similar, said.weight, nil)
 	labels, err := even.reach(ctx, class)
 	if err != nil {
-		return less, sum, nil, err
+		return sum, nil, err
 	}
 	reach = make([]float32, l.all)
 	for i, share := range labels {
 		reach[similar.order[i]] = min(max(share, 0), 1)
 	}
-	less, sum = newSpread(l.all), newSpread(l.all)
+	sum = newSpread(l.all)
 	var byX, byY float32
 	err = l.eachBlock(2, told, func(from, to int, part func(int) progress) error {
 		k := to - from
@@ -100,43 +100,51 @@ func (l *loaded) spreadLabels(
 		}
 		for i, p := range similar.order {
 			for c := range k {
-				at, v := int32(from+c), x[i*k+c]
-				sure := min(max(v, 0), 1)
-				less.offer(p, at, v-mean[c], sure)
-				sum.offer(p, at, byX*(v-mean[c])+byY*y[i*k+c], sure)
+				v := x[i*k+c]
+				sum.offer(p, int32(from+c), byX*(v-mean[c])+byY*y[i*k+c], min(max(v, 0), 1))
 			}
 		}
 		return nil
 	})
-	less.conclude(order, l.class)
 	sum.conclude(order, l.class)
-	return less, sum, reach, err
+	return sum, reach, err
 }
 
 // leastWeight is the weight of no evidence: as little of it keeps values finite where labels of some classes only arrive.
 const leastWeight = 1e-3
 
-// labelsAlone returns the classes of the harmonic solution without evidence, which is right if one class is most of the
-// file or if prototypes are no guide.
-func (l *loaded) labelsAlone(ctx context.Context, similar similarity, told progress) (spread, error) {
+// labelsAlone returns the classes of the harmonic solution without evidence: as it is, which is right if one class is most
+// of the file, and less its means. How sure they are is their share of what arrives.
+func (l *loaded) labelsAlone(ctx context.Context, similar similarity, told progress) (alone, less spread, err error) {
 	order, ranked := byFirstRow(l.class, l.k)
-	class := similar.in(ranked)
-	even, out := newHarmonic(similar, class, leastWeight), newSpread(l.all)
-	err := l.eachBlock(1, told, func(from, to int, part func(int) progress) error {
+	class, degree, total := similar.in(ranked), degrees(similar.graph), make([]float32, l.all)
+	even := newHarmonic(similar, class, leastWeight)
+	alone, less = newSpread(l.all), newSpread(l.all)
+	err = l.eachBlock(1, told, func(from, to int, part func(int) progress) error {
 		k := to - from
 		x, err := even.classes(ctx, class, from, to, nil, part(0))
 		if err != nil {
 			return err
 		}
+		mean := means(x, degree, k)
 		for i, p := range similar.order {
 			for c, v := range x[i*k : i*k+k] {
-				out.offer(p, int32(from+c), v, min(max(v, 0), 1))
+				at := int32(from + c)
+				alone.offer(p, at, v, max(v, 0))
+				less.offer(p, at, v-mean[c], max(v, 0))
+				total[p] += max(v, 0)
 			}
 		}
 		return nil
 	})
-	out.conclude(order, l.class)
-	return out, err
+	for p, all := range total {
+		all = max(all, math.SmallestNonzeroFloat32)
+		alone.sure[p] /= all
+		less.sure[p] /= all
+	}
+	alone.conclude(order, l.class)
+	less.conclude(order, l.class)
+	return alone, less, err
 }
 
 // byFirstRow lists k classes in the order of their first rows, those without any last, and returns the

@@ -80,8 +80,9 @@ type heldRow struct {
 // outcome is what became of held rows in a space. at is the rank of a row's unknown score, 0 to 1, among those of
 // unlabelled rows.
 type outcome struct {
-	rows []heldRow
-	at   []float32
+	rows  []heldRow
+	at    []float32
+	guide float64
 }
 
 // read notes the class of each row, and returns how many are labelled.
@@ -144,6 +145,7 @@ func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (*ver
 		return v, nil, nil
 	}
 	var rows []heldRow
+	guide := 0.
 	for n, f := range folds {
 		for i, in := range spaces {
 			stage := fmt.Sprintf("trial %d of %d%s: ", n*len(spaces)+i+1, len(folds)*len(spaces), in)
@@ -152,7 +154,7 @@ func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (*ver
 				return nil, nil, err
 			}
 			if i == 0 {
-				rows, v.at = append(rows, of.rows...), append(v.at, of.at...)
+				rows, v.at, guide = append(rows, of.rows...), append(v.at, of.at...), of.guide
 				continue
 			}
 			for j, row := range of.rows {
@@ -161,6 +163,7 @@ func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (*ver
 			}
 		}
 	}
+	v.lean(guide)
 	return v, v.fit(rows), nil
 }
 
@@ -188,6 +191,7 @@ func (t *trials) hold(ctx context.Context, f *fold, stage string, in space) (out
 		}
 	}
 	slices.Sort(among)
+	out.guide = solved.guide
 	for _, p := range f.held {
 		below, _ := slices.BinarySearch(among, scores[at[p]])
 		row := heldRow{truth: t.class[p], placed: int(p) < t.problem.N || solved.result.Coherence == 0}

@@ -51,6 +51,14 @@ func (t *trials) without(spaces ...space) *verdict {
 	return v
 }
 
+// lean makes all answers but those of labels alone, the first two, count as far as prototypes are a guide. In directions
+// alone, where it is not known, they are.
+func (v *verdict) lean(guide float64) {
+	for j := 2; j < len(v.weights); j++ {
+		v.weights[j] *= guide
+	}
+}
+
 // say is by how much an answer counts for its class, with a weight of 1.
 func say(sure float32) float32 { return .5 + sure }
 
@@ -129,9 +137,12 @@ func beyond(losses, others []float64) bool {
 // they are.
 func (v *verdict) label(o *opinions, class []int32, r *Result) {
 	r.Calibrated = v.at != nil
-	if !r.Calibrated && o.matched {
+	switch {
+	case !r.Calibrated && o.matched:
 		clear(v.weights)
 		v.weights[len(v.weights)-1] = votes
+	case !r.Calibrated:
+		v.lean(o.guide)
 	}
 	n, trust, total := len(r.UnknownScore), float32(v.trust()), float32(0)
 	for _, w := range v.weights {
