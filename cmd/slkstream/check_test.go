@@ -6,13 +6,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/slkstream/slkstream/internal/broker"
+	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
 )
@@ -203,6 +206,36 @@ func TestCheckTellsMissingRights(t *testing.T) {
 	}
 	if strings.Contains(out, "FAULT topic embeddings") || strings.Contains(out, "FAULT topic results-dead") {
 		t.Errorf("rights that are there are missed:\n%s", out)
+	}
+}
+
+// Topics that check makes have no leaders at first: it waits for them, and warns of none.
+func TestCheckWaitsForLeaders(t *testing.T) {
+	server := brokertest.Embedded(t)
+	left := map[string]int{}
+	var told atomic.Int64
+	server.Cluster.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		server.Cluster.KeepControl()
+		answer := r.ResponseKind().(*kmsg.ListOffsetsResponse)
+		for _, of := range r.(*kmsg.ListOffsetsRequest).Topics {
+			if left[of.Topic]++; left[of.Topic] > 3 {
+				return nil, nil, false
+			}
+			one := kmsg.ListOffsetsResponseTopic{Topic: of.Topic}
+			for _, p := range of.Partitions {
+				code := kerr.LeaderNotAvailable.Code
+				one.Partitions = append(one.Partitions, kmsg.ListOffsetsResponseTopicPartition{Partition: p.Partition, ErrorCode: code})
+			}
+			answer.Topics = append(answer.Topics, one)
+			told.Add(1)
+		}
+		return answer, nil, true
+	})
+	line := "check --in embeddings --out results --labels labels --create --brokers " + server.Address
+	code, out, messages := runLine(t, strings.Fields(line)...)
+	if all := out + messages; code != exitDone || told.Load() < 3*5 || strings.Contains(all, "WARN") ||
+		strings.Contains(all, "warn ") {
+		t.Errorf("exit %d, %d times without a leader:\n%s", code, told.Load(), all)
 	}
 }
 

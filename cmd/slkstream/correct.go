@@ -56,7 +56,12 @@ func (c *call) sayWhatNames(ctx context.Context, client *topic.Client) error {
 		}
 	}
 	if taught > 0 && !named {
-		c.Log.Info("no example names an item itself: for that its id is \"item:\" and the id of the item's result", "examples", taught)
+		c.Log.Info(
+			"no example names an item itself: for that its id is \"item:\" and the id of the item's result; and what a record's "+
+				"own label taught stays, beside another label of the same item, unless the row has its stream (--stream-field)",
+			"examples",
+			taught,
+		)
 	}
 	return nil
 }

@@ -1,13 +1,21 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/slkstream/slkstream/internal/array"
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/parquet-go/parquet-go"
+
+	npy "github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/record"
 )
 
@@ -27,14 +35,23 @@ func TestMessagesLeadOn(t *testing.T) {
 		"times.jsonl":    `{"time":"2026-03-01T10:00:00","vector":[0.5,1,2]}` + "\n",
 		"batch.jsonl":    `{"vector":[0.5,1,2]} {"vector":[0.5,1,2]}` + "\n",
 		"doubles.jsonl":  `{"vector":[1e30,1,2]}` + "\n",
+		"texts.jsonl":    `{"vector":["0.5","1","2"]}` + "\n",
+		"other.jsonl":    `{"id":"a","label":"anna","feat":[0.5,1,2]}` + "\n",
 	} {
 		if err := os.WriteFile(in(name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := array.WriteNPYFile(in("rows.npy"), []float32{.5, 1, 2}, 1, 3); err != nil {
+	if err := npy.WriteNPYFile(in("rows.npy"), []float32{.5, 1, 2}, 1, 3); err != nil {
 		t.Fatal(err)
 	}
+	type texts struct {
+		Vector []string `parquet:"vector,list"`
+	}
+	if err := parquet.WriteFile(in("texts.parquet"), []texts{{[]string{"0.5", "1"}}}); err != nil {
+		t.Fatal(err)
+	}
+	writeArrowTexts(t, in("texts.arrow"))
 	for name, typed := range map[string]string{"floats.npy": "<f8", "objects.npy": "|O"} {
 		head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (1,), }", typed)
 		npy := "\x93NUMPY\x01\x00" + string(rune(len(head)+1)) + "\x00" + head + "\n" + strings.Repeat("\x00", 8)
@@ -60,6 +77,11 @@ func TestMessagesLeadOn(t *testing.T) {
 		{label("times.jsonl", "--k", "1"), "has no time zone: RFC 3339 ends in Z, or in one such as +01:00"},
 		{label("batch.jsonl", "--k", "1"), "a second object at byte 21: send each as a record, or all as one list, for --vector-field [].vector"},
 		{label("doubles.jsonl", "--k", "1"), "are its numbers of another type, such as float64?"},
+		{label("texts.jsonl", "--k", "1"), "vector[0] is a text: a vector is a list of numbers; --vector-field says where one is"},
+		{label("texts.arrow", "--k", "1"), "or a column a dimension, or name another column with --vector-field"},
+		{label("texts.parquet", "--k", "1"), "or a column a dimension, or name another column with --vector-field"},
+		{[]string{"teach", in("other.jsonl"), "--labels", "labels"}, `or by POST /api/teach {"id","label"}`},
+		{[]string{"teach", in("other.csv"), "--labels", "labels"}, `or by POST /api/teach {"id","label"}`},
 		{label("rows.npy", "--support", in("rows.npy"), "--support-labels", in("floats.npy")), "y.astype(int), a column a class with y.argmax(1)"},
 		{label("rows.npy", "--support", in("rows.npy"), "--support-labels", in("objects.npy")), "numpy.array([x if isinstance(x, str) else '' for x in y])"},
 		{[]string{"teach", in("rows.npy"), "--labels", "labels"}, "has neither ids nor labels: teach takes a form that has"},
@@ -69,6 +91,21 @@ func TestMessagesLeadOn(t *testing.T) {
 		if code != exitFailed || !strings.Contains(out+messages, row.says) {
 			t.Errorf("%v: exit %d, no %q in\n%s%s", row.line, code, row.says, out, messages)
 		}
+	}
+}
+
+// writeArrowTexts writes a vector of texts.
+func writeArrowTexts(t *testing.T, path string) {
+	t.Helper()
+	column := arrow.Field{Name: "vector", Type: arrow.ListOf(arrow.BinaryTypes.String)}
+	rows := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{column}, nil))
+	list := rows.Field(0).(*array.ListBuilder)
+	list.Append(true)
+	list.ValueBuilder().(*array.StringBuilder).AppendValues([]string{"0.5", "1"}, nil)
+	var out bytes.Buffer
+	w := ipc.NewWriter(&out, ipc.WithSchema(rows.Schema()))
+	if err := errors.Join(w.Write(rows.NewRecordBatch()), w.Close(), os.WriteFile(path, out.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -3,8 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -66,7 +66,7 @@ func teach(ctx context.Context, c *call) error {
 		return nil
 	}, skip)
 	switch {
-	case err != nil && !change.Forget && strings.Contains(err.Error(), "--vector-field"):
+	case err != nil && !change.Forget && errors.Is(err, record.ErrNoVector):
 		return fmt.Errorf("%w; an item that a stage has answered is taught without its vector on the page, or by "+
 			`POST /api/teach {"id","label"}`, err)
 	case err != nil:

@@ -346,7 +346,7 @@ func TestPoison(t *testing.T) {
 		{"array", "json", `[1,2]`, Unreadable, "an object"},
 		{"no vector", "json", `{"id":"x"}`, Unreadable, "no vector"},
 		{"null vector", "json", `{"vector":null}`, Unreadable, "no vector"},
-		{"word in vector", "json", `{"vector":[1,"2"]}`, Unreadable, "a number"},
+		{"word in vector", "json", `{"vector":[1,"2"]}`, Unreadable, "a list of numbers"},
 		{"NaN", "json", `{"vector":[1,NaN]}`, BadValue, "vector[1] is NaN"},
 		{"infinity", "json", `{"vector":[-Infinity,1]}`, BadValue, "vector[0] is -Infinity"},
 		{"beyond float32", "json", `{"vector":[1,1e39]}`, BadValue, "1e39"},

@@ -84,7 +84,7 @@ func (f *frame) end() *Rejection {
 	if more := f.bad - len(f.reasons); more > 0 {
 		reason += fmt.Sprintf("; and %d more", more)
 	}
-	return &Rejection{f.fault, reason}
+	return &Rejection{Fault: f.fault, Reason: reason}
 }
 
 // jsonFrame decodes nv.Frame in JSON. Each object with an embedding becomes an item.

@@ -30,7 +30,7 @@ func (d *Decoder) json(value []byte) *Rejection {
 	case streamer:
 		return d.streamerTensors(f)
 	default:
-		return reject(Unreadable, "no vector: --vector-field says where it is")
+		return &Rejection{Unreadable, ErrNoVector.Error() + ": --vector-field says where it is", true}
 	}
 	e.bytes = f.bytes
 	attributes := f.values[attributesField]

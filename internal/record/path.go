@@ -262,7 +262,7 @@ func (w *mappedWalk) item(f *fields, object int32) (bad *Rejection) {
 
 // noVector is the fault of a record, or of an element of a list, that has nothing where the vector should be.
 func (d *Decoder) noVector() *Rejection {
-	return reject(Unreadable, "nothing at vector-field %s", cmp.Or(d.options.Paths.Vector, "vector"))
+	return &Rejection{Unreadable, "nothing at vector-field " + cmp.Or(d.options.Paths.Vector, "vector"), true}
 }
 
 // drop takes away what the paths say is not to be read: of the input, not of examples.

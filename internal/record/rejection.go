@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 )
@@ -25,15 +26,23 @@ var Faults = []Fault{Unreadable, WrongDimension, BadValue, TooLarge, UnknownSche
 type Rejection struct {
 	Fault  Fault
 	Reason string
+
+	missing bool // it is an ErrNoVector
 }
 
+// ErrNoVector is what the error of a record or a file is that has nothing where its vector should be.
+var ErrNoVector = errors.New("no vector")
+
 func (r *Rejection) Error() string { return r.Reason }
+
+// Is says that the rejection is an ErrNoVector.
+func (r *Rejection) Is(target error) bool { return r.missing && target == ErrNoVector }
 
 // Reject returns a Rejection with a formatted reason.
 func Reject(f Fault, format string, values ...any) *Rejection { return reject(f, format, values...) }
 
 func reject(f Fault, format string, values ...any) *Rejection {
-	return &Rejection{f, fmt.Sprintf(format, values...)}
+	return &Rejection{Fault: f, Reason: fmt.Sprintf(format, values...)}
 }
 
 // The reasons of Empty. They are a label of metrics, so there must be few values.
@@ -50,7 +59,7 @@ func (e *Empty) Error() string { return "nothing to answer: " + e.Reason }
 
 // within adds the faulty part of the record to the reason.
 func (r *Rejection) within(position string) *Rejection {
-	return &Rejection{r.Fault, position + ": " + r.Reason}
+	return &Rejection{r.Fault, position + ": " + r.Reason, r.missing}
 }
 
 // Headers of a dead letter.

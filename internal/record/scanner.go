@@ -378,6 +378,9 @@ func (s *scanner) noNumber(i int, x float32, next int) bool {
 			"vector[%d] is a list: a vector is a flat list of numbers; where each inner list is one, let --vector-field end in []",
 			i,
 		)
+	case s.i < len(s.b) && (s.b[s.i] == '"' || s.b[s.i] == '{'):
+		kind := map[byte]string{'{': "an object", '"': "a text"}[s.b[s.i]]
+		s.bad = reject(Unreadable, "vector[%d] is %s: a vector is a list of numbers; --vector-field says where one is", i, kind)
 	default:
 		s.unexpected("a number")
 	}

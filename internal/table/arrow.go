@@ -161,8 +161,8 @@ func (b *batches) readVector() (err error) {
 			}
 			x, ok := numberAt(values, i)
 			if !ok {
-				return fmt.Errorf("%w: column %s is %s, not numbers: a list of float32, bytes of float32, or a column a dimension",
-					ErrFormat, b.current.ColumnName(at), column.DataType())
+				return fmt.Errorf("%w: column %s is %s, not numbers: save a list of float32, bytes of float32, or a column a dimension, "+
+					"or name another column with --vector-field", ErrFormat, b.current.ColumnName(at), column.DataType())
 			}
 			b.numbers = append(b.numbers, x)
 		}

@@ -196,16 +196,17 @@ func numbered(has []string, wanted string) ([]int, error) {
 		return nil, fmt.Errorf("%w: numbered columns %s: say which are the vector with --vector-field", ErrFormat, listed(names))
 	case wanted != "":
 		return nil, fmt.Errorf(
-			"%w: no column %s among %s, nor %s0, %s1 and so on (--vector-field)",
+			"%w: %w: no column %s among %s, nor %s0, %s1 and so on (--vector-field)",
 			ErrFormat,
+			record.ErrNoVector,
 			wanted,
 			listed(has),
 			wanted,
 			wanted,
 		)
 	}
-	return nil, fmt.Errorf("%w: no column named one of %v among %s, nor numbered ones: name it with --vector-field", ErrFormat,
-		vectorNames, listed(has))
+	return nil, fmt.Errorf("%w: %w: no column named one of %v among %s, nor numbered ones: name it with --vector-field", ErrFormat,
+		record.ErrNoVector, vectorNames, listed(has))
 }
 
 func listed(names []string) string {

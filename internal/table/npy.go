@@ -46,8 +46,9 @@ func openNPZ(file *os.File, how Reading) (*Source, error) {
 	vectors := find(has, named(how.Fields.Vector, slices.Concat(vectorNames, []string{"X", "x", "arr_0"})))
 	if vectors < 0 {
 		return nil, fmt.Errorf(
-			"%w: no array named one of %v among %s: name it with --vector-field",
+			"%w: %w: no array named one of %v among %s: name it with --vector-field",
 			ErrFormat,
+			record.ErrNoVector,
 			append([]string{"X"}, vectorNames...),
 			listed(has),
 		)

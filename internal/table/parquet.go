@@ -253,7 +253,8 @@ func vectorColumn(p *parquet.File, path []string, flat bool) (column, error) {
 	}
 	if leaf.MaxRepetitionLevel > 1 || c.bytes && (list || flat) || number && list == flat || !number && !c.bytes {
 		return c, fmt.Errorf(
-			"%w: column %s is a %s with %d levels of lists: want a list of float32, bytes of float32, or a column a dimension",
+			"%w: column %s is a %s with %d levels of lists: save a list of float32, bytes of float32, or a column a dimension, "+
+				"or name another column with --vector-field",
 			ErrFormat,
 			path[0],
 			of,

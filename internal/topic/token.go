@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -138,9 +140,22 @@ func (b *bearer) fetch(ctx context.Context) (string, error) {
 	return token, nil
 }
 
-// expiryOf returns the expiry time in a JWT; zero if there is none or the token is not a JWT.
+// expiryOf returns the expiry time in a JWT, or in a signed URL as Amazon MSK takes it (AWS Signature Version 4, in base64);
+// zero if there is none, or the token is neither.
 func expiryOf(token string) time.Time {
 	parts := strings.Split(token, ".")
+	if signed, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(token, "=")); err == nil {
+		of, err := url.Parse(string(signed))
+		if err != nil {
+			return time.Time{}
+		}
+		from, err := time.Parse("20060102T150405Z", of.Query().Get("X-Amz-Date"))
+		seconds, bad := strconv.Atoi(of.Query().Get("X-Amz-Expires"))
+		if err != nil || bad != nil {
+			return time.Time{}
+		}
+		return from.Add(time.Duration(seconds) * time.Second)
+	}
 	if len(parts) != 3 {
 		return time.Time{}
 	}

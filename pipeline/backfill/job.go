@@ -3,7 +3,6 @@ package backfill
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,7 +61,12 @@ type Backfill struct {
 // New prepares a process's part of a job. The range counts as the user gave it: latest is the same offset for all
 // processes.
 func New(s Settings, job Job) *Backfill {
-	s.Answers["from"], s.Answers["to"] = cmp.Or(job.Asked, job.From), job.To
+	s.Answers["to"] = job.To
+	if job.Asked != "" {
+		s.Answers["since"] = job.Asked // as correct calls it
+	} else {
+		s.Answers["from"] = job.From
+	}
 	return &Backfill{settings: s, job: job}
 }
 
