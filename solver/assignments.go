@@ -11,7 +11,7 @@ import (
 
 // assignments is S, dense or as the largest values of each row.
 type assignments struct {
-	n, k    int
+	k       int
 	values  []float32 // n x k; none when sparse
 	heads   []element // n; none when dense
 	entries []element // n x sparseWidth; none when dense
@@ -20,7 +20,7 @@ type assignments struct {
 }
 
 func (s *assignments) size(n, k int) {
-	s.n, s.k = n, k
+	s.k = k
 	s.values, s.heads, s.entries = s.values[:0], s.heads[:0], s.entries[:0]
 	if n <= serial || k <= sparseClasses || s.dense {
 		s.values = vector.Zeroed(s.values, n*k)

@@ -143,7 +143,7 @@ func (e *episode) sure(out []float32, answers []int32, lengths []float64, known 
 		e.likeness.add(e.scratch.assessment.near, k, 0, e.rows.n, nil)
 	}
 	kernel.SoftmaxRows(e.scratch.assessment.near, e.rows.n, k)
-	return e.smoothed(out, &assignments{n: e.rows.n, k: k, values: e.scratch.assessment.near}, answers)
+	return e.smoothed(out, &assignments{k: k, values: e.scratch.assessment.near}, answers)
 }
 
 // Doubt returns the confidence of each answer, 1 for labelled rows, and the second-best class of each row,

@@ -11,7 +11,7 @@ import (
 // version is one implementation of every operation. Callers pass slices of matching lengths.
 type version struct {
 	name              string
-	rows, columns     int // of a tile; blocks are multiples of them
+	rows              int // of a tile; blocks are multiples of them
 	tileSums, dotSums int // independent partial sums of an inner product, in a tile and alone
 	dot               func(a, b []float32) float32
 	squaredDistance   func(a, b []float32) float32

@@ -62,7 +62,7 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 	products := tiles{rows, strip(full + "x4"), strip(full + "x1"), strip("1x4"), strip("1x1")}
 	weighted := weightedTiles{wide, sums("4x" + w), sums("4x1"), sums("1x" + w), sums("1x1"), portableAxpy}
 	return version{
-		name: name + ", interpreted", rows: rows, columns: 4,
+		name: name + ", interpreted", rows: rows,
 		dot: func(a, b []float32) float32 {
 			m.pin(a, b)
 			m.run(name+"Dot", frame("a", a, "b", b))

@@ -3,7 +3,7 @@ package kernel
 // native lists the versions that this machine can run. Every arm64 processor has NEON.
 func native() []version {
 	return []version{{
-		name: "neon", rows: 4, columns: 4, tileSums: 4, dotSums: 16, dot: neonDot, squaredDistance: neonSquaredDistance,
+		name: "neon", rows: 4, tileSums: 4, dotSums: 16, dot: neonDot, squaredDistance: neonSquaredDistance,
 		difference: neonDifference, axpy: neonAxpy, scale: neonScale, exp: neonExp,
 		threeQuarterPower: neonThreeQuarterPower, softmax: neonSoftmax,
 		addRows: portableAddRows, strip: neonTiles.strip, accumulate: neonSums.accumulate, outer: neonSums.outer, groupMinima: neonGroupMinima, below: neonBelow,

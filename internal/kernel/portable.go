@@ -11,7 +11,6 @@ import (
 var portable = version{
 	name:              "portable",
 	rows:              1,
-	columns:           4,
 	tileSums:          4,
 	dotSums:           4,
 	dot:               portableDot,

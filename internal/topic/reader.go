@@ -35,9 +35,8 @@ type Batch struct {
 	// aborted records), so a bounded read ends when Next reaches its end, whether there is a record or not.
 	Next int64
 	// HighWatermark is the end of the replicated records. LastStable is the end for readers of committed
-	// records: the start of the oldest open transaction, else HighWatermark. LogStart is the first offset in the
-	// log. -1: not reported by the broker.
-	HighWatermark, LastStable, LogStart int64
+	// records: the start of the oldest open transaction, else HighWatermark. -1: not reported by the broker.
+	HighWatermark, LastStable int64
 
 	buffer []byte
 	spent  bool
@@ -210,8 +209,7 @@ func (r *Reader) batch(a *fetched, records []record.Raw, next int64) *Batch {
 		r.answer, a.body = a, nil
 	}
 	b := &Batch{
-		Records: records, Next: next, HighWatermark: a.HighWatermark, LastStable: a.LastStableOffset,
-		LogStart: a.LogStartOffset, buffer: a.body,
+		Records: records, Next: next, HighWatermark: a.HighWatermark, LastStable: a.LastStableOffset, buffer: a.body,
 	}
 	if len(records) == 0 {
 		r.Recycle(b)
