@@ -85,6 +85,9 @@ var (
 		"eval fewshot", "eval file", "eval cluster", "eval index", "tune", "eval stream", "eval paper",
 		"eval identities",
 	}
+	// commands that read rows of files with names of their own; eval paper knows its sets
+	fromFiles = with([]string{"label", "feed", "teach", "audit"},
+		slices.DeleteFunc(slices.Clone(measuring), func(name string) bool { return name == "eval paper" })...)
 	every = slices.Concat(stage, []string{
 		"label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper", "eval file",
 		"eval index", "eval identities",

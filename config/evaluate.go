@@ -50,8 +50,9 @@ func (e *Evaluate) settings() []definition {
 	sets := []string{"eval fewshot", "eval file", "eval cluster", "eval index", "eval identities", "tune"}
 	tasks, paper := []string{"eval fewshot", "tune"}, []string{"eval paper"}
 	return slices.Concat([]definition{
-		define("data", &e.Data, sets, nil, "folders that hold X.npy and y.npy").example("DIR,...").
-			when("eval stream", nil, "folder that holds X.npy and y.npy").example("DIR").
+		define("data", &e.Data, sets, nil, "folders that hold X.npy and y.npy, or files of labelled rows (--fields)").
+			example("DIR|FILE,...").
+			when("eval stream", nil, "folder that holds X.npy and y.npy, or a file of labelled rows (--fields)").example("DIR|FILE").
 			when("eval paper", nil, "folder that holds the folders of the sets").example("ROOT").neededBy(measuring...),
 		define("export", &e.Export, []string{"eval fewshot", "eval stream", "eval file", "eval cluster"}, "",
 			"folder for the tasks or the stream as .npy, for other tools").example("DIR"),

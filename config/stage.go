@@ -50,7 +50,7 @@ func (s *Stage) records() []definition {
 		define(
 			"fields",
 			&s.Fields,
-			with(decoded, "label", "feed", "teach", "audit"),
+			slices.Concat(decoded, fromFiles),
 			nil,
 			"where a record or a row of a file has "+strings.Join(
 				fieldNames,

@@ -72,7 +72,7 @@ func answerRange(
 	case ctx.Err() != nil:
 		return errors.New("stopped before the end; the same command goes on where it was")
 	case finished && of.Load() == 0:
-		c.Log.Warn("the range of the job holds no records: begin it earlier, or name another input and another --job", "job", job.Name,
+		c.Log.Warn("the range of the job holds no records: another range or input needs another --job", "job", job.Name,
 			"from", cmp.Or(job.Asked, job.From), "to", job.To, "in", c.Config.Topics.In)
 	case finished:
 		c.Log.Info("the job was finished already; with another --job the range is answered again", "job", job.Name)

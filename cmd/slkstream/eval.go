@@ -120,7 +120,7 @@ func evalFewShot(ctx context.Context, c *call) error {
 	if few.Candidates, err = candidates(c.Config); err != nil {
 		return err
 	}
-	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)
+	sets, err := readSets(c.Config)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ var evalIndexCommand = command{
 }
 
 func evalIndex(ctx context.Context, c *call) error {
-	sets, err := evaluate.ReadSets(c.Config.Evaluate.Data)
+	sets, err := readSets(c.Config)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ var evalIdentitiesCommand = command{
 
 func evalIdentities(ctx context.Context, c *call) error {
 	e := c.Config.Evaluate
-	sets, err := evaluate.ReadSets(e.Data)
+	sets, err := readSets(c.Config)
 	if err != nil {
 		return err
 	}

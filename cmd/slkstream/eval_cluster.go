@@ -25,7 +25,7 @@ var evalClusterCommand = command{
 
 func evalCluster(ctx context.Context, c *call) error {
 	e, k := c.Config.Evaluate, max(0, int(c.Config.Files.K)) // 0 is auto
-	sets, err := evaluate.ReadSets(e.Data)
+	sets, err := readSets(c.Config)
 	if err != nil {
 		return err
 	}

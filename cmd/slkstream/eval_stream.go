@@ -130,7 +130,7 @@ func evalFile(ctx context.Context, c *call) error {
 // newTrials returns the trials of streams or files that the settings describe.
 func newTrials(c *call) (*evaluate.Trials, error) {
 	e := c.Config.Evaluate
-	sets, err := evaluate.ReadSets(e.Data)
+	sets, err := readSets(c.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -3,15 +3,19 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/record"
 )
 
@@ -266,6 +270,58 @@ func TestFeedSendsFields(t *testing.T) {
 	for _, c := range all[:4] {
 		if i := seen[c.File]; i.Stream != c.Camera || !i.Time.Equal(c.Taken) || i.Frame != fmt.Sprint(c.Frame) || i.Label != c.What {
 			t.Errorf("%+v of %+v", i, c)
+		}
+	}
+}
+
+// Labelled data may be a file with names of its own: eval and tune read it by the fields by which label does, in the order of
+// its times, and measure what they measure of the same rows in a folder.
+func TestMeasurementsReadFilesByFields(t *testing.T) {
+	all, truth := crops(t)
+	for i := range all {
+		if all[i].What = fmt.Sprint("class-", truth[i]); i%10 == 9 {
+			all[i].What, truth[i] = "", -1
+		}
+	}
+	inParquet, inLines := saveCrops(t, all)
+	folder := filepath.Join(t.TempDir(), "crops")
+	var rows []float32
+	slices.Reverse(all) // the latest is first
+	slices.Reverse(truth)
+	for i := range all {
+		rows = append(rows, all[i].Feat...)
+	}
+	if err := errors.Join(os.Mkdir(folder, 0o755), array.WriteNPYFile(folder+"/X.npy", rows, len(all), 8),
+		array.WriteNPYFile(folder+"/y.npy", truth, len(all))); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"eval stream --shots 2", "eval file --shots 2", "eval cluster --k 3", "eval index",
+		"tune --for stream --shots 1 --trials 1",
+	} {
+		var said []string
+		for _, data := range []string{folder, inParquet, inLines} {
+			with := append(strings.Fields(line), "--data", data, "--json")
+			if data != folder {
+				with = append(with, "--vector-field", "feat", "--fields", "label=what,time=taken")
+			}
+			code, out, messages := runLine(t, with...)
+			if code != exitDone {
+				t.Fatalf("%v: exit %d: %s", with, code, messages)
+			}
+			said = append(said, regexp.MustCompile(`"(took|seconds|\w*[sS]econds\w*|\w*[pP]er\w*)":[^,}]*`).ReplaceAllString(out, ""))
+		}
+		if said[0] == "" || said[1] != said[0] || said[2] != said[0] {
+			t.Errorf("%s: of a folder\n%sof Parquet\n%sof JSON Lines\n%s", line, said[0], said[1], said[2])
+		}
+	}
+	for fields, says := range map[string]string{
+		"vector=feat": "has no label, nor has any other: --label-field says where it is", "label=what": "--vector-field",
+		"vector=feat,label=who": "label-field",
+	} {
+		code, _, messages := runLine(t, "eval", "stream", "--data", inParquet, "--fields", fields)
+		if code != exitFailed || !strings.Contains(messages, says) {
+			t.Errorf("%s: exit %d: %s", fields, code, messages)
 		}
 	}
 }
