@@ -39,7 +39,7 @@ func (l Limits) Validate() []error {
 type Buffer struct {
 	limits Limits
 	closed []*Episode // that Closed has not returned yet
-	open   map[record.StreamID]*opened
+	open   map[record.StreamID]*openEpisode
 	// byAge holds the open episodes in the order of their first items. The oldest closes first, and
 	// bounds the committed offset.
 	byAge list.List
@@ -49,23 +49,23 @@ type Buffer struct {
 	length    int       // items of the last episode that closed
 	high      time.Time // highest event time seen
 
-	done    map[record.StreamID]*done
-	leaving []AnsweredAhead // in the order in which they close
-	models  map[string]int  // of the open episodes, and how many each has
+	answered    map[record.StreamID]*answeredTo
+	closedAhead []AnsweredAhead // in the order in which they close
+	models      map[string]int  // of the open episodes, and how many each has
 }
 
 // openBytes is approximately what an open episode takes beside its items and its stream's name. It counts
 // where a sender names a new stream with each item.
 const openBytes = 512
 
-// opened is an open episode. One ahead was answered before a restart: its items are counted but not
+// openEpisode is an open episode. One ahead was answered before a restart: its items are counted but not
 // kept, so that the memory limit closes the other episodes where it closed them the first time.
-type opened struct {
+type openEpisode struct {
 	episode     Episode
 	first       record.Position
 	count       int
 	dimension   int       // of its items' vectors
-	base        time.Time // event time of the first item, or the highest seen until then if it was late
+	begun       time.Time // event time of the first item, or the highest seen until then if it was late
 	arrived     time.Time
 	ahead       bool
 	age, silent *list.Element
@@ -78,17 +78,17 @@ type AnsweredAhead struct {
 	Closed          Reason
 }
 
-// done says which of a stream's items need no answer.
-type done struct {
-	gone record.Position // up to here: closed before the position at which decisions resume
-	last record.Position // up to here: answered, but open at that position: ahead of others
+// answeredTo says which of a stream's items need no answer.
+type answeredTo struct {
+	decided record.Position // up to here: closed before the position at which decisions resume
+	last    record.Position // up to here: answered, but open at that position: ahead of others
 }
 
 // NewBuffer returns an empty buffer.
 func NewBuffer(l Limits) *Buffer {
 	return &Buffer{
 		limits: l,
-		open:   map[record.StreamID]*opened{}, done: map[record.StreamID]*done{}, models: map[string]int{},
+		open:   map[record.StreamID]*openEpisode{}, answered: map[record.StreamID]*answeredTo{}, models: map[string]int{},
 	}
 }
 
@@ -103,26 +103,26 @@ func (b *Buffer) Resume(high, now time.Time) {
 
 // Skip marks the stream's items up to last as answered, in episodes that closed before any undecided one.
 func (b *Buffer) Skip(key record.StreamID, last record.Position) {
-	b.done[key] = &done{gone: last, last: last}
+	b.answered[key] = &answeredTo{decided: last, last: last}
 }
 
 // AddAhead adds episodes, in the order in which they closed, that were answered although an earlier one was
 // not. It is called after Skip.
 func (b *Buffer) AddAhead(list []AnsweredAhead) {
 	for _, g := range list {
-		a := b.done[g.Key]
+		a := b.answered[g.Key]
 		if a == nil {
-			a = &done{gone: record.NoPosition, last: record.NoPosition}
-			b.done[g.Key] = a
+			a = &answeredTo{decided: record.NoPosition, last: record.NoPosition}
+			b.answered[g.Key] = a
 		}
 		if g.Last.After(a.last) {
 			a.last = g.Last
 		}
-		if !g.First.After(a.gone) { // Skip covered it too, but it was open where decisions resume
-			a.gone = before(g.First)
+		if !g.First.After(a.decided) { // Skip covered it too, but it was open where decisions resume
+			a.decided = before(g.First)
 		}
 	}
-	b.leaving = append(b.leaving, list...)
+	b.closedAhead = append(b.closedAhead, list...)
 }
 
 func before(p record.Position) record.Position {
@@ -152,15 +152,15 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	position := item.Source.Position()
 	key := item.Of()
 	ahead := false
-	if a := b.done[key]; a != nil {
+	if a := b.answered[key]; a != nil {
 		switch {
-		case !position.After(a.gone):
+		case !position.After(a.decided):
 			b.advance(&item, written, now)
 			return
 		case !position.After(a.last):
 			ahead = true
 		default:
-			delete(b.done, key)
+			delete(b.answered, key)
 		}
 	}
 	previous := b.high
@@ -176,8 +176,8 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 		o = nil
 	}
 	if o == nil {
-		o = &opened{
-			first: position, base: b.high, ahead: ahead, dimension: len(item.Vector),
+		o = &openEpisode{
+			first: position, begun: b.high, ahead: ahead, dimension: len(item.Vector),
 			episode: Episode{Key: key, Before: previous},
 		}
 		b.open[key] = o
@@ -208,11 +208,11 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	if o.count >= b.limits.Size {
 		b.close(o, Size, position)
 	}
-	b.leave(position, false)
+	b.dropAhead(position, false)
 	for b.bytes > b.limits.Memory {
-		b.close(b.byAge.Front().Value.(*opened), Memory, position)
+		b.close(b.byAge.Front().Value.(*openEpisode), Memory, position)
 	}
-	b.leave(position, true)
+	b.dropAhead(position, true)
 }
 
 // advance moves event time forward and closes the episodes that are too old by it, before the item that moved
@@ -227,24 +227,24 @@ func (b *Buffer) advance(item *record.Item, written, now time.Time) {
 		return
 	}
 	for front := b.byAge.Front(); front != nil; front = b.byAge.Front() {
-		o := front.Value.(*opened)
-		if b.high.Sub(o.base) < b.limits.Age {
+		o := front.Value.(*openEpisode)
+		if b.high.Sub(o.begun) < b.limits.Age {
 			return
 		}
 		b.close(o, Age, position)
 	}
 }
 
-// leave drops the episodes answered ahead that had closed by position. Unless memory is true, it keeps those that the memory
+// dropAhead drops the episodes answered ahead that had closed by position. Unless memory is true, it keeps those that the memory
 // limit closed: they go after that limit has been applied.
-func (b *Buffer) leave(position record.Position, memory bool) {
-	if len(b.leaving) == 0 {
+func (b *Buffer) dropAhead(position record.Position, memory bool) {
+	if len(b.closedAhead) == 0 {
 		return
 	}
-	kept := b.leaving[:0]
-	for i, g := range b.leaving {
+	kept := b.closedAhead[:0]
+	for i, g := range b.closedAhead {
 		if g.At.After(position) {
-			kept = append(kept, b.leaving[i:]...)
+			kept = append(kept, b.closedAhead[i:]...)
 			break
 		}
 		if g.Closed == Memory && !memory {
@@ -255,18 +255,18 @@ func (b *Buffer) leave(position record.Position, memory bool) {
 			b.close(o, g.Closed, position)
 		}
 	}
-	b.leaving = kept
+	b.closedAhead = kept
 }
 
 // Mark closes the open episodes of a stream, of all its models, the oldest first. position is the marker's.
 func (b *Buffer) Mark(stream string, position record.Position) {
-	var marked []*opened
+	var marked []*openEpisode
 	for model := range b.models {
 		if o := b.open[record.StreamID{Name: stream, Model: model}]; o != nil {
 			marked = append(marked, o)
 		}
 	}
-	slices.SortFunc(marked, func(x, y *opened) int {
+	slices.SortFunc(marked, func(x, y *openEpisode) int {
 		if x.first.After(y.first) {
 			return 1
 		}
@@ -280,7 +280,7 @@ func (b *Buffer) Mark(stream string, position record.Position) {
 // Silent closes the episodes that got no item after before. position is the next one to be read.
 func (b *Buffer) Silent(before time.Time, position record.Position) {
 	for front := b.bySilence.Front(); front != nil; front = b.bySilence.Front() {
-		o := front.Value.(*opened)
+		o := front.Value.(*openEpisode)
 		if o.arrived.After(before) {
 			return
 		}
@@ -291,7 +291,7 @@ func (b *Buffer) Silent(before time.Time, position record.Position) {
 // Drain closes all open episodes. position is the next one to be read.
 func (b *Buffer) Drain(position record.Position) {
 	for front := b.byAge.Front(); front != nil; front = b.byAge.Front() {
-		b.close(front.Value.(*opened), Drain, position)
+		b.close(front.Value.(*openEpisode), Drain, position)
 	}
 }
 
@@ -309,7 +309,7 @@ func (b *Buffer) Oldest() (record.Position, time.Time, bool) {
 	if front == nil {
 		return record.Position{}, time.Time{}, false
 	}
-	o := front.Value.(*opened)
+	o := front.Value.(*openEpisode)
 	return o.first, o.episode.Before, true
 }
 
@@ -322,7 +322,7 @@ func (b *Buffer) Bytes() int64 { return b.bytes }
 // Len is the number of open episodes.
 func (b *Buffer) Len() int { return len(b.open) }
 
-func (b *Buffer) close(o *opened, why Reason, at record.Position) {
+func (b *Buffer) close(o *openEpisode, why Reason, at record.Position) {
 	b.byAge.Remove(o.age)
 	b.bySilence.Remove(o.silent)
 	delete(b.open, o.episode.Key)

@@ -76,7 +76,7 @@ func (m *member) join(ctx context.Context, topics []string,
 		}
 	}
 	if m.id == "" && m.settings.Instance == "" && m.settings.Seat != "" {
-		defer m.bury(ctx)()
+		defer m.removeDead(ctx)()
 	}
 	return m.enter(ctx, topics, divide)
 }

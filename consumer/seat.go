@@ -10,10 +10,10 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// bury has the members that died in this process's seat leave while this one joins, until the returned function is called.
+// removeDead has the members that died in this process's seat leave while this one joins, until the returned function is called.
 // They leave once the group waits for its members: from an empty group this one would wait for others to come
 // (group.initial.rebalance.delay.ms). Where that cannot be told, the group misses them after their session.
-func (m *member) bury(ctx context.Context) (stop func()) {
+func (m *member) removeDead(ctx context.Context) (stop func()) {
 	group, err := m.client.Group(ctx, m.settings.ID)
 	request := kmsg.NewPtrLeaveGroupRequest()
 	request.Group = m.settings.ID

@@ -63,7 +63,7 @@ func (l *candidateLists) empty(p *points, n, rho, spare int, rough bool) {
 
 // ahead is points.ahead for the lists; each takes a few cache lines in four arrays.
 func (l *candidateLists) ahead(ids []int32, at int) {
-	const some = soon / 4
+	const some = prefetched / 4
 	if at%some == 0 && at+some < len(ids) {
 		next := ids[at+some : min(at+2*some, len(ids))]
 		kernel.Prefetch(l.limits, 1, next)
@@ -83,7 +83,7 @@ func (l *candidateLists) row(i int) int {
 
 // margin returns how far apart two values of list i must be, beyond their own rows' shares of the bound.
 func (l *candidateLists) margin(i int) float32 {
-	return 2*l.points.share*l.points.norms[l.row(i)] + 2*l.points.least
+	return 2*l.points.relative*l.points.norms[l.row(i)] + 2*l.points.absolute
 }
 
 // restore turns lists of reordered rows, which name rows by their positions in order, into lists of the
@@ -168,7 +168,7 @@ func (l *candidateLists) drop(i int, value float32, id int32) {
 		return
 	}
 	p := l.points
-	l.dropped[i] = min(l.dropped[i], value-p.share*p.norms[id]-p.least)
+	l.dropped[i] = min(l.dropped[i], value-p.relative*p.norms[id]-p.absolute)
 }
 
 // reach returns an upper bound of the last wanted neighbour's true value, apart from row i's own share
@@ -177,7 +177,7 @@ func (l *candidateLists) reach(i int) float32 {
 	p, from := l.points, i*l.length
 	most := -infinity
 	for k := range l.rho {
-		most = max(most, l.values[from+k]+p.share*p.norms[l.ids[from+k]]+p.least)
+		most = max(most, l.values[from+k]+p.relative*p.norms[l.ids[from+k]]+p.absolute)
 	}
 	return most
 }

@@ -27,14 +27,14 @@ const (
 // pass, and the rows that have it among theirs. Neighbours that are new since the pass before are marked: a
 // candidate that is two old steps away was compared already.
 type graph struct {
-	most     int      // bound of width
-	width    int      // of near
-	backward int      // of reverse: most rows that name a row are among its nearest anyway
-	near     []int32  // n x width, nearest first; -1: fewer
-	fresh    []uint32 // a bit for each neighbour that is new since the pass before
-	reverse  []int32  // n x backward: rows that have this one among their nearest, those nearest to it first
-	renewed  []uint32 // a bit for each of them
-	reversed []uint8  // their number
+	most           int      // bound of width
+	width          int      // of near
+	backward       int      // of reverse: most rows that name a row are among its nearest anyway
+	near           []int32  // n x width, nearest first; -1: fewer
+	newBits        []uint32 // a bit for each neighbour that is new since the pass before
+	reverse        []int32  // n x backward: rows that have this one among their nearest, those nearest to it first
+	reverseNewBits []uint32 // a bit for each of them
+	reverseCounts  []uint8  // their number
 }
 
 // descend finds neighbours approximately: trees whose leaves are compared exactly, then passes that compare
@@ -90,7 +90,7 @@ func (w *Workspace) arrange(ctx context.Context, o Options, s *points) ([]int32,
 func (w *Workspace) search(ctx context.Context, o Options) (order []int32, err error) {
 	p := &w.points
 	w.graph.most = mostNear
-	orders, left, err := w.leaves(ctx, o, p, 0)
+	orders, left, err := w.compareTrees(ctx, o, p, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -108,20 +108,20 @@ func (w *Workspace) searchArranged(ctx context.Context, o Options, p *points, le
 	for i := range first {
 		first[i] = int32(i)
 	}
-	if err := w.leavesOf(ctx, o, p, first, leaves); err != nil {
+	if err := w.compareLeaves(ctx, o, p, first, leaves); err != nil {
 		return err
 	}
-	orders, left, err := w.leaves(ctx, o, p, 1)
+	orders, left, err := w.compareTrees(ctx, o, p, 1)
 	if err != nil || left < convergenceThreshold {
 		return err
 	}
 	return w.descendOver(ctx, o, p, append([][]int32{first}, orders...))
 }
 
-// leaves grows trees, numbered from first on, a few at a time, and compares the rows of each leaf, until a tree
+// compareTrees grows trees, numbered from first on, a few at a time, and compares the rows of each leaf, until a tree
 // replaces few neighbours, or all further ones would. It returns the orders of the last few, and the share of the
 // neighbours that further ones would replace: each less than the one before by the factor of the last two.
-func (w *Workspace) leaves(ctx context.Context, o Options, p *points, first int) (orders [][]int32, left float64, err error) {
+func (w *Workspace) compareTrees(ctx context.Context, o Options, p *points, first int) (orders [][]int32, left float64, err error) {
 	var f forest
 	before, gained := 1., 1.
 	for left = 1; gained >= treeWorth && left >= treesWorth && first < mostTrees; first += treesAtOnce {
@@ -130,7 +130,7 @@ func (w *Workspace) leaves(ctx context.Context, o Options, p *points, first int)
 		}
 		for t, order := range f.orders {
 			before = gained
-			if gained, err = w.gain(p, o, func() error { return w.leavesOf(ctx, o, p, order, f.leaves[t]) }); err != nil {
+			if gained, err = w.gain(p, o, func() error { return w.compareLeaves(ctx, o, p, order, f.leaves[t]) }); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -159,10 +159,10 @@ func (w *Workspace) gain(p *points, o Options, work func() error) (gained float6
 	return gained / float64(p.n) / float64(o.Rho), err
 }
 
-// leavesOf compares the rows of each leaf of a tree.
-func (w *Workspace) leavesOf(ctx context.Context, o Options, p *points, order []int32, leaves []span) error {
+// compareLeaves compares the rows of each leaf of a tree.
+func (w *Workspace) compareLeaves(ctx context.Context, o Options, p *points, order []int32, leaves []span) error {
 	return inParallel(ctx, o, "leaves", len(leaves), func(number, item int) {
-		w.workers[number].leaf(p, &w.lists, order[leaves[item].from:leaves[item].to])
+		w.workers[number].compareLeaf(p, &w.lists, order[leaves[item].from:leaves[item].to])
 	})
 }
 
@@ -194,8 +194,8 @@ func (w *Workspace) rank(ctx context.Context, o Options) error {
 	return eachRow(ctx, o, "ranking", p.n, func(number, i int) { w.workers[number].ranker.rank(p, &l, i, &w.result) })
 }
 
-// leaf compares the rows of a leaf with each other.
-func (w *worker) leaf(p *points, l *candidateLists, ids []int32) {
+// compareLeaf compares the rows of a leaf with each other.
+func (w *worker) compareLeaf(p *points, l *candidateLists, ids []int32) {
 	n := len(ids)
 	w.gather(p, ids)
 	kernel.Gram(w.products, w.rows, n, p.d)
@@ -205,7 +205,7 @@ func (w *worker) leaf(p *points, l *candidateLists, ids []int32) {
 		if l.limits[id] == infinity {
 			l.bound(int(id), w.norms[:n], row, w.minima)
 		}
-		w.meet(p, l, id, ids, row)
+		w.offerGathered(p, l, id, ids, row)
 	}
 }
 
@@ -221,8 +221,8 @@ func (w *worker) gather(p *points, ids []int32) {
 	}
 }
 
-// meet offers row i those of the gathered rows that are near enough by these products.
-func (w *worker) meet(p *points, l *candidateLists, i int32, ids []int32, products []float32) {
+// offerGathered offers row i those of the gathered rows that are near enough by these products.
+func (w *worker) offerGathered(p *points, l *candidateLists, i int32, ids []int32, products []float32) {
 	found := kernel.Below(w.positions, w.norms[:len(products)], products, l.limits[i])
 	for _, c := range w.positions[:found] {
 		if id := ids[c]; id != i {
@@ -259,8 +259,8 @@ func (g *graph) take(ctx context.Context, o Options, l *candidateLists, n int) e
 	if g.near == nil {
 		g.width = min(l.rho, g.most)
 		g.backward = (2*g.width + 2) / 3
-		g.near, g.fresh = make([]int32, n*g.width), make([]uint32, n)
-		g.reverse, g.renewed, g.reversed = make([]int32, n*g.backward), make([]uint32, n), make([]uint8, n)
+		g.near, g.newBits = make([]int32, n*g.width), make([]uint32, n)
+		g.reverse, g.reverseNewBits, g.reverseCounts = make([]int32, n*g.backward), make([]uint32, n), make([]uint8, n)
 		for k := range g.near {
 			g.near[k] = -1
 		}
@@ -270,46 +270,46 @@ func (g *graph) take(ctx context.Context, o Options, l *candidateLists, n int) e
 		return err
 	}
 	return eachSpan(ctx, o, "descent", n, (n+o.Workers-1)/o.Workers, func(_ int, at span) {
-		g.turn(int32(at.from), int32(at.to))
+		g.invert(int32(at.from), int32(at.to))
 	})
 }
 
 // read copies the nearest of row i.
 func (g *graph) read(l *candidateLists, i int) {
 	count := min(int(l.counts[i]), g.width)
-	row, list := g.named(int32(i)), l.ids[i*l.length:i*l.length+count]
-	g.fresh[i] = 0
+	row, list := g.nearestOf(int32(i)), l.ids[i*l.length:i*l.length+count]
+	g.newBits[i] = 0
 	for k, id := range list {
 		if !slices.Contains(row, id) {
-			g.fresh[i] |= 1 << k
+			g.newBits[i] |= 1 << k
 		}
 	}
 	copy(row, list)
 }
 
-// turn records, for the rows of a range, which rows name them.
-func (g *graph) turn(from, to int32) {
-	clear(g.reversed[from:to])
-	clear(g.renewed[from:to])
+// invert records, for the rows of a range, which rows name them.
+func (g *graph) invert(from, to int32) {
+	clear(g.reverseCounts[from:to])
+	clear(g.reverseNewBits[from:to])
 	for k := range g.width {
-		for i := range g.fresh {
+		for i := range g.newBits {
 			j := g.near[i*g.width+k]
-			if j < from || j >= to || int(g.reversed[j]) == g.backward {
+			if j < from || j >= to || int(g.reverseCounts[j]) == g.backward {
 				continue
 			}
-			g.reverse[int(j)*g.backward+int(g.reversed[j])] = int32(i)
-			g.renewed[j] |= g.fresh[i] >> k & 1 << g.reversed[j]
-			g.reversed[j]++
+			g.reverse[int(j)*g.backward+int(g.reverseCounts[j])] = int32(i)
+			g.reverseNewBits[j] |= g.newBits[i] >> k & 1 << g.reverseCounts[j]
+			g.reverseCounts[j]++
 		}
 	}
 }
 
-// named returns the nearest of row i, -1 where there are fewer.
-func (g *graph) named(i int32) []int32 { return g.near[int(i)*g.width : (int(i)+1)*g.width] }
+// nearestOf returns the nearest of row i, -1 where there are fewer.
+func (g *graph) nearestOf(i int32) []int32 { return g.near[int(i)*g.width : (int(i)+1)*g.width] }
 
-// naming returns rows that have row i among their nearest.
-func (g *graph) naming(i int32) []int32 {
-	return g.reverse[int(i)*g.backward : int(i)*g.backward+int(g.reversed[i])]
+// reverseOf returns rows that have row i among their nearest.
+func (g *graph) reverseOf(i int32) []int32 {
+	return g.reverse[int(i)*g.backward : int(i)*g.backward+int(g.reverseCounts[i])]
 }
 
 // join compares a few rows with all rows that are two steps from any of them.
@@ -317,15 +317,15 @@ func (w *worker) join(p *points, l *candidateLists, g *graph, ids []int32) {
 	w.candidates = w.candidates[:0]
 	for at, i := range ids {
 		if at+1 < len(ids) {
-			kernel.Prefetch(g.near, g.width, g.named(ids[at+1]))
-			kernel.Prefetch(g.near, g.width, g.naming(ids[at+1]))
+			kernel.Prefetch(g.near, g.width, g.nearestOf(ids[at+1]))
+			kernel.Prefetch(g.near, g.width, g.reverseOf(ids[at+1]))
 		}
 		l.ahead(ids, at)
-		for k, j := range g.named(i) {
-			w.visit(g, j, g.fresh[i]>>k&1 != 0)
+		for k, j := range g.nearestOf(i) {
+			w.visit(g, j, g.newBits[i]>>k&1 != 0)
 		}
-		for k, j := range g.naming(i) {
-			w.visit(g, j, g.renewed[i]>>k&1 != 0)
+		for k, j := range g.reverseOf(i) {
+			w.visit(g, j, g.reverseNewBits[i]>>k&1 != 0)
 		}
 	}
 	w.compareMarked(p, l, ids)
@@ -353,7 +353,7 @@ func (w *worker) compareMarked(p *points, l *candidateLists, ids []int32) {
 		w.gather(p, some)
 		kernel.Products(w.products, w.own, w.rows, len(ids), len(some), p.d)
 		for r, i := range ids {
-			w.meet(p, l, i, some, w.products[r*len(some):(r+1)*len(some)])
+			w.offerGathered(p, l, i, some, w.products[r*len(some):(r+1)*len(some)])
 		}
 	}
 }
@@ -361,11 +361,11 @@ func (w *worker) compareMarked(p *points, l *candidateLists, ids []int32) {
 // visit makes the neighbours of j candidates, once per join. Those that j had before are skipped, unless the
 // step to j is fresh.
 func (w *worker) visit(g *graph, j int32, fresh bool) {
-	if j < 0 || !fresh && g.fresh[j] == 0 {
+	if j < 0 || !fresh && g.newBits[j] == 0 {
 		return
 	}
-	for k, id := range g.named(j) {
-		if id >= 0 && (fresh || g.fresh[j]>>k&1 != 0) {
+	for k, id := range g.nearestOf(j) {
+		if id >= 0 && (fresh || g.newBits[j]>>k&1 != 0) {
 			w.mark(id)
 		}
 	}

@@ -51,7 +51,7 @@ func FuzzBuild(f *testing.F) {
 				if id < 0 && got.Report.Chosen == "exact" || int(id) >= n || int(id) == p || distances[k] != distances[k] {
 					t.Fatalf("row %d of %d: neighbour %d at %g", p, n, id, distances[k])
 				}
-				if k > 0 && distances[k] < distances[k-1]*(1-precise) {
+				if k > 0 && distances[k] < distances[k-1]*(1-reportedError) {
 					t.Fatalf("row %d: %g after %g", p, distances[k], distances[k-1])
 				}
 			}

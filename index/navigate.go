@@ -41,7 +41,7 @@ func (w *Workspace) changedRows(rho int) []int32 {
 	var changed []int32
 	for i := range int32(w.points.n) {
 		from := int(i) * w.lists.length
-		before := w.graph.named(i)
+		before := w.graph.nearestOf(i)
 		for _, id := range w.lists.ids[from : from+min(int(w.lists.counts[i]), rho, len(before))] {
 			if !slices.Contains(before, id) {
 				changed = append(changed, i)
@@ -57,5 +57,5 @@ func (w *worker) compare(p *points, l *candidateLists, i int32, ids []int32) {
 	ids = ids[:min(len(ids), block)]
 	w.gather(p, ids)
 	kernel.Products(w.products, p.row(int(i)), w.rows, 1, len(ids), p.d)
-	w.meet(p, l, i, ids, w.products[:len(ids)])
+	w.offerGathered(p, l, i, ids, w.products[:len(ids)])
 }

@@ -12,7 +12,7 @@ import (
 var infinity = float32(math.Inf(1))
 
 // points are the rows as the tiles use them, with a bound on the rounding of |x|^2 + |y|^2 - 2xy: the true
-// value of a pair is within share (|x|^2 + |y|^2) + least of the computed one. Where that does not decide
+// value of a pair is within relative (|x|^2 + |y|^2) + absolute of the computed one. Where that does not decide
 // between two candidates, the original rows do.
 type points struct {
 	n, d     int
@@ -23,8 +23,8 @@ type points struct {
 
 	norms       []float32 // |x|^2 of rows
 	low, high   []float32 // norms minus and plus their share of the bound
-	share       float32
-	least       float32
+	relative    float32   // bound of the error: relative to the norms, and beside that
+	absolute    float32
 	unit, moved []float32 // memory of original and rows where they are copies
 	mean        []float32
 }
@@ -37,8 +37,8 @@ func (p *points) take(rows []float32, n, d int, cosine bool) error {
 	p.n, p.d, p.original, p.rows, p.scale, p.cosine = n, d, rows, rows, 1, cosine
 	p.norms, p.low, p.high = vector.Resize(p.norms, n), vector.Resize(p.low, n), vector.Resize(p.high, n)
 	tile, dot := kernel.Roundings(d)
-	p.share = float32((tile + dot + 16) * epsilon) // 16: for centring, and for adding the three terms
-	p.least = float32(math.Ldexp(float64(d)+16, -146))
+	p.relative = float32((tile + dot + 16) * epsilon) // 16: for centring, and for adding the three terms
+	p.absolute = float32(math.Ldexp(float64(d)+16, -146))
 	if cosine {
 		if err := p.toUnitLength(); err != nil {
 			return err
@@ -63,32 +63,33 @@ func (p *points) take(rows []float32, n, d int, cosine bool) error {
 		}
 	}
 	for i, norm := range p.norms {
-		p.low[i], p.high[i] = norm-p.share*norm-p.least, norm+p.share*norm+p.least
+		p.low[i], p.high[i] = norm-p.relative*norm-p.absolute, norm+p.relative*norm+p.absolute
 	}
 	return nil
 }
 
-// soon is the number of rows to prefetch at a time: enough to load in parallel, few enough that the first are
+// prefetched is the number of rows to prefetch at a time: enough to load in parallel, few enough that the first are
 // still in the cache when the last arrives.
-const soon = 16
+const prefetched = 16
 
 // ahead must be called before ids[at] is read, for every position in turn: it prefetches those that follow.
 func (p *points) ahead(ids []int32, at int) {
-	if at%soon != 0 {
+	if at%prefetched != 0 {
 		return
 	}
-	from := at + soon
+	from := at + prefetched
 	if at == 0 {
 		from = 0
 	}
 	if from < len(ids) {
-		kernel.Prefetch(p.rows, p.d, ids[from:min(at+2*soon, len(ids))])
+		kernel.Prefetch(p.rows, p.d, ids[from:min(at+2*prefetched, len(ids))])
 	}
 }
 
-func (p *points) row(i int) []float32     { return p.rows[i*p.d : i*p.d+p.d] }
-func (p *points) trueRow(i int) []float32 { return p.original[i*p.d : i*p.d+p.d] }
-func (p *points) doubt(i, j int) float32  { return p.share*(p.norms[i]+p.norms[j]) + p.least }
+func (p *points) row(i int) []float32       { return p.rows[i*p.d : i*p.d+p.d] }
+func (p *points) trueRow(i int) []float32   { return p.original[i*p.d : i*p.d+p.d] }
+func (p *points) rounding(i, j int) float32 { return p.relative*(p.norms[i]+p.norms[j]) + p.absolute }
+
 func (p *points) report(d2 float64) float32 {
 	if p.cosine {
 		return float32(d2 / 2)

@@ -17,18 +17,18 @@ type ranker struct {
 	low   []float32
 }
 
-// crowd is the number of candidates at one distance that are ordered in float64. Larger crowds keep the order
+// mostExact is the number of candidates at one distance that are ordered in float64. Larger crowds keep the order
 // of float32 differences, so that a million equidistant rows take no longer than one pass each.
-const crowd = 64
+const mostExact = 64
 
-// precise is the relative error above which a reported squared distance is computed anew.
-const precise = 1e-3
+// reportedError is the relative error above which a reported squared distance is computed anew.
+const reportedError = 1e-3
 
 // rankExactly writes the answer of list i, to which all rows were offered.
 func (r *ranker) rankExactly(p *points, l *candidateLists, i int, out *Neighbours) {
 	if l.dropped[i] <= l.limits[i] {
 		answer, distances := out.Row(i)
-		r.crowded(p, l.rho, int32(l.row(i)), answer, distances)
+		r.rankCrowd(p, l.rho, int32(l.row(i)), answer, distances)
 		return
 	}
 	r.rank(p, l, i, out)
@@ -48,7 +48,7 @@ func (r *ranker) rank(p *points, l *candidateLists, i int, out *Neighbours) {
 		// The order of the candidates from k to end is open among them, but not against all others.
 		highest, end := -infinity, k
 		for end < count && (end == k || r.low[end] <= highest) {
-			highest = max(highest, values[end]+p.share*(p.norms[ids[end]]+2*own)+2*p.least)
+			highest = max(highest, values[end]+p.relative*(p.norms[ids[end]]+2*own)+2*p.absolute)
 			end++
 		}
 		if end-k > 1 {
@@ -60,7 +60,7 @@ func (r *ranker) rank(p *points, l *candidateLists, i int, out *Neighbours) {
 		} else {
 			id := ids[k]
 			d2 := values[k] + own
-			if d2*precise < p.doubt(row, int(id)) {
+			if d2*reportedError < p.rounding(row, int(id)) {
 				distances[k] = p.report(p.squared(int32(row), id))
 			} else {
 				distances[k] = p.report(float64(d2) * inverse)
@@ -77,14 +77,14 @@ func (r *ranker) lowest(p *points, values []float32, ids []int32) {
 	r.low = vector.Resize(r.low, len(values))
 	least := infinity
 	for k := len(values) - 1; k >= 0; k-- {
-		least = min(least, values[k]-p.share*p.norms[ids[k]]-p.least)
+		least = min(least, values[k]-p.relative*p.norms[ids[k]]-p.absolute)
 		r.low[k] = least
 	}
 }
 
-// crowded compares row i, by id, with every other one: too many are equally near for a candidate list.
-func (r *ranker) crowded(p *points, rho int, i int32, answer []int32, distances []float32) {
-	r.kept.reset(rho + crowd)
+// rankCrowd compares row i, by id, with every other one: too many are equally near for a candidate list.
+func (r *ranker) rankCrowd(p *points, rho int, i int32, answer []int32, distances []float32) {
+	r.kept.reset(rho + mostExact)
 	for j := range int32(p.n) {
 		if j == i {
 			continue
@@ -102,7 +102,7 @@ func (r *ranker) crowded(p *points, rho int, i int32, answer []int32, distances 
 		count := r.kept.count
 		r.ids = append(r.ids[:0], r.kept.ids[:count]...)
 		r.exact = append(r.exact[:0], r.kept.values[:count]...)
-		r.kept.reset(rho + crowd)
+		r.kept.reset(rho + mostExact)
 		for k, id := range r.ids {
 			if r.exact[k]*(1-slack) <= reach {
 				r.kept.offer(p.squaredExactly(i, id), id)

@@ -34,7 +34,7 @@ func (w *Workspace) sketch(ctx context.Context, o Options, s *points) (bool, err
 	if p.faithful(directions, o) < sketchFaithful {
 		return false, nil
 	}
-	s.n, s.d, s.share, s.least = p.n, sketched, p.share, p.least
+	s.n, s.d, s.relative, s.absolute = p.n, sketched, p.relative, p.absolute
 	s.rows = vector.Resize(s.rows, p.n*sketched)
 	s.norms, s.low, s.high = p.norms, p.low, p.high
 	return true, eachSpan(ctx, o, "sketch", p.n, block, func(_ int, at span) {

@@ -89,7 +89,7 @@ func (a *atLeastOnce) sender(stamp topic.Stamp, s sequences) topic.Sender {
 			}
 			return stamp
 		},
-		Sent: s.moved,
+		Sent: s.advance,
 		// A topic that refuses records now may accept them later, and unwritten records must not be skipped. But an
 		// identity that the brokers have forgotten stays unknown: the next claim gets another.
 		Patient: func(err error, _ time.Duration) bool { return !forgottenIdentity(err) },

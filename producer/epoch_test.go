@@ -23,7 +23,7 @@ func TestEachEndRaisesTheEpoch(t *testing.T) {
 		raised  int16
 	}{"raised": {brokers, 1}, "kept": {[]string{older.Address}, 0}} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, of.brokers)
+			b := newFixture(t, of.brokers)
 			c, _ := b.claim(b.join())
 			for i := range 3 {
 				was := c.identity
@@ -52,7 +52,7 @@ func TestEachEndRaisesTheEpoch(t *testing.T) {
 
 // When the epochs of a producer are used up, about once an hour, the next transaction is another producer's.
 func TestTheEpochsAreUsedUp(t *testing.T) {
-	b := newBench(t, []string{brokertest.Embedded(t).Address})
+	b := newFixture(t, []string{brokertest.Embedded(t).Address})
 	c, _ := b.claim(b.join())
 	b.add(c, topic.TopicPartition{Topic: b.out})
 	c.identity.epoch, c.sender.Enlist = math.MaxInt16-1, nil // which the broker takes from a batch
@@ -76,7 +76,7 @@ func TestTheEpochsAreUsedUp(t *testing.T) {
 // An owner whose brokers no longer speak how it ends transactions begins again, and ends them as they do.
 func TestBrokersAreSetBack(t *testing.T) {
 	server := brokertest.Embedded(t)
-	b := newBench(t, []string{server.Address})
+	b := newFixture(t, []string{server.Address})
 	generation := b.join()
 	c, _ := b.claim(generation)
 	if err := c.Commit(b.ctx, &Commit{Records: b.results(0, 2), State: b.snapshot(0), Offset: 2}); err != nil {
@@ -95,7 +95,7 @@ func TestBrokersAreSetBack(t *testing.T) {
 		return nil, errors.New("cut"), r.GetVersion() >= topic.EndRaisesEpoch
 	})
 	err = c.Commit(b.ctx, &Commit{Records: b.results(2, 4), State: b.snapshot(1), Offset: 4})
-	if !errors.Is(err, errNoLongerSpoken) {
+	if !errors.Is(err, errVersionLowered) {
 		t.Fatal(err)
 	}
 	if err := c.Close(b.ctx); err != nil {
@@ -115,6 +115,6 @@ func TestNumbersBeginAgain(t *testing.T) {
 		if want := []int32{0, math.MaxInt32, 2}[i]; s[at].next != want {
 			t.Fatalf("batch %d begins at %d, want %d", i, s[at].next, want)
 		}
-		s.moved(at, n, int64(i))
+		s.advance(at, n, int64(i))
 	}
 }

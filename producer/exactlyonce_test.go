@@ -23,8 +23,8 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// bench holds the topics of a stage and a member of its group.
-type bench struct {
+// fixture holds the topics of a stage and a member of its group.
+type fixture struct {
 	t              *testing.T
 	ctx            context.Context
 	client         *topic.Client
@@ -34,10 +34,10 @@ type bench struct {
 	leave          func()
 }
 
-func newBench(t *testing.T, brokers []string) *bench {
+func newFixture(t *testing.T, brokers []string) *fixture {
 	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
 	t.Cleanup(cancel)
-	b := &bench{
+	b := &fixture{
 		t: t, ctx: ctx, client: brokertest.Connect(t, brokers), group: brokertest.Name("group"),
 		leave: func() {},
 	}
@@ -49,8 +49,8 @@ func newBench(t *testing.T, brokers []string) *bench {
 	return b
 }
 
-// join makes the bench the group's only member and ends its previous membership.
-func (b *bench) join() *kafka.Generation {
+// join makes the fixture the group's only member and ends its previous membership.
+func (b *fixture) join() *kafka.Generation {
 	b.t.Helper()
 	b.leave()
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
@@ -73,15 +73,15 @@ func (b *bench) join() *kafka.Generation {
 	}
 }
 
-// placeOf is the place that kafka-go's group has given.
-func placeOf(g *kafka.Generation) *topic.Generation {
+// generationOf is the generation that kafka-go's group has given.
+func generationOf(g *kafka.Generation) *topic.Generation {
 	return &topic.Generation{Group: g.GroupID, ID: g.ID, MemberID: g.MemberID}
 }
 
-func (b *bench) claim(g *kafka.Generation) (*exactlyOnce, int64) {
+func (b *fixture) claim(g *kafka.Generation) (*exactlyOnce, int64) {
 	b.t.Helper()
 	c, offset, err := b.delivery.Claim(b.ctx, Claim{
-		Group: b.group, Topic: b.in, Generation: placeOf(g), Out: []string{b.out, ""}, State: topic.TopicPartition{Topic: b.state},
+		Group: b.group, Topic: b.in, Generation: generationOf(g), Out: []string{b.out, ""}, State: topic.TopicPartition{Topic: b.state},
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -89,7 +89,7 @@ func (b *bench) claim(g *kafka.Generation) (*exactlyOnce, int64) {
 	return c.(*exactlyOnce), offset
 }
 
-func (b *bench) results(from, to int) []record.Out {
+func (b *fixture) results(from, to int) []record.Out {
 	var all []record.Out
 	for i := from; i < to; i++ {
 		all = append(all, record.Out{
@@ -100,12 +100,12 @@ func (b *bench) results(from, to int) []record.Out {
 	return all
 }
 
-func (b *bench) snapshot(n int) []record.Out {
+func (b *fixture) snapshot(n int) []record.Out {
 	return []record.Out{{Topic: b.state, Key: []byte("s"), Value: fmt.Append(nil, n)}}
 }
 
 // visible returns the values that a reader of committed records sees, sorted.
-func (b *bench) visible(name string, partitions int32) []string {
+func (b *fixture) visible(name string, partitions int32) []string {
 	b.t.Helper()
 	var all []string
 	for p := range partitions {
@@ -130,7 +130,7 @@ func (b *bench) visible(name string, partitions int32) []string {
 
 // expect checks the committed values and offset. It polls, because the end of a transaction is acknowledged
 // before all of it is visible.
-func (b *bench) expect(results, states []string, offset int64) {
+func (b *fixture) expect(results, states []string, offset int64) {
 	b.t.Helper()
 	var gotResults, gotStates []string
 	var gotOffset int64
@@ -149,7 +149,7 @@ func (b *bench) expect(results, states []string, offset int64) {
 }
 
 // letter waits for the only dead letter.
-func (b *bench) letter(dead string) string {
+func (b *fixture) letter(dead string) string {
 	b.t.Helper()
 	for ; ; time.Sleep(10 * time.Millisecond) {
 		switch got := b.visible(dead, 1); {
@@ -162,7 +162,7 @@ func (b *bench) letter(dead string) string {
 }
 
 func TestACommitIsSeenAsAWhole(t *testing.T) {
-	b := newBench(t, brokertest.Brokers(t))
+	b := newFixture(t, brokertest.Brokers(t))
 	c, offset := b.claim(b.join())
 	if offset != -1 {
 		t.Fatalf("a new group has committed %d", offset)
@@ -189,7 +189,7 @@ func TestACommitIsSeenAsAWhole(t *testing.T) {
 
 // A commit that fails halfway leaves nothing visible, and the partition resumes at the committed offset.
 func TestAFailedCommitIsGivenUp(t *testing.T) {
-	b := newBench(t, brokertest.Brokers(t))
+	b := newFixture(t, brokertest.Brokers(t))
 	generation := b.join()
 	c, _ := b.claim(generation)
 	if err := c.Commit(b.ctx, &Commit{Records: b.results(0, 2), Offset: 2}); err != nil {
@@ -222,7 +222,7 @@ func TestAFailedCommitIsGivenUp(t *testing.T) {
 
 // A dead letter that is too large is truncated until it fits, within the same transaction.
 func TestADeadLetterTooLargeIsCut(t *testing.T) {
-	b := newBench(t, brokertest.Brokers(t))
+	b := newFixture(t, brokertest.Brokers(t))
 	dead := brokertest.Topic(t, b.client, "dead", 1, nil)
 	c, _ := b.claim(b.join())
 	large := &record.Raw{Topic: b.in, Offset: 1, Value: bytes.Repeat([]byte("x"), 2_500_000)}
@@ -241,7 +241,7 @@ func TestADeadLetterTooLargeIsCut(t *testing.T) {
 // A result that the output refuses becomes a dead letter, in a topic that was not yet
 // part of the transaction.
 func TestARejectedResultIsADeadLetterOfTheSameTransaction(t *testing.T) {
-	b := newBench(t, brokertest.Brokers(t))
+	b := newFixture(t, brokertest.Brokers(t))
 	dead := brokertest.Topic(t, b.client, "dead", 1, nil)
 	c, _ := b.claim(b.join())
 	long := strings.Repeat("s", 2_000_000) // no part may be left out
@@ -267,7 +267,7 @@ func TestARejectedResultIsADeadLetterOfTheSameTransaction(t *testing.T) {
 }
 
 func TestABatchSentTwiceIsThereOnce(t *testing.T) {
-	b := newBench(t, brokertest.Brokers(t))
+	b := newFixture(t, brokertest.Brokers(t))
 	c, _ := b.claim(b.join())
 	tp := topic.TopicPartition{Topic: b.out, Partition: 0}
 	b.add(c, tp)
@@ -281,7 +281,7 @@ func TestABatchSentTwiceIsThereOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.sequences.moved(tp, 1, batch.Base)
+	c.sequences.advance(tp, 1, batch.Base)
 	if err := c.Commit(b.ctx, &Commit{
 		Records: []record.Out{{Topic: b.out, Value: []byte("and another")}},
 		Offset:  1,
@@ -292,13 +292,13 @@ func TestABatchSentTwiceIsThereOnce(t *testing.T) {
 }
 
 func TestAGapInTheSequenceIsRefused(t *testing.T) {
-	b := newBench(t, brokertest.Brokers(t))
+	b := newFixture(t, brokertest.Brokers(t))
 	generation := b.join()
 	c, _ := b.claim(generation)
 	if err := c.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); err != nil {
 		t.Fatal(err)
 	}
-	c.sequences.moved(topic.TopicPartition{Topic: b.out, Partition: 0}, 5, -1)
+	c.sequences.advance(topic.TopicPartition{Topic: b.out, Partition: 0}, 5, -1)
 	if err := c.Commit(b.ctx, &Commit{Records: b.results(2, 3), Offset: 2}); !errors.Is(err,
 		kafka.OutOfOrderSequenceNumber) {
 		t.Fatalf("a gap in the sequence: %v", err)
@@ -311,7 +311,7 @@ func TestAGapInTheSequenceIsRefused(t *testing.T) {
 
 // An owner that is no longer a member cannot commit, although no other process has taken over its identity.
 func TestAnOldGenerationIsRefused(t *testing.T) {
-	b := newBench(t, brokertest.Brokers(t))
+	b := newFixture(t, brokertest.Brokers(t))
 	old, _ := b.claim(b.join())
 	if err := old.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); err != nil {
 		t.Fatal(err)
@@ -342,7 +342,7 @@ func TestAnOldGenerationIsRefused(t *testing.T) {
 
 // An owner whose identity is taken over during a transaction leaves nothing of it visible.
 func TestAZombieIsRefused(t *testing.T) {
-	b := newBench(t, brokertest.Brokers(t))
+	b := newFixture(t, brokertest.Brokers(t))
 	zombie, _ := b.claim(b.join())
 	if err := zombie.Commit(b.ctx, &Commit{Records: b.results(0, 1), Offset: 1}); err != nil {
 		t.Fatal(err)
@@ -386,7 +386,7 @@ func TestAZombieIsRefused(t *testing.T) {
 // An owner that lost its identity, but not its membership of the group, may claim again: its transaction
 // timed out, or a frozen predecessor woke up for a moment.
 func TestALostIdentityIsNotTheEndOfAMember(t *testing.T) {
-	b := newBench(t, brokertest.Brokers(t))
+	b := newFixture(t, brokertest.Brokers(t))
 	generation := b.join()
 	first, _ := b.claim(generation)
 	second, _ := b.claim(generation)
@@ -404,7 +404,7 @@ func TestALostIdentityIsNotTheEndOfAMember(t *testing.T) {
 // outcome is the same.
 func TestPassingFaultsAreWaitedFor(t *testing.T) {
 	server := brokertest.Embedded(t)
-	b := newBench(t, []string{server.Address})
+	b := newFixture(t, []string{server.Address})
 	generation := b.join()
 	faults := server.Cluster.Fault(
 		kfake.Fault{
@@ -443,7 +443,7 @@ func TestPassingFaultsAreWaitedFor(t *testing.T) {
 // The coordinators are asked for with the first commit, not with each request, and again after an error.
 func TestCoordinatorsAreRemembered(t *testing.T) {
 	server := brokertest.Embedded(t)
-	b := newBench(t, []string{server.Address})
+	b := newFixture(t, []string{server.Address})
 	c, _ := b.claim(b.join())
 	var asked atomic.Int64
 	server.Cluster.ControlKey(int16(kmsg.FindCoordinator), func(kmsg.Request) (kmsg.Response, error, bool) {
@@ -477,7 +477,7 @@ func TestCoordinatorsAreRemembered(t *testing.T) {
 // others: it is aborted and retried, and its records are visible once in the end.
 func TestATransactionWhoseOutputIsAwayIsGivenUp(t *testing.T) {
 	server := brokertest.Embedded(t)
-	b := newBench(t, []string{server.Address})
+	b := newFixture(t, []string{server.Address})
 	c, _ := b.claim(b.join())
 	if err := c.Commit(b.ctx, &Commit{Records: b.results(0, 2), State: b.snapshot(0), Offset: 2}); err != nil {
 		t.Fatal(err)

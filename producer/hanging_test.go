@@ -101,12 +101,12 @@ func TestATransactionThatWasEndedInPart(t *testing.T) {
 // An owner that goes on ends its transaction that was ended in part too, before it writes again, if anything tells that a
 // broker may have been killed: the end of a transaction that it gives up would take the earlier one along.
 func TestAnOwnerEndsItsTransactionThatWasEndedInPart(t *testing.T) {
-	for name, sign := range map[string]func(h *hangingBench){
-		"a request has had no answer":  func(h *hangingBench) { h.owner.unanswered.Store(true) },
-		"the coordinator has moved":    func(h *hangingBench) { h.failing(kafka.NotCoordinatorForGroup, 0) },
-		"a new coordinator reads":      func(h *hangingBench) { h.failing(kafka.GroupLoadInProgress, 0) },
-		"the coordinator is away":      func(h *hangingBench) { h.failing(io.EOF, 0) },
-		"the end takes long, it seems": func(h *hangingBench) { h.failing(kafka.ConcurrentTransactions, 2500*time.Millisecond) },
+	for name, sign := range map[string]func(h *hangingFixture){
+		"a request has had no answer":  func(h *hangingFixture) { h.owner.unanswered.Store(true) },
+		"the coordinator has moved":    func(h *hangingFixture) { h.failing(kafka.NotCoordinatorForGroup, 0) },
+		"a new coordinator reads":      func(h *hangingFixture) { h.failing(kafka.GroupLoadInProgress, 0) },
+		"the coordinator is away":      func(h *hangingFixture) { h.failing(io.EOF, 0) },
+		"the end takes long, it seems": func(h *hangingFixture) { h.failing(kafka.ConcurrentTransactions, 2500*time.Millisecond) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHanging(t)
@@ -139,7 +139,7 @@ func TestATransactionHangsWhereNoLeaderIs(t *testing.T) {
 
 // What another has open stays open.
 func TestTransactionsOfOthersAreLeftAlone(t *testing.T) {
-	b := newBench(t, brokertest.Brokers(t))
+	b := newFixture(t, brokertest.Brokers(t))
 	generation := b.join()
 	id, _, err := takeOver(b.ctx, b.client, brokertest.Name("other"), transactionTimeout, nil)
 	if err != nil {
@@ -160,39 +160,39 @@ func TestTransactionsOfOthersAreLeftAlone(t *testing.T) {
 	b.expect([]string{"0", "1", "7", "8"}, []string{"1", "7"}, 2)
 }
 
-// hangingBench is a bench with an owner whose transaction will be ended in part. The embedded broker plays that. A real
+// hangingFixture is a fixture with an owner whose transaction will be ended in part. The embedded broker plays that. A real
 // Kafka is brought to it by batches and an offset of which the coordinator does not know.
-type hangingBench struct {
-	*bench
+type hangingFixture struct {
+	*fixture
 	server     *broker.Server // nil: a real Kafka
 	generation *kafka.Generation
 	owner      *exactlyOnce
 }
 
-func newHanging(t *testing.T) *hangingBench {
+func newHanging(t *testing.T) *hangingFixture {
 	if !brokertest.Real() {
 		return embeddedHanging(t)
 	}
-	h := &hangingBench{bench: newBench(t, brokertest.Brokers(t))}
-	verifyPartitions(h.bench, "false")
-	t.Cleanup(func() { verifyPartitions(h.bench, "true") })
+	h := &hangingFixture{fixture: newFixture(t, brokertest.Brokers(t))}
+	verifyPartitions(h.fixture, "false")
+	t.Cleanup(func() { verifyPartitions(h.fixture, "true") })
 	return h.owned()
 }
 
-func embeddedHanging(t *testing.T) *hangingBench {
+func embeddedHanging(t *testing.T) *hangingFixture {
 	server := brokertest.Embedded(t)
-	h := &hangingBench{bench: newBench(t, []string{server.Address}), server: server}
+	h := &hangingFixture{fixture: newFixture(t, []string{server.Address}), server: server}
 	return h.owned()
 }
 
-func (h *hangingBench) owned() *hangingBench {
+func (h *hangingFixture) owned() *hangingFixture {
 	h.generation = h.join()
 	h.owner, _ = h.claim(h.generation)
 	return h
 }
 
 // endInPart makes a transaction of the owner that only some partitions get the end of.
-func (h *hangingBench) endInPart(commit bool, ended []topic.TopicPartition, records []record.Out, offset int64) {
+func (h *hangingFixture) endInPart(commit bool, ended []topic.TopicPartition, records []record.Out, offset int64) {
 	h.t.Helper()
 	c := h.owner
 	if h.server != nil {
@@ -227,7 +227,7 @@ func (h *hangingBench) endInPart(commit bool, ended []topic.TopicPartition, reco
 }
 
 // failing has the owner's requests to add partitions fail once, and then for a while.
-func (h *hangingBench) failing(with error, lasting time.Duration) {
+func (h *hangingFixture) failing(with error, lasting time.Duration) {
 	h.owner.kafka = &kafka.Client{Addr: h.owner.kafka.Addr, Transport: &failing{
 		RoundTripper: h.owner.kafka.Transport, with: with, lasting: lasting,
 	}}
@@ -251,7 +251,7 @@ func (f *failing) RoundTrip(ctx context.Context, to net.Addr, m kafka.Request) (
 }
 
 // add adds partitions to a transaction, which may have to wait for the end of the last one.
-func (b *bench) add(c *exactlyOnce, partitions ...topic.TopicPartition) {
+func (b *fixture) add(c *exactlyOnce, partitions ...topic.TopicPartition) {
 	b.t.Helper()
 	if err := b.client.Outage(c.log, "adding").Retry(b.ctx, nil, func() error { return c.addPartitions(b.ctx, partitions) }); err != nil {
 		b.t.Fatal(err)
@@ -259,7 +259,7 @@ func (b *bench) add(c *exactlyOnce, partitions ...topic.TopicPartition) {
 }
 
 // ends returns the last stable offset of a partition and its end offset.
-func (b *bench) ends(tp topic.TopicPartition) (committed, end int64) {
+func (b *fixture) ends(tp topic.TopicPartition) (committed, end int64) {
 	b.t.Helper()
 	committed, err := b.client.Offset(b.ctx, tp.Topic, tp.Partition, topic.Latest, true)
 	if err != nil {
@@ -274,7 +274,7 @@ func (b *bench) ends(tp topic.TopicPartition) (committed, end int64) {
 
 // verifyPartitions sets whether the brokers of a real Kafka ask the coordinator before they write a
 // batch of a transaction.
-func verifyPartitions(b *bench, value string) {
+func verifyPartitions(b *fixture, value string) {
 	b.t.Helper()
 	k := b.client.Kafka()
 	cluster, err := k.Metadata(b.ctx, &kafka.MetadataRequest{Addr: k.Addr})

@@ -68,7 +68,7 @@ func (l late) run(t *testing.T) {
 	} else {
 		brokers = brokertest.Brokers(t)
 	}
-	b := newBench(t, brokers)
+	b := newFixture(t, brokers)
 	b.out = brokertest.Topic(t, b.client, "out", 2, map[string]string{"max.message.bytes": "1500"})
 	client, err := topic.Connect(topic.Settings{Brokers: b.client.Brokers(), ClientID: "test", Dial: network.Dial})
 	if err != nil {
@@ -96,7 +96,7 @@ func (l late) run(t *testing.T) {
 	var c Committer
 	claim := func() {
 		var offset int64
-		if c, offset, err = delivery.Claim(b.ctx, Claim{Group: b.group, Topic: b.in, Generation: placeOf(generation)}); err != nil {
+		if c, offset, err = delivery.Claim(b.ctx, Claim{Group: b.group, Topic: b.in, Generation: generationOf(generation)}); err != nil {
 			t.Fatal(err)
 		}
 		if offset > int64(next) && !l.exactlyOnce {
@@ -177,7 +177,7 @@ func (l late) run(t *testing.T) {
 }
 
 // large returns results of which two fit into a batch.
-func (b *bench) large(from, to int) []record.Out {
+func (b *fixture) large(from, to int) []record.Out {
 	var all []record.Out
 	for i := from; i < to; i++ {
 		all = append(all, record.Out{

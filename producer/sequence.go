@@ -19,14 +19,14 @@ type sequence struct {
 	known bool  // end is from the brokers' answer
 }
 
-// moved records that n more records are written, the first at offset base; -1: not known.
-func (s sequences) moved(tp topic.TopicPartition, n int, base int64) {
+// advance records that n more records are written, the first at offset base; -1: not known.
+func (s sequences) advance(tp topic.TopicPartition, n int, base int64) {
 	next := int32((int64(s[tp].next) + int64(n)) % (math.MaxInt32 + 1))
 	s[tp] = sequence{next, base + int64(n), base >= 0}
 }
 
-// next sets all numbers to zero, for the epoch after that in which they were written.
-func (s sequences) next() {
+// nextEpoch sets all numbers to zero, for the epoch after that in which they were written.
+func (s sequences) nextEpoch() {
 	for tp, written := range s {
 		written.next = 0
 		s[tp] = written

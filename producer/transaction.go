@@ -31,7 +31,7 @@ func (t *transactions) begin(client *topic.Client, id identity, origin int32, lo
 	t.kafka, t.coordinators = client.Coordinators()
 	t.sender = topic.Sender{
 		Client: client, Log: log, Transaction: id.transaction, Origin: origin,
-		Stamp: t.stamp, Sent: t.sequences.moved, Enlist: t.addPartitions, Patient: t.patient,
+		Stamp: t.stamp, Sent: t.sequences.advance, Enlist: t.addPartitions, Patient: t.patient,
 	}
 }
 
@@ -55,11 +55,11 @@ func (t *transactions) patient(err error, lasting time.Duration) bool {
 	return topic.Temporary(err) && lasting < heldAtMost
 }
 
-// undisturbed is the patience of a step by which a transaction begins. The end of the last one may be missing somewhere if
+// patientToBegin is the patience of a step by which a transaction begins. The end of the last one may be missing somewhere if
 // a broker was killed meanwhile. If the coordinator does not answer or has moved, or takes long to end the last one, this
 // one must not begin: if it were aborted, so would be what the last one has committed there. It is begun again, after a
 // look for that (see endHanging).
-func (t *transactions) undisturbed(err error, lasting time.Duration) bool {
+func (t *transactions) patientToBegin(err error, lasting time.Duration) bool {
 	const ended = time.Second // by then the last transaction has ended everywhere, unless a broker is away
 	moved := errors.Is(err, kafka.NotCoordinatorForGroup) || errors.Is(err, kafka.GroupCoordinatorNotAvailable) ||
 		errors.Is(err, kafka.GroupLoadInProgress)
@@ -87,7 +87,7 @@ func (t *transactions) addPartitions(ctx context.Context, partitions []topic.Top
 		topics[p.Topic] = append(topics[p.Topic], kafka.AddPartitionToTxn{Partition: int(p.Partition)})
 	}
 	k := t.kafka
-	return t.until(ctx, "adding partitions to", t.undisturbed, func(ctx context.Context) error {
+	return t.repeat(ctx, "adding partitions to", t.patientToBegin, func(ctx context.Context) error {
 		answer, err := k.AddPartitionsToTxn(ctx, &kafka.AddPartitionsToTxnRequest{
 			Addr: k.Addr, TransactionalID: t.identity.transaction,
 			ProducerID: int(t.identity.producer), ProducerEpoch: int(t.identity.epoch), Topics: topics,
@@ -125,7 +125,7 @@ func partitionError(topics map[string][]kafka.AddPartitionToTxnPartition) (err e
 // addOffsets registers the group with the coordinator, as the transaction commits one of its offsets.
 func (e *exactlyOnce) addOffsets(ctx context.Context) error {
 	k := e.kafka
-	return e.until(ctx, "adding the group to", e.undisturbed, func(ctx context.Context) error {
+	return e.repeat(ctx, "adding the group to", e.patientToBegin, func(ctx context.Context) error {
 		answer, err := k.AddOffsetsToTxn(ctx, &kafka.AddOffsetsToTxnRequest{
 			Addr: k.Addr, TransactionalID: e.identity.transaction,
 			ProducerID: int(e.identity.producer), ProducerEpoch: int(e.identity.epoch), GroupID: e.claim.Group,
@@ -141,7 +141,7 @@ func (e *exactlyOnce) addOffsets(ctx context.Context) error {
 // generation and the member's id, by which the group refuses an owner that is no longer a member.
 func (e *exactlyOnce) putOffset(ctx context.Context, offset int64) error {
 	k := e.kafka
-	return e.until(ctx, "putting the offset into", e.patient, func(ctx context.Context) error {
+	return e.repeat(ctx, "putting the offset into", e.patient, func(ctx context.Context) error {
 		answer, err := k.TxnOffsetCommit(ctx, &kafka.TxnOffsetCommitRequest{
 			Addr: k.Addr, TransactionalID: e.identity.transaction,
 			GroupID: e.claim.Group, ProducerID: int(e.identity.producer), ProducerEpoch: int(e.identity.epoch),
@@ -166,7 +166,7 @@ func (e *exactlyOnce) putOffset(ctx context.Context, offset int64) error {
 	})
 }
 
-var errNoLongerSpoken = errors.New("the brokers no longer end transactions so: their transaction.version was lowered")
+var errVersionLowered = errors.New("the brokers no longer end transactions so: their transaction.version was lowered")
 
 // end commits or aborts the transaction. It must not be called to abort after it was called to commit. Brokers that speak
 // transactions of version 2 raise the epoch with it, so that a request of this transaction that arrives late, or twice, is
@@ -176,11 +176,11 @@ func (t *transactions) end(ctx context.Context, commit bool) error {
 	now := topic.Stamp{Producer: id.producer, Epoch: id.epoch}
 	next, tries := now, 0
 	always := func(err error, _ time.Duration) bool { return topic.Temporary(err) }
-	err := t.until(ctx, "ending", always, func(ctx context.Context) (err error) {
+	err := t.repeat(ctx, "ending", always, func(ctx context.Context) (err error) {
 		if tries++; tries > 1 && id.ending >= topic.EndRaisesEpoch {
 			// Older brokers do not answer the request at all.
 			if version, err := t.client.EndVersion(ctx); err == nil && version < id.ending {
-				return errNoLongerSpoken
+				return errVersionLowered
 			}
 		}
 		next, err = t.coordinators.End(ctx, id.transaction, now, commit, id.ending)
@@ -192,14 +192,14 @@ func (t *transactions) end(ctx context.Context, commit bool) error {
 	t.unanswered.Store(next == now || next.Producer < 0)
 	if !t.unanswered.Load() {
 		id.producer, id.epoch = next.Producer, next.Epoch
-		t.sequences.next()
+		t.sequences.nextEpoch()
 	}
 	return nil
 }
 
-// until repeats a step while its error is temporary and again says so, given how long that lasts: the coordinator moves
+// repeat repeats a step while its error is temporary and again says so, given how long that lasts: the coordinator moves
 // or loads, a connection broke, or the previous transaction is still being written out after its end was acknowledged.
-func (t *transactions) until(ctx context.Context, what string, again func(error, time.Duration) bool,
+func (t *transactions) repeat(ctx context.Context, what string, again func(error, time.Duration) bool,
 	step func(context.Context) error,
 ) error {
 	outage := t.client.Outage(t.log, what+" the transaction of "+t.identity.transaction)
