@@ -121,7 +121,12 @@ func (w *Workspace) searchArranged(ctx context.Context, o Options, p *points, le
 // compareTrees grows trees, numbered from first on, a few at a time, and compares the rows of each leaf, until a tree
 // replaces few neighbours, or all further ones would. It returns the orders of the last few, and the share of the
 // neighbours that further ones would replace: each less than the one before by the factor of the last two.
-func (w *Workspace) compareTrees(ctx context.Context, o Options, p *points, first int) (orders [][]int32, left float64, err error) {
+func (w *Workspace) compareTrees(
+	ctx context.Context,
+	o Options,
+	p *points,
+	first int,
+) (orders [][]int32, left float64, err error) {
 	var f forest
 	before, gained := 1., 1.
 	for left = 1; gained >= treeWorth && left >= treesWorth && first < mostTrees; first += treesAtOnce {

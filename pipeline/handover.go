@@ -19,7 +19,7 @@ const handOverSpeed = 16 << 20
 // gone says whether the error that ended reading means that the records are no longer in the input.
 func gone(cause error) bool {
 	var outOfRange *topic.OutOfRange
-	return errors.Is(cause, errAnew) || errors.As(cause, &outOfRange) || topic.IsMissing(cause)
+	return errors.Is(cause, errInputRemade) || errors.As(cause, &outOfRange) || topic.IsMissing(cause)
 }
 
 // handOver ends the ownership: it answers closed episodes and commits. Open episodes are left to the
@@ -173,7 +173,7 @@ func (s *Stage) proceed(
 	p.State.Succeed(store.OwnerOf(a))
 	beside := p.extensions
 	p.own(s.ownership(a, p.State), committer)
-	p.stand(beside)
+	p.extend(beside)
 	s.metrics.takeovers.Add(1, fromMemory)
 	p.Log.Info("partition goes on with what it has in memory", "from", p.intake.Position().Offset, "committed", committed,
 		"streams", p.answering.Len())

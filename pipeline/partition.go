@@ -29,18 +29,18 @@ type ownership struct {
 // streams, and the ownership, and touch nothing else.
 type partition struct {
 	*ownership
-	intake    intake.Intake
-	answering answering.Streams
-	ledger    ledger.Ledger
-	progress  *health.Partition
-	input     topic.ID  // the topic's; zero: not known
-	works     func()    // called after an acknowledged commit
-	retired   time.Time // when silent streams were last searched for
-	warned    telemetry.Warnings
-	handed    bool // everything is committed or in flight; closing waits for it
+	intake      intake.Intake
+	answering   answering.Streams
+	ledger      ledger.Ledger
+	progress    *health.Partition
+	input       topic.ID  // the topic's; zero: not known
+	afterCommit func()    // called once it is acknowledged
+	retired     time.Time // when silent streams were last searched for
+	warned      telemetry.Warnings
+	handed      bool // everything is committed or in flight; closing waits for it
 }
 
-var errAnew = errors.New("the input was deleted and made again")
+var errInputRemade = errors.New("the input was deleted and made again")
 
 // run works until ctx ends, then hands the partition over as the context's cause requires.
 func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, end int64) error {
@@ -56,7 +56,7 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 	p.announce() // from here on other goroutines use the streams
 	r := fetch(ctx, reader, decoder, consumer.Bounds{Committed: p.stage.options.Committed, End: end})
 	defer r.stop(nil)
-	p.progress.Claimed(p.input, func() { r.cancel(errAnew) })
+	p.progress.Claimed(p.input, func() { r.cancel(errInputRemade) })
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	ticks := time.Now()
@@ -127,7 +127,7 @@ func fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 	go func() {
 		defer close(batches)
 		r.err = consumer.Fetch(r.ctx, reader, decoder, bounds, batches)
-		if cause := context.Cause(r.ctx); errors.Is(cause, errAnew) {
+		if cause := context.Cause(r.ctx); errors.Is(cause, errInputRemade) {
 			r.err = cause
 		}
 	}()
@@ -254,7 +254,7 @@ func (p *partition) acknowledge(err error) error {
 		}
 	}
 	if sent.Records > 0 {
-		p.works()
+		p.afterCommit()
 	}
 	p.progress.Moved(now)
 	if sent.Journal {

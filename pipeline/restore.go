@@ -113,8 +113,8 @@ func (p *partition) own(of *ownership, committer producer.Committer) {
 	p.ledger.Own(of.Owner, committer)
 }
 
-// stand has extensions stand beside the partition.
-func (p *partition) stand(beside extensions) {
+// extend has extensions work beside the partition.
+func (p *partition) extend(beside extensions) {
 	p.extensions, p.Learners = beside, beside.learners
 	p.intake.Show(len(beside.readers) > 0)
 }
@@ -161,9 +161,9 @@ func (s *Stage) restore(
 	if err != nil {
 		return nil, err
 	}
-	if begun.Anew {
+	if begun.Remade {
 		session.Anew()
-		p.answering.Anew()
+		p.answering.ForgetPositions()
 	}
 	p.ledger.Begin(begun.Last)
 	var earlier *extension.Earlier
@@ -174,7 +174,7 @@ func (s *Stage) restore(
 	if err != nil {
 		return nil, err
 	}
-	p.stand(beside)
+	p.extend(beside)
 	session.Start(begun.Last)
 	s.metrics.takeovers.Add(1, fromState)
 	log.Info("partition taken over", "from", p.intake.Position().Offset, "committed", committed, "streams", p.answering.Len(),

@@ -106,7 +106,7 @@ func (p *partition) away(list []*answering.Stream) {
 	}
 }
 
-// evict gives up quiet streams.
+// evict gives up streams of which no worker has a job.
 func (p *partition) evict(list []*answering.Stream, reason, why string) {
 	if len(list) == 0 {
 		return

@@ -52,7 +52,7 @@ func owned(s *Stage, committer producer.Committer) *partition {
 	at := topic.TopicPartition{Topic: "in"}
 	writer := state.NewWriter("group", "in", "state", 0, state.Owner{Generation: 1}, state.NewLoader("group", "in").Restore())
 	p := newPartition(s.ownership(consumer.Assignment{TopicPartition: at}, &store.Partition{Writer: writer}), committer)
-	p.works, p.progress = func() {}, s.watch.Partitions.Assign(at, time.Now())
+	p.afterCommit, p.progress = func() {}, s.watch.Partitions.Assign(at, time.Now())
 	return p
 }
 

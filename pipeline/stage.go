@@ -325,7 +325,7 @@ func (s *Stage) hold(
 		return false, err
 	}
 	defer p.abandon()
-	p.works = outage.Over
+	p.afterCommit = outage.Over
 	s.metrics.size(p)
 	limit := s.options.HandOver
 	err = p.run(ctx, reader, decoder, s.end(a))

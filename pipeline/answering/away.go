@@ -20,11 +20,11 @@ const (
 // stream's next episode. Silence is by the process's clock, as it is its memory that is spared and no answer depends on
 // it: a stream is answered as if it had stayed.
 func (a *Streams) PutAway(now time.Time, saves func(record.StreamID) bool) (list []*Stream) {
-	if a.of.PutAway == 0 {
+	if a.owner.PutAway == 0 {
 		return nil
 	}
 	for _, s := range a.all {
-		if a.leaves(s, now.Add(-a.of.PutAway), saves) {
+		if a.leaves(s, now.Add(-a.owner.PutAway), saves) {
 			list = append(list, s)
 		}
 	}
@@ -34,16 +34,16 @@ func (a *Streams) PutAway(now time.Time, saves func(record.StreamID) bool) (list
 // PutAwayForMemory does so as the budget asks, before metrics are dropped and streams evicted, with streams that nothing
 // has come from for a sixtieth of Settings.PutAway, the longest silent first. What comes sooner would mostly be read back.
 func (a *Streams) PutAwayForMemory(now time.Time, saves func(record.StreamID) bool) (list []*Stream) {
-	if a.of.PutAway == 0 {
+	if a.owner.PutAway == 0 {
 		return nil
 	}
-	b := a.of.Budget
+	b := a.owner.Budget
 	for _, s := range a.leastWorth(func(s *Stream) float64 { return float64(s.learned.Offset) }) {
 		if b.Metrics.Load() <= 0 && b.Streams.Load() <= 0 {
 			break
 		}
 		bytes := s.bytes.Load()
-		if a.leaves(s, now.Add(-a.of.PutAway/60), saves) {
+		if a.leaves(s, now.Add(-a.owner.PutAway/60), saves) {
 			b.Metrics.Add(-bytes)
 			b.Streams.Add(-bytes)
 			list = append(list, s)
@@ -54,11 +54,11 @@ func (a *Streams) PutAwayForMemory(now time.Time, saves func(record.StreamID) bo
 
 // leaves puts a stream away if nothing has come from it since a time.
 func (a *Streams) leaves(s *Stream, since time.Time, saves func(record.StreamID) bool) bool {
-	if s.unsaved || !s.quiet() || !s.TryLock() {
+	if s.unsaved || !s.free() || !s.TryLock() {
 		return false
 	}
 	defer s.Unlock()
-	return (s.Memory != nil || s.asleep != nil) && !s.used.After(since) && !saves(s.Key) && s.putAway(a.of)
+	return (s.Memory != nil || s.asleep != nil) && !s.used.After(since) && !saves(s.Key) && s.putAway(a.owner)
 }
 
 // putAway drops the memory of a stream, if the state topic is known to have it. The caller holds the stream.

@@ -82,7 +82,7 @@ func BenchmarkRecord(b *testing.B) {
 	var job *Job
 	var answers []stream.Answer
 	answer := func() {
-		job = &Job{of: of, Stream: s, Closed: intake.Closed{Episode: episode}}
+		job = &Job{owner: of, Stream: s, Closed: intake.Closed{Episode: episode}}
 		if answers, err = job.answer(b.Context(), engine, follows.Current()); err != nil {
 			b.Fatal(err)
 		}

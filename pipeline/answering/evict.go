@@ -10,14 +10,14 @@ import (
 	"github.com/slkstream/slkstream/internal/state"
 )
 
-// leaving is an evicted stream whose state holds its last answered position only.
-type leaving struct {
+// evicted is an evicted stream whose state holds its last answered position only.
+type evicted struct {
 	key  record.StreamID
 	last record.Position
 }
 
-// quiet says whether no worker has, or will have, a job of the stream. Only then may it be evicted.
-func (s *Stream) quiet() bool { return !s.saving && s.pending == 0 }
+// free says whether no worker has, or will have, a job of the stream. Only then may it be evicted.
+func (s *Stream) free() bool { return !s.saving && s.pending == 0 }
 
 // worth orders streams by what eviction would lose: the square of their episodes, divided by the records
 // since their last one. A stream that was taught counts a hundredfold, because people's labels do not come
@@ -30,12 +30,12 @@ func (s *Stream) worth(now int64) float64 {
 	return weight / float64(max(now-s.learned.Offset, 1))
 }
 
-// leastWorth returns the quiet streams, those of least worth first.
+// leastWorth returns the free streams, those of least worth first.
 func (a *Streams) leastWorth(worth func(*Stream) float64) []*Stream {
 	list := slices.Collect(maps.Values(a.all))
 	// Busy streams are left out, because workers change their memory. If they are worth least,
 	// their eviction waits.
-	list = slices.DeleteFunc(list, func(s *Stream) bool { return !s.quiet() })
+	list = slices.DeleteFunc(list, func(s *Stream) bool { return !s.free() })
 	slices.SortFunc(list, func(a, b *Stream) int {
 		return cmp.Or(cmp.Compare(worth(a), worth(b)),
 			cmp.Compare(a.learned.Offset, b.learned.Offset), cmp.Compare(a.learned.Object, b.learned.Object))
@@ -64,7 +64,7 @@ func (a *Streams) ForMemory(offset int64) (list []*Stream) {
 		if bytes == 0 { // put away
 			continue
 		}
-		if a.of.Budget.Streams.Add(-bytes) <= -bytes {
+		if a.owner.Budget.Streams.Add(-bytes) <= -bytes {
 			break
 		}
 		list = append(list, s)
@@ -80,15 +80,15 @@ func (a *Streams) DropMetrics() (dropped []*Stream) {
 			cmp.Compare(a.Key.Name, b.Key.Name))
 	})
 	for _, s := range list {
-		if s.metricBytes.Load() == 0 || a.of.Budget.Metrics.Load() <= 0 {
+		if s.metricBytes.Load() == 0 || a.owner.Budget.Metrics.Load() <= 0 {
 			break
 		}
 		if !s.TryLock() {
 			continue
 		}
-		a.of.Budget.Metrics.Add(-s.metricBytes.Load())
-		_ = s.Return(a.of.Context) // it is here: what was put away has no bytes
-		a.leave(s)
+		a.owner.Budget.Metrics.Add(-s.metricBytes.Load())
+		_ = s.Return(a.owner.Context) // it is here: what was put away has no bytes
+		a.setAside(s)
 		s.Memory.DropMetric()
 		s.measure(s.Memory)
 		s.Unlock()
@@ -105,7 +105,7 @@ func (a *Streams) Evict(list []*Stream) (empty []*state.Snapshot) {
 		empty = append(empty, &state.Snapshot{Stream: s.Key, Learned: s.learned, Labels: s.labels, Seen: s.learnedTime})
 		s.gone = true
 		delete(a.all, s.Key)
-		a.leaving = append(a.leaving, leaving{s.Key, s.learned})
+		a.evicted = append(a.evicted, evicted{s.Key, s.learned})
 	}
 	return empty
 }
@@ -113,18 +113,18 @@ func (a *Streams) Evict(list []*Stream) (empty []*state.Snapshot) {
 // ForgetEvicted deletes the state of evicted streams of which no item at from or later will be read again, and says
 // whether of any.
 func (a *Streams) ForgetEvicted(from record.Position) (any bool) {
-	left := a.leaving[:0]
-	for _, l := range a.leaving {
+	left := a.evicted[:0]
+	for _, l := range a.evicted {
 		switch {
 		case a.all[l.key] != nil: // the stream has returned
-		case from.After(l.last) && a.of.State.Forget(l.key):
+		case from.After(l.last) && a.owner.State.Forget(l.key):
 			any = true
 		default:
 			left = append(left, l)
 		}
 	}
-	clear(a.leaving[len(left):])
-	a.leaving = left
+	clear(a.evicted[len(left):])
+	a.evicted = left
 	return any
 }
 
@@ -132,10 +132,10 @@ func (a *Streams) ForgetEvicted(from record.Position) (any bool) {
 // read again, deletes their state and returns them.
 func (a *Streams) ForgetSilent(since time.Time, from record.Position) (list []*Stream) {
 	for key, s := range a.all {
-		if s.unsaved || !s.quiet() || !from.After(s.learned) || since.Before(s.learnedTime) {
+		if s.unsaved || !s.free() || !from.After(s.learned) || since.Before(s.learnedTime) {
 			continue
 		}
-		if !a.of.State.Forget(key) {
+		if !a.owner.State.Forget(key) {
 			continue
 		}
 		delete(a.all, key)

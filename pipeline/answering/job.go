@@ -17,7 +17,7 @@ import (
 
 // Job is one task of a stream: answer an episode, replay one, or take a snapshot.
 type Job struct {
-	of            *Owner
+	owner         *Owner
 	Stream        *Stream
 	intake.Closed // without an episode: take a snapshot
 	Outcome
@@ -45,7 +45,7 @@ type Outcome struct {
 func (j *Job) Answers() bool { return j.Episode != nil && j.Replay == nil }
 
 // Owner returns whose job it is.
-func (j *Job) Owner() *Owner { return j.of }
+func (j *Job) Owner() *Owner { return j.owner }
 
 // attempt runs the job on a worker. If it panics, or hung earlier owners, only this job fails: its items go
 // to the dead letters.
@@ -88,7 +88,7 @@ func (j *Job) do(ctx context.Context, engine *stream.Engine) {
 	s.used = time.Now()
 	v := j.Replay
 	if v == nil {
-		v = j.of.Labels.Current()
+		v = j.owner.Labels.Current()
 	}
 	begin := time.Now()
 	answers, err := j.answer(ctx, engine, v)
@@ -112,7 +112,7 @@ func (j *Job) do(ctx context.Context, engine *stream.Engine) {
 		j.hold()
 		results, reviews := j.encode(answers, v)
 		j.answers = answers
-		if watching := j.of.Observer; watching != nil {
+		if watching := j.owner.Observer; watching != nil {
 			told := &Observed{
 				Episode: j.Episode,
 				Results: results,
@@ -123,7 +123,7 @@ func (j *Job) do(ctx context.Context, engine *stream.Engine) {
 				Took:    j.Took,
 			}
 			told.Solved, told.Graph = engine.Solved()
-			extension.Guard(j.of.Log, "the observer failed", s.Key.Name, func() { watching.Answered(told) })
+			extension.Guard(j.owner.Log, "the observer failed", s.Key.Name, func() { watching.Answered(told) })
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (j *Job) Answered() *extension.Answered {
 
 // hold tells the extensions that an episode's results come.
 func (j *Job) hold() {
-	for _, w := range j.of.Learners {
+	for _, w := range j.owner.Learners {
 		if after := w.Hold(&j.Stream.Stream, j.Episode.Last()); after != nil {
 			j.After = append(j.After, after)
 		}

@@ -99,15 +99,15 @@ func (p *Pool) do(worker int, engine *stream.Engine, s *Stream, j *Job) {
 	if j != nil {
 		s.Lock()
 		switch {
-		case j.of.Context.Err() != nil:
+		case j.owner.Context.Err() != nil:
 		case s.kept != nil:
 			returns = true
 		default:
-			j.attempt(j.of.Context, engine)
+			j.attempt(j.owner.Context, engine)
 		}
 		s.Unlock()
 		if !returns {
-			j.of.done.put(j)
+			j.owner.done.put(j)
 		}
 	}
 	// A busy worker would keep its core for ten milliseconds, while fetches, writes and acknowledgements need
@@ -118,7 +118,7 @@ func (p *Pool) do(worker int, engine *stream.Engine, s *Stream, j *Job) {
 	if returns {
 		s.jobs = slices.Insert(s.jobs, 0, j)
 		p.busy[worker] = busy{}
-		p.fetch(j.of, s)
+		p.fetch(j.owner, s)
 		return
 	}
 	if j != nil && j.episodeBytes() <= unlearnedBytes && len(p.ready) > 0 && len(p.unlearned) < unlearnedMost {

@@ -44,7 +44,7 @@ func TestAnswersComeBeforeLearning(t *testing.T) {
 	streams, jobs := make([]*Stream, 2), make([]*Job, 2)
 	for i := range streams {
 		streams[i] = &Stream{Stream: extension.Stream{Memory: stream.New("camera")}}
-		jobs[i] = &Job{of: of, Stream: streams[i], Closed: intake.Closed{Poison: errors.New("not solved here")}}
+		jobs[i] = &Job{owner: of, Stream: streams[i], Closed: intake.Closed{Poison: errors.New("not solved here")}}
 	}
 	run := func(s *Stream, j *Job) {
 		pool.mutex.Lock()
@@ -61,7 +61,7 @@ func TestAnswersComeBeforeLearning(t *testing.T) {
 	large := &consumer.Episode{Bytes: 2 << 20, Items: make([]record.Item, 1)}
 	run(
 		streams[1],
-		&Job{of: of, Stream: streams[1], Closed: intake.Closed{Episode: large, Replay: new(labels.Version), Poison: jobs[1].Poison}},
+		&Job{owner: of, Stream: streams[1], Closed: intake.Closed{Episode: large, Replay: new(labels.Version), Poison: jobs[1].Poison}},
 	)
 	if streams[1].unlearned != nil {
 		t.Error("a copy of a large episode waits")
@@ -95,7 +95,7 @@ func TestAJobWithoutMemoryFreesItsStream(t *testing.T) {
 		{}, {Episode: replayed, Replay: new(labels.Version), Poison: errors.New("not solved here")},
 	} {
 		pool.mutex.Lock()
-		pool.do(0, new(stream.Engine), s, &Job{of: of, Stream: s, Closed: c})
+		pool.do(0, new(stream.Engine), s, &Job{owner: of, Stream: s, Closed: c})
 		pool.mutex.Unlock()
 		if told.times != i+1 || s.Memory != nil {
 			t.Errorf("job %d: told %d times, with memory %v", i, told.times, s.Memory)

@@ -24,7 +24,7 @@ type Results struct {
 // encode turns answers into records: results, review records and the episode's own. It returns results and
 // review items for the observer.
 func (j *Job) encode(answers []stream.Answer, v *labels.Version) ([]record.Result, []record.Review) {
-	e, o := j.Episode, &j.of.Results
+	e, o := j.Episode, &j.owner.Results
 	j.Records = make([]record.Out, 0, len(answers)+1)
 	results := make([]record.Result, len(answers))
 	fallbacks := make([]resultFallback, len(answers))
@@ -105,7 +105,7 @@ func (j *Job) result(
 ) []record.Alternative {
 	extension.SetResult(r, &j.Episode.Items[i], record.ResultOf(j.keys[i]), a)
 	r.Episode, r.Identity = j.Report.Episode, identity
-	if j.of.Memory.MaxWrong > 0 {
+	if j.owner.Memory.MaxWrong > 0 {
 		r.Sure, r.SureFrom = &a.Sure, a.SureFrom
 	}
 	if n := len(others); len(a.Alternatives) > 0 {
@@ -128,7 +128,7 @@ type resultFallback struct {
 
 // Instead implements record.Fallback.
 func (f *resultFallback) Instead(rejected record.Out, why error, limit int) (record.Out, bool) {
-	o, it := &f.job.of.Results, &f.job.Episode.Items[f.item]
+	o, it := &f.job.owner.Results, &f.job.Episode.Items[f.item]
 	var r record.Result
 	f.job.result(&r, f.item, f.answer, f.identity, nil)
 	if o.WithVector || o.Form.Vector {
@@ -141,11 +141,11 @@ func (f *resultFallback) Instead(rejected record.Out, why error, limit int) (rec
 // reject sends the items of an episode that could not be answered to the dead letters, as JSON that can
 // be fed again.
 func (j *Job) reject(why error) {
-	if j.of.Results.Compare != nil {
+	if j.owner.Results.Compare != nil {
 		return // the dead letters exist already
 	}
 	for i := range j.Episode.Items {
-		j.add(record.ItemLetter(&j.Episode.Items[i], why.Error(), j.of.Results.Dead))
+		j.add(record.ItemLetter(&j.Episode.Items[i], why.Error(), j.owner.Results.Dead))
 	}
 }
 

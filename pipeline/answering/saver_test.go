@@ -30,7 +30,7 @@ func TestSaver(t *testing.T) {
 }
 
 // However many streams wait, the snapshots requested before the first is taken stay within the allowance.
-func TestSaverHoldsItsBudgetAtEveryMoment(t *testing.T) {
+func TestSaverKeepsToItsAllowance(t *testing.T) {
 	now := time.Now()
 	s := &Saver{}
 	s.refill(now)
@@ -102,7 +102,7 @@ func TestSaverHoldsTheRecoveryTarget(t *testing.T) {
 	}
 	s.Changed(&Stream{}, now)
 	if s.next(now, false) != nil || s.next(now, true) == nil {
-		t.Error("the target does not stand above the budget")
+		t.Error("the target does not go before the allowance")
 	}
 	if got := s.Recovery(4, 1); got != 0 {
 		t.Errorf("recovery of %v, with the first saved", got)

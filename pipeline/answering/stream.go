@@ -66,17 +66,17 @@ func (s *Stream) learn(j *Job) {
 	s.Lock()
 	if s.Memory != nil { // else the job did not want it, or it was put away since
 		begin := time.Now()
-		extension.Guard(j.of.Log, "an episode could not be learned from in full", s.Key.Name, s.Memory.Learn)
+		extension.Guard(j.owner.Log, "an episode could not be learned from in full", s.Key.Name, s.Memory.Learn)
 		s.measure(s.Memory)
 		s.learning = time.Since(begin)
-		for _, w := range j.of.Learners {
+		for _, w := range j.owner.Learners {
 			if j.answers != nil {
-				extension.Guard(j.of.Log, "an extension could not follow", s.Key.Name, func() { w.Learned(&s.Stream, j.Answered()) })
+				extension.Guard(j.owner.Log, "an extension could not follow", s.Key.Name, func() { w.Learned(&s.Stream, j.Answered()) })
 			}
 		}
 	}
 	s.Unlock()
-	for _, w := range j.of.Learners {
+	for _, w := range j.owner.Learners {
 		w.Free(&s.Stream)
 	}
 }

@@ -59,18 +59,18 @@ func NewOwner(ctx context.Context, of *Settings, at topic.TopicPartition, state 
 
 // Streams are those of a partition. One goroutine owns them; workers have their jobs.
 type Streams struct {
-	of       *Owner
+	owner    *Owner
 	all      map[record.StreamID]*Stream
 	jobs     int       // given to the workers and not collected
 	unsolved int64     // bytes of closed episodes that wait for a worker
-	leaving  []leaving // evicted, and their state must still be deleted
+	evicted  []evicted // evicted, and their state must still be deleted
 }
 
 // New returns no streams.
-func New(of *Owner) Streams { return Streams{of: of, all: map[record.StreamID]*Stream{}} }
+func New(owner *Owner) Streams { return Streams{owner: owner, all: map[record.StreamID]*Stream{}} }
 
 // Own has another owner go on with the streams.
-func (a *Streams) Own(of *Owner) { a.of = of }
+func (a *Streams) Own(owner *Owner) { a.owner = owner }
 
 // Submit has a closed episode answered.
 func (a *Streams) Submit(c intake.Closed) *Job {
@@ -85,25 +85,25 @@ func (a *Streams) Save(s *Stream) { a.submit(&Job{Stream: s}) }
 
 func (a *Streams) submit(j *Job) {
 	a.jobs++
-	j.of = a.of
+	j.owner = a.owner
 	j.Stream.pending++
-	a.of.Pool.submit(j)
+	a.owner.Pool.submit(j)
 }
 
 // Done passes what workers have done to Collect.
-func (a *Streams) Done() <-chan []*Job { return a.of.done.jobs }
+func (a *Streams) Done() <-chan []*Job { return a.owner.done.jobs }
 
 // Collect takes jobs back, and returns those that count: none once the partition is released.
 func (a *Streams) Collect(jobs []*Job) []*Job {
 	for _, j := range jobs {
 		a.jobs--
 		j.Stream.pending--
-		a.leave(j.Stream)
+		a.setAside(j.Stream)
 		if j.Episode != nil {
 			a.unsolved -= j.Episode.Bytes
 		}
 	}
-	if a.of.Context.Err() != nil {
+	if a.owner.Context.Err() != nil {
 		return nil
 	}
 	for _, j := range jobs {
@@ -134,8 +134,8 @@ func (a *Streams) Stream(key record.StreamID) *Stream {
 	s := a.all[key]
 	if s == nil {
 		s = a.add(key)
-		s.Memory = stream.New(key.Name, a.of.Memory)
-		a.of.Known.Add(s)
+		s.Memory = stream.New(key.Name, a.owner.Memory)
+		a.owner.Known.Add(s)
 	}
 	return s
 }
@@ -143,7 +143,7 @@ func (a *Streams) Stream(key record.StreamID) *Stream {
 // add adds a stream without a memory, which nobody else knows.
 func (a *Streams) add(key record.StreamID) *Stream {
 	s := &Stream{
-		Stream:  extension.Stream{Key: key, At: a.of.TopicPartition},
+		Stream:  extension.Stream{Key: key, At: a.owner.TopicPartition},
 		learned: record.NoPosition, saved: time.Now(), used: time.Now(),
 	}
 	a.all[key] = s
@@ -163,7 +163,7 @@ func (a *Streams) Read(items []*record.Item) []extension.Read {
 // do. If few streams are ready, as when a topic holds items of one stream in long runs, reading continues to
 // find others. A partition with unsolved episodes is woken when a worker is done and checks again.
 func (a *Streams) Busy() bool {
-	return a.unsolved >= unsolvedMost && a.of.Pool.busyFor(readyMost)
+	return a.unsolved >= unsolvedMost && a.owner.Pool.busyFor(readyMost)
 }
 
 // unsolvedMost bytes of closed episodes may wait in a partition however busy the workers are: about one
@@ -186,15 +186,15 @@ func (a *Streams) Restore(snapshots map[record.StreamID]*state.Snapshot) {
 		s.size = snapshot.Bytes()
 		outline, err := stream.Peek(snapshot.Pieces)
 		s.episodes, s.taught = outline.Episodes, outline.Taught
-		s.sleep(a.of, snapshot, nil)
+		s.sleep(a.owner, snapshot, nil)
 		s.metricBytes.Store(int64(outline.Metric))
-		after := a.of.PutAway
-		if err == nil && after > 0 && time.Since(snapshot.Written) >= after && s.putAway(a.of) {
+		after := a.owner.PutAway
+		if err == nil && after > 0 && time.Since(snapshot.Written) >= after && s.putAway(a.owner) {
 			continue
 		}
-		if tight := a.of.Budget.Tight(held + s.bytes.Load()); err != nil || tight {
-			_ = s.Return(a.of.Context) // it is here
-			a.leave(s)
+		if tight := a.owner.Budget.Tight(held + s.bytes.Load()); err != nil || tight {
+			_ = s.Return(a.owner.Context) // it is here
+			a.setAside(s)
 			if tight {
 				s.Memory.DropMetric()
 				s.measure(s.Memory)
@@ -208,8 +208,8 @@ func (a *Streams) Restore(snapshots map[record.StreamID]*state.Snapshot) {
 func (a *Streams) Inherit(snapshots map[record.StreamID]*state.Snapshot) {
 	for key, snapshot := range snapshots {
 		s := a.add(key)
-		s.Memory, _ = a.of.memory(snapshot)
-		a.of.Labels.Current().Reset(s.Memory, key.Name, snapshot.Labels)
+		s.Memory, _ = a.owner.memory(snapshot)
+		a.owner.Labels.Current().Reset(s.Memory, key.Name, snapshot.Labels)
 	}
 }
 
@@ -217,14 +217,14 @@ func (a *Streams) Inherit(snapshots map[record.StreamID]*state.Snapshot) {
 func (a *Streams) Snapshot(s *Stream) *state.Snapshot {
 	s.Lock() // it may still be learning from its last job
 	defer s.Unlock()
-	a.leave(s)
+	a.setAside(s)
 	return s.Snapshot()
 }
 
-// leave leaves a stream's snapshot alone, and before its next one, if its memory could not be made from it.
-func (a *Streams) leave(s *Stream) {
+// setAside leaves a stream's snapshot alone, and before its next one, if its memory could not be made from it.
+func (a *Streams) setAside(s *Stream) {
 	if s.unreadable.Swap(false) {
-		a.of.State.Leave(s.Key)
+		a.owner.State.Leave(s.Key)
 	}
 }
 
@@ -242,8 +242,8 @@ func (of *Owner) memory(snapshot *state.Snapshot) (memory *stream.Stream, readab
 	return stream.New(name, of.Memory), len(snapshot.Pieces) == 0
 }
 
-// Anew forgets up to which items streams were answered: the input has other records now.
-func (a *Streams) Anew() {
+// ForgetPositions forgets up to which items streams were answered: the input has other records now.
+func (a *Streams) ForgetPositions() {
 	for _, s := range a.all {
 		s.learned = record.NoPosition
 	}

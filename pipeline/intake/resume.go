@@ -23,8 +23,8 @@ type Input struct {
 type Begun struct {
 	Last record.Position // reading would start again there, until the next commit says otherwise
 	// Known says that the state holds which items were answered: those before Last, and some after it.
-	Known bool
-	Anew  bool // what was known of positions refers to other records
+	Known  bool
+	Remade bool // what was known of positions refers to other records
 }
 
 // Begin decides where reading starts, and prepares the replay of what earlier owners answered. committed is the group's
@@ -51,7 +51,7 @@ func (i *Intake) Begin(ctx context.Context, r *state.Restored, committed int64, 
 		i.log.Error("the input was deleted and made again: it is read from its start, memories stay",
 			"was", j.From.Offset, "end", in.End)
 		b := i.begin(in.First)
-		b.Anew = true
+		b.Remade = true
 		return b, nil
 	case shorter:
 		// Brokers have lost the end of the log. The records left in it before From were answered; the next
@@ -61,7 +61,7 @@ func (i *Intake) Begin(ctx context.Context, r *state.Restored, committed int64, 
 			"from its end, or the first item without an answer, memories stay", "from", start,
 			"was", max(j.From.Offset, j.Rejected), "end", in.End)
 		b := i.begin(start)
-		b.Anew = true
+		b.Remade = true
 		return b, nil
 	}
 	// Every offset is committed with a journal that covers it, so one beyond it was committed by others: by a consumer

@@ -20,7 +20,7 @@ func TestResumeWithoutTopicIDs(t *testing.T) {
 		begun, err := i.Begin(t.Context(), &state.Restored{Journal: &state.Journal{
 			From: record.Start(c.from), Decided: record.Start(c.decided), Rejected: c.decided,
 		}}, c.from, Input{End: c.end})
-		if start := i.Position().Offset; err != nil || start != c.want || !begun.Anew || begun.Known {
+		if start := i.Position().Offset; err != nil || start != c.want || !begun.Remade || begun.Known {
 			t.Errorf("%+v: starts at %d, %+v, %v", c, start, begun, err)
 		}
 	}
