@@ -49,9 +49,9 @@ type Buffer struct {
 	length    int       // items of the last episode that closed
 	high      time.Time // highest event time seen
 
-	answered    map[record.StreamID]*answeredTo
-	closedAhead []AnsweredAhead // in the order in which they close
-	models      map[string]int  // of the open episodes, and how many each has
+	alreadyAnswered map[record.StreamID]*answeredTo
+	closedAhead     []AnsweredAhead // in the order in which they close
+	models          map[string]int  // of the open episodes, and how many each has
 }
 
 // openBytes is approximately what an open episode takes beside its items and its stream's name. It counts
@@ -88,7 +88,7 @@ type answeredTo struct {
 func NewBuffer(l Limits) *Buffer {
 	return &Buffer{
 		limits: l,
-		open:   map[record.StreamID]*openEpisode{}, answered: map[record.StreamID]*answeredTo{}, models: map[string]int{},
+		open:   map[record.StreamID]*openEpisode{}, alreadyAnswered: map[record.StreamID]*answeredTo{}, models: map[string]int{},
 	}
 }
 
@@ -103,17 +103,17 @@ func (b *Buffer) Resume(high, now time.Time) {
 
 // Skip marks the stream's items up to last as answered, in episodes that closed before any undecided one.
 func (b *Buffer) Skip(key record.StreamID, last record.Position) {
-	b.answered[key] = &answeredTo{decided: last, last: last}
+	b.alreadyAnswered[key] = &answeredTo{decided: last, last: last}
 }
 
 // AddAhead adds episodes, in the order in which they closed, that were answered although an earlier one was
 // not. It is called after Skip.
 func (b *Buffer) AddAhead(list []AnsweredAhead) {
 	for _, g := range list {
-		a := b.answered[g.Key]
+		a := b.alreadyAnswered[g.Key]
 		if a == nil {
 			a = &answeredTo{decided: record.NoPosition, last: record.NoPosition}
-			b.answered[g.Key] = a
+			b.alreadyAnswered[g.Key] = a
 		}
 		if g.Last.After(a.last) {
 			a.last = g.Last
@@ -152,7 +152,7 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 	position := item.Source.Position()
 	key := item.Of()
 	ahead := false
-	if a := b.answered[key]; a != nil {
+	if a := b.alreadyAnswered[key]; a != nil {
 		switch {
 		case !position.After(a.decided):
 			b.advance(&item, written, now)
@@ -160,7 +160,7 @@ func (b *Buffer) Add(item record.Item, written, now time.Time) {
 		case !position.After(a.last):
 			ahead = true
 		default:
-			delete(b.answered, key)
+			delete(b.alreadyAnswered, key)
 		}
 	}
 	previous := b.high
