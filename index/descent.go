@@ -210,7 +210,7 @@ func (w *worker) compareLeaf(p *points, l *candidateLists, ids []int32) {
 		if l.limits[id] == infinity {
 			l.bound(int(id), w.norms[:n], row, w.minima)
 		}
-		w.offerGathered(p, l, id, ids, row)
+		w.offerGathered(l, id, ids, row)
 	}
 }
 
@@ -227,7 +227,7 @@ func (w *worker) gather(p *points, ids []int32) {
 }
 
 // offerGathered offers row i those of the gathered rows that are near enough by these products.
-func (w *worker) offerGathered(p *points, l *candidateLists, i int32, ids []int32, products []float32) {
+func (w *worker) offerGathered(l *candidateLists, i int32, ids []int32, products []float32) {
 	found := kernel.Below(w.positions, w.norms[:len(products)], products, l.limits[i])
 	for _, c := range w.positions[:found] {
 		if id := ids[c]; id != i {
@@ -358,7 +358,7 @@ func (w *worker) compareMarked(p *points, l *candidateLists, ids []int32) {
 		w.gather(p, some)
 		kernel.Products(w.products, w.own, w.rows, len(ids), len(some), p.d)
 		for r, i := range ids {
-			w.offerGathered(p, l, i, some, w.products[r*len(some):(r+1)*len(some)])
+			w.offerGathered(l, i, some, w.products[r*len(some):(r+1)*len(some)])
 		}
 	}
 }

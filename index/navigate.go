@@ -57,5 +57,5 @@ func (w *worker) compare(p *points, l *candidateLists, i int32, ids []int32) {
 	ids = ids[:min(len(ids), block)]
 	w.gather(p, ids)
 	kernel.Products(w.products, p.row(int(i)), w.rows, 1, len(ids), p.d)
-	w.offerGathered(p, l, i, ids, w.products[:len(ids)])
+	w.offerGathered(l, i, ids, w.products[:len(ids)])
 }

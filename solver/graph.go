@@ -206,7 +206,7 @@ func (p *Problem) checkGraphTerms() error {
 			return fmt.Errorf("edge %d: weight %g is not between %g and %g", i, e.Weight, -mostTerm, mostTerm)
 		}
 	}
-	if err := p.Weights.check(p); err != nil {
+	if err := p.Weights.check(); err != nil {
 		return err
 	}
 	if p.Evidence == nil {

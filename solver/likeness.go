@@ -29,7 +29,7 @@ const (
 // mostWeight bounds both weights.
 const mostWeight = 1e6
 
-func (w *Weights) check(p *Problem) error {
+func (w *Weights) check() error {
 	switch {
 	case w == nil:
 	case !(w.Prototypes > 0 && w.Prototypes <= mostWeight && w.Nearest >= 0 && w.Nearest <= mostWeight):
