@@ -22,7 +22,6 @@ import (
 const (
 	recoveryDimension = 512
 	recoveryMemory    = 4 << 30 // GOMEMLIMIT of the stage
-	recoveryTarget    = 30 * time.Second
 	recoveryStreams   = 10_000
 )
 
@@ -80,9 +79,9 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 		<-p.observed
 	}
 	largest := [2]int64{slices.Max(append(s.all[0].resident, 0)), slices.Max(append(s.all[1].resident, 0))}
-	if took > s.session+recoveryTarget {
+	if took > s.session+s.target {
 		s.h.violation("recovery: answers again after %v; the dead one's session takes %v, the target is %v",
-			took, s.session, recoveryTarget)
+			took, s.session, s.target)
 	}
 	for i, n := range largest {
 		if n > recoveryMemory+recoveryMemory/10 {

@@ -25,7 +25,7 @@ type scenario struct {
 	seed                                          uint64
 	brokers, records, events, brokerKills, stages int
 	streams                                       int // recovery: number of streams
-	pause, session                                time.Duration
+	pause, session, target                        time.Duration
 	away                                          time.Duration // outage of a killed broker; 0: up to 3 s
 	long                                          time.Duration // hostile: duration
 	rate, rubbish                                 float64       // hostile: records per second, harmful share
@@ -392,11 +392,11 @@ func (s *scenario) launch(group, out, delivery string) error {
 	case "recovery":
 		p.cmd.Args = append(p.cmd.Args, "--format", "f32",
 			"--episode-size", "100", "--episode-age", "10m", "--episode-idle", "off", "--state-interval", "10s",
-			"--recovery-target", recoveryTarget.String(), "--max-memory", "256MiB")
+			"--recovery-target", s.target.String(), "--max-memory", "256MiB")
 		p.cmd.Env = environment(recoveryMemory)
 	case "taught":
 		p.cmd.Args = append(p.cmd.Args, "--format", "f32", "--dimension", fmt.Sprint(recoveryDimension),
-			"--recovery-target", recoveryTarget.String())
+			"--recovery-target", s.target.String())
 		p.cmd.Env = environment(taughtMemory * 9 / 10)
 	default:
 		p.cmd.Args = append(p.cmd.Args, "--format", "f32", "--dimension", fmt.Sprint(scenarioDimension), "--episode-idle", "off")

@@ -85,8 +85,8 @@ func (s *scenario) labelled(ctx context.Context) (string, error) {
 	if err := <-failures; err != nil && !errors.Is(err, context.Canceled) {
 		return "", err
 	}
-	if took[1] > s.session+recoveryTarget {
-		s.h.violation("recovery: answers again after %v, the target is %v", took[1], recoveryTarget)
+	if took[1] > s.session+s.target {
+		s.h.violation("recovery: answers again after %v, the target is %v", took[1], s.target)
 	}
 	var largest [2]int64
 	for i, p := range s.all {

@@ -8,9 +8,9 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// columnsAtOnce returns for how many of k classes labels are spread at a time: those of a row fill whole
-// lines of the cache, one or as many as take no more memory than the answers for k classes.
-func columnsAtOnce(k int) int { return min(k, max(16, min(64, k/5&^15))) }
+// columnsAtOnce returns for how many of k classes labels are spread at a time: those of a row fill whole lines of the
+// cache, about half of the classes, as each pass reads the graph again.
+func columnsAtOnce(k int) int { return min(k, max(16, min(64, k/2&^15))) }
 
 // answer is the class that a way of solving gives each row, and how sure it is of it, 0 to 1.
 type answer struct {
