@@ -46,11 +46,11 @@ func chosenLabels(ctx context.Context, c *call, client *topic.Client) ([]labels.
 	all, err := c.labelEntries(ctx, client)
 	s := &c.Config.Select
 	return slices.DeleteFunc(all, func(e labels.Entry) bool {
-		return s.Stream != "" && e.Stream() != s.Stream || s.Class != "" && !speaksOf(&e, s.Class)
+		return s.Stream != "" && e.Stream() != s.Stream || s.Class != "" && !isAbout(&e, s.Class)
 	}), err
 }
 
-func speaksOf(e *labels.Entry, class string) bool {
+func isAbout(e *labels.Entry, class string) bool {
 	return e.Class() == class || slices.Contains(e.Called, class) ||
 		e.Not != nil && slices.Contains(e.Not.Not, class)
 }

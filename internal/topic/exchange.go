@@ -27,17 +27,17 @@ func exchange(ctx context.Context, rw io.ReadWriter, request, buffer []byte,
 	if !ok {
 		return nil, fmt.Errorf("a request over %T, which is no connection", rw)
 	}
-	allow := func() error {
+	extendDeadline := func() error {
 		if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
 			return err
 		}
 		return ctx.Err() // whose deadline this one may have replaced
 	}
-	if err := allow(); err != nil {
+	if err := extendDeadline(); err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	body, err := sendAndReceive(conn, request, buffer, allow)
+	body, err := sendAndReceive(conn, request, buffer, extendDeadline)
 	if !stop() {
 		return nil, context.Cause(ctx) // the past deadline may be set: the error makes the pool drop it
 	}
@@ -47,8 +47,8 @@ func exchange(ctx context.Context, rw io.ReadWriter, request, buffer []byte,
 	return body, conn.SetDeadline(time.Time{})
 }
 
-// sendAndReceive calls allow before each read of the answer's body.
-func sendAndReceive(conn io.ReadWriter, request, buffer []byte, allow func() error) ([]byte, error) {
+// sendAndReceive calls extendDeadline before each read of the answer's body.
+func sendAndReceive(conn io.ReadWriter, request, buffer []byte, extendDeadline func() error) ([]byte, error) {
 	binary.BigEndian.PutUint32(request, uint32(len(request)-4))
 	if _, err := conn.Write(request); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func sendAndReceive(conn io.ReadWriter, request, buffer []byte, allow func() err
 	}
 	body := buffer[:size]
 	for read := 0; read < len(body); {
-		if err := allow(); err != nil {
+		if err := extendDeadline(); err != nil {
 			return nil, err
 		}
 		n, err := conn.Read(body[read:])

@@ -116,8 +116,8 @@ func (p *Page) apiAnswer(r *http.Request, body *struct {
 	views := make([]answerView, len(answers))
 	for i, a := range answers {
 		views[i] = answerView{
-			Label: a.Label, Confidence: zeroIfNot(a.Confidence), Calibrated: a.Calibrated, Unknown: a.Unknown,
-			UnknownScore: zeroIfNot(a.UnknownScore),
+			Label: a.Label, Confidence: zeroUnlessFinite(a.Confidence), Calibrated: a.Calibrated, Unknown: a.Unknown,
+			UnknownScore: zeroUnlessFinite(a.UnknownScore),
 		}
 		for _, other := range a.Alternatives {
 			views[i].Alternatives = append(views[i].Alternatives, record.Alternative(other))

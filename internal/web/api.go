@@ -178,7 +178,7 @@ type reviewView struct {
 func (p *Page) reviewView(r *record.Review) reviewView {
 	v := reviewView{Attributes: r.Attributes, Alternatives: shownOf(r.Guess.Alternatives), RecentView: RecentView{
 		ID: r.ID, ItemID: r.ItemID, Result: r.Guess.Result, Stream: r.Stream, Time: r.Time, Label: r.Guess.Label,
-		Confidence: zeroIfNot(r.Guess.Confidence), Unknown: r.Guess.Unknown, Model: r.Model,
+		Confidence: zeroUnlessFinite(r.Guess.Confidence), Unknown: r.Guess.Unknown, Model: r.Model,
 		Vector: vectorText(r.Vector), Image: p.image(r.ItemID, r.ID, r.Attributes),
 	}}
 	switch {

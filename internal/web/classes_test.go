@@ -107,7 +107,7 @@ func TestTakenBackIsAtHand(t *testing.T) {
 	p.keepTakenBack("e")
 	inForce = false
 	p.keepTakenBack("none")
-	if f, err := p.find("e"); err != nil || f.Label != "anna" || f.Stream != "door" || f.seen != "door" ||
+	if f, err := p.find("e"); err != nil || f.Label != "anna" || f.Stream != "door" || f.seenIn != "door" ||
 		len(p.takenBack) != mostExamples {
 		t.Errorf("%+v, %d are kept", f, len(p.takenBack))
 	}
@@ -207,8 +207,8 @@ func testForgetting(t *testing.T, forget func(*testing.T, *Page, *fakeStage)) {
 		}
 	}
 	for _, id := range []string{"in/0/b", "qb"} {
-		if f, _ := p.find(id); f.other != "dog" {
-			t.Errorf("%s may be %q", id, f.other)
+		if f, _ := p.find(id); f.runnerUp != "dog" {
+			t.Errorf("%s may be %q", id, f.runnerUp)
 		}
 	}
 	if other := p.questions.confused()["bob"].Label; other != "dog" {

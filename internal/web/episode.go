@@ -66,7 +66,7 @@ func episodeOf(a *answering.Observed) *episode {
 		}
 		e.Edges = edges(a.Graph, len(items))
 	}
-	e.Trace = finite(e.Trace)
+	e.Trace = onlyFinite(e.Trace)
 	return e
 }
 

@@ -11,8 +11,8 @@ import (
 // found is an example, or an item that could become one.
 type found struct {
 	record.Example        // with its label or answer; Stream "": for all streams
-	seen           string // stream of the item, or of the example
-	other          string // label of the runner-up; "": not known
+	seenIn         string // stream of the item, or of the example
+	runnerUp       string // label of the runner-up; "": not known
 }
 
 // find looks up an item, example or rejection, by its key, the id of its result, or an id that its sender gave
@@ -61,7 +61,7 @@ func (p *Page) findAll(ids ...string) (map[string]found, error) {
 			ID: it.Name, ItemID: it.ItemID, Label: it.Label, Model: it.Model, Vector: it.Vector, Attributes: it.Attributes,
 		}
 		if it.Vector != nil {
-			all[id] = found{Example: e, seen: it.Stream}
+			all[id] = found{Example: e, seenIn: it.Stream}
 		}
 	}
 	for id, f := range all {
@@ -110,7 +110,7 @@ func (p *Page) keyOf(id string) string {
 // lookUp finds what is not a recent item.
 func (p *Page) lookUp(id string) (found, bool) {
 	if e, ok := p.stage.Example(p.keyOf(id)); ok {
-		return found{Example: e, seen: e.Stream}, true
+		return found{Example: e, seenIn: e.Stream}, true
 	}
 	if q, ok := p.questions.find(id); ok {
 		e := record.Example{
@@ -131,13 +131,13 @@ func (p *Page) lookUp(id string) (found, bool) {
 	key := p.keyOf(id)
 	for _, e := range slices.Backward(p.takenBack) {
 		if e.ID == key {
-			return found{Example: e, seen: e.Stream}, true
+			return found{Example: e, seenIn: e.Stream}, true
 		}
 	}
 	for _, n := range p.stage.Rejections() {
 		if n.ID == key {
 			e := record.Example{ID: key, ItemID: n.ItemID, Stream: n.Stream, Model: n.Model, Vector: n.Vector}
-			return found{Example: e, seen: n.Stream}, true
+			return found{Example: e, seenIn: n.Stream}, true
 		}
 	}
 	return found{}, false

@@ -41,7 +41,7 @@ func (p *Page) apiReject(r *http.Request, body *struct {
 	p.rejecting.Lock()
 	defer p.rejecting.Unlock()
 	n := record.NotThis{
-		ID: f.ID, ItemID: f.ItemID, Not: append(p.rejected(f.ID), body.Label), Vector: f.Vector, Model: f.Model, Stream: f.seen,
+		ID: f.ID, ItemID: f.ItemID, Not: append(p.rejected(f.ID), body.Label), Vector: f.Vector, Model: f.Model, Stream: f.seenIn,
 		By: p.user(r), At: time.Now(),
 	}
 	slices.Sort(n.Not)

@@ -40,7 +40,7 @@ func (p *Page) pageShell(r *http.Request) (any, error) {
 	readOnly := readsOnly(r)
 	return &shellView{
 		Title: p.options.Title, Teach: p.options.Say != nil && !readOnly, ReadOnly: readOnly, Labels: p.labels(),
-		Marks: p.marked(), Cameras: append([]string{}, p.streams.names()...), Waiting: waiting, Groups: alike(groups), Status: p.status(time.Now()),
+		Marks: p.marked(), Cameras: append([]string{}, p.streams.names()...), Waiting: waiting, Groups: countAlike(groups), Status: p.status(time.Now()),
 	}, nil
 }
 
@@ -131,8 +131,8 @@ func (p *Page) pageLive(r *http.Request) (any, error) {
 	views, _ := p.streams.list(p.questions.waitingBy())
 	p.streams.rates(views)
 	v := liveView{Streams: views, Where: []seenView{}, Groups: []groupView{}, Now: time.Now().Unix(), Feed: p.options.Feed}
-	p.compare(r.Context(), &v)
-	seen := p.where.list(time.Time{}, p.called())
+	p.addRemembered(r.Context(), &v)
+	seen := p.where.list(time.Time{}, p.presentNames())
 	v.Until = v.Now
 	if len(seen) > 0 && v.Now-seen[0].Seen > int64(time.Hour/time.Second) {
 		v.Until = seen[0].Seen
@@ -154,12 +154,12 @@ func (p *Page) pageLive(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, p.failed(http.StatusInternalServerError, "the unknown items could not be grouped", err)
 	}
-	v.Groups = append(v.Groups, groups[:min(alike(groups), mostGroupsLive)]...)
+	v.Groups = append(v.Groups, groups[:min(countAlike(groups), mostGroupsLive)]...)
 	return &v, nil
 }
 
-// alike counts the groups of at least two items, which come first.
-func alike(groups []groupView) int {
+// countAlike counts the groups of at least two items, which come first.
+func countAlike(groups []groupView) int {
 	alone := slices.IndexFunc(groups, func(g groupView) bool { return g.Count < 2 })
 	if alone < 0 {
 		return len(groups)
@@ -167,9 +167,9 @@ func alike(groups []groupView) int {
 	return alone
 }
 
-// compare tells the streams that were heard since this process began from those that it remembers: there may be more, from
+// addRemembered tells the streams that were heard since this process began from those that it remembers: there may be more, from
 // before, and those that it does not remember any more another process has by now.
-func (p *Page) compare(ctx context.Context, v *liveView) {
+func (p *Page) addRemembered(ctx context.Context, v *liveView) {
 	v.Known, v.Elsewhere = []string{}, append([]string{}, p.processes(ctx)...)
 	remembered, heard := p.stage.Remembered(), map[string]bool{}
 	for i := range v.Streams {
@@ -193,8 +193,8 @@ func number(text string, otherwise int) int {
 	return otherwise
 }
 
-// called returns what names are called now, in all streams.
-func (p *Page) called() func(string) string {
+// presentNames returns what names are called now, in all streams.
+func (p *Page) presentNames() func(string) string {
 	into := map[string]string{}
 	for _, n := range p.stage.Names() {
 		if n.Into != "" && n.Stream == "" {
@@ -216,7 +216,7 @@ func (p *Page) called() func(string) string {
 func (p *Page) pageWhere(r *http.Request) (any, error) {
 	name := r.URL.Query().Get("name")
 	out := []seenView{}
-	for _, s := range p.where.list(time.Time{}, p.called()) {
+	for _, s := range p.where.list(time.Time{}, p.presentNames()) {
 		if name == "" {
 			s.Visits = s.Visits[:0]
 		}

@@ -36,7 +36,7 @@ type RecentView struct {
 func (p *Page) recentView(it *recent.Item) RecentView {
 	v := RecentView{
 		ID: it.Name, ItemID: it.ItemID, Result: it.ID, Stream: it.Stream, Track: it.Track, Time: it.Time, Label: it.Label,
-		Confidence: zeroIfNot(it.Confidence), Unknown: it.Unknown, Taught: it.Taught, Model: it.Model,
+		Confidence: zeroUnlessFinite(it.Confidence), Unknown: it.Unknown, Taught: it.Taught, Model: it.Model,
 		Image: p.image(it.ItemID, it.Name, it.Attributes),
 	}
 	if one := p.identities().of(it); one != nil {

@@ -105,8 +105,8 @@ func (p *Page) itemView(of *item) itemView {
 	}
 	return itemView{
 		ID: r.ID, Stream: r.Stream, Name: shownName(r.ItemID, of.Example), Label: r.Label,
-		Confidence: zeroIfNot(r.Confidence), Calibrated: r.Calibrated, Unknown: r.Unknown, Sure: r.Sure,
-		SureFrom: zeroIfNot(r.SureFrom), Score: zeroIfNot(r.UnknownScore), Taught: of.Taught,
+		Confidence: zeroUnlessFinite(r.Confidence), Calibrated: r.Calibrated, Unknown: r.Unknown, Sure: r.Sure,
+		SureFrom: zeroUnlessFinite(r.SureFrom), Score: zeroUnlessFinite(r.UnknownScore), Taught: of.Taught,
 		Image: p.image(r.ItemID, of.Example, r.Attributes), Alternatives: shownOf(r.Alternatives),
 		Truth: truth, Fresh: isNew && truth == "",
 		Time: r.Time, Settled: of.settled(), Was: of.was,
@@ -117,7 +117,7 @@ func (p *Page) itemView(of *item) itemView {
 func shownOf(list []record.Alternative) []record.Alternative {
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].Confidence = zeroIfNot(list[i].Confidence)
+		list[i].Confidence = zeroUnlessFinite(list[i].Confidence)
 	}
 	return list
 }
@@ -172,8 +172,8 @@ func policyWith(images string) string {
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-// finite leaves out values that JSON cannot represent.
-func finite(values []float64) []float64 {
+// onlyFinite leaves out values that JSON cannot represent.
+func onlyFinite(values []float64) []float64 {
 	out := make([]float64, 0, len(values))
 	for _, x := range values {
 		if !math.IsNaN(x) && !math.IsInf(x, 0) {
@@ -183,7 +183,7 @@ func finite(values []float64) []float64 {
 	return out
 }
 
-func zeroIfNot(x float64) float64 {
+func zeroUnlessFinite(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
 	}

@@ -42,21 +42,21 @@ func (p *Page) reasons(f *found) []reasonView {
 	of := map[string][]nearerExample{}
 	length := kernel.Dot(f.Vector, f.Vector)
 	for e := range p.stage.Examples() {
-		if e.ID == f.ID || !counts(&e, f.seen, f.Model, len(f.Vector)) {
+		if e.ID == f.ID || !counts(&e, f.seenIn, f.Model, len(f.Vector)) {
 			continue
 		}
 		lengths := math.Sqrt(float64(kernel.Dot(e.Vector, e.Vector) * length))
 		cosine := float64(kernel.Dot(e.Vector, f.Vector)) / lengths
-		distance := zeroIfNot(max(0, 2-2*cosine))
+		distance := zeroUnlessFinite(max(0, 2-2*cosine))
 		of[e.Label] = append(of[e.Label], nearerExample{exampleOf(&e), distance, e.Attributes})
 	}
 	for label, list := range of {
 		slices.SortStableFunc(list, func(a, b nearerExample) int { return cmp.Compare(a.Distance, b.Distance) })
 		of[label] = list[:min(len(list), mostReasons)]
 	}
-	other := f.other
+	other := f.runnerUp
 	for label, list := range of {
-		if f.other != "" || label == f.Label {
+		if f.runnerUp != "" || label == f.Label {
 			continue
 		}
 		if best := of[other]; other == "" || cmp.Or(cmp.Compare(list[0].Distance, best[0].Distance),

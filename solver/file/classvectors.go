@@ -14,8 +14,8 @@ import (
 // Text and image encoders are trained together by softmax(100 cos). A probability below e^-10 counts as
 // e^-10.
 const (
-	sharpness = 100
-	leastSaid = -10
+	inverseTemperature  = 100
+	leastLogProbability = -10
 )
 
 // said holds the class vectors' evidence for each row: the logarithm of softmax(100 cos) over the classes.
@@ -50,10 +50,10 @@ func (v *said) read(i int, row []float32) {
 		return
 	}
 	kernel.Products(out, row, v.unit.Values, 1, k, v.unit.D)
-	kernel.Scale(float32(sharpness/length), out)
+	kernel.Scale(float32(inverseTemperature/length), out)
 	total := logSumExp(out)
 	for c := range out {
-		out[c] = max(out[c]-total, leastSaid)
+		out[c] = max(out[c]-total, leastLogProbability)
 	}
 }
 
@@ -103,9 +103,9 @@ func (l *loaded) weighVectors(settings solver.Settings) {
 	kernel.Scale(float32(weight), l.said.values)
 }
 
-// represent returns the problem with a labelled row beside the file for each class that has none: its vector,
+// withEveryClass returns the problem with a labelled row beside the file for each class that has none: its vector,
 // moved by the distance of the mean row from the mean vector, as texts lie apart from their pictures.
-func (p *Problem) represent(ctx context.Context) (*Problem, error) {
+func (p *Problem) withEveryClass(ctx context.Context) (*Problem, error) {
 	if p.ClassVectors.N == 0 {
 		return p, nil
 	}

@@ -40,14 +40,14 @@ func coherence(lists *index.Neighbours, n int) float64 {
 	return math.Sqrt(share)
 }
 
-// apart increases the squared distance of rows far apart in the file when neighbours are chosen, if the order
-// of the file means something: by up to apart x coherence x the median squared distance to the nearest,
+// orderWeight increases the squared distance of rows far apart in the file when neighbours are chosen, if the order
+// of the file means something: by up to orderWeight x coherence x the median squared distance to the nearest,
 // reached at a stretch and for the support.
-const apart = 1.8
+const orderWeight = 1.8
 
-// inOrder replaces the neighbours of each row by the nearest in distance and in the order of the file, if the order means
+// mixOrder replaces the neighbours of each row by the nearest in distance and in the order of the file, if the order means
 // something, and their distances by what both are together: labels spread over them, and R has a graph of them.
-func (l *loaded) inOrder(lists *index.Neighbours, coherence float64) {
+func (l *loaded) mixOrder(lists *index.Neighbours, coherence float64) {
 	if coherence == 0 {
 		return
 	}
@@ -55,7 +55,7 @@ func (l *loaded) inOrder(lists *index.Neighbours, coherence float64) {
 	for p := range first {
 		first[p] = lists.Distances[p*lists.Rho] * lists.Distances[p*lists.Rho]
 	}
-	scale := apart * coherence * float64(vector.Median(first))
+	scale := orderWeight * coherence * float64(vector.Median(first))
 	d := l.points.D
 	eachChunk(l.all, func(_, from, to int) {
 		var found nearest

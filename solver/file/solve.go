@@ -18,7 +18,7 @@ const listed = 10
 // Solve labels every row of the file: by the classes of its labelled rows and its support, or, without any,
 // by K clusters. The answer depends on the problem and the settings, not on the number of cores.
 func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
-	p, err := p.represent(ctx)
+	p, err := p.withEveryClass(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions,
 		}
 	}
 	r.Coherence = coherenceOf(lists, l.n, s.Ordered)
-	l.inOrder(lists, r.Coherence)
+	l.mixOrder(lists, r.Coherence)
 	similar := similarities(lists, s.Seed)
 	out, ways := &opinions{result: r}, []way{byNeighbours}
 	var judge *spread

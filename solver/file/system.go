@@ -131,8 +131,8 @@ func (s *system) solve(ctx context.Context, b, x []float32, k int, told progress
 		kernel.Axpy(-1, q[from*k:to*k], r[from*k:to*k])
 		return residual(part)
 	})
-	rho := left + s.correct(sums, k)
-	turn := float32(0) // p is the preconditioned r, and so much of the p before
+	rho := left + s.precondition(sums, k)
+	beta := float32(0) // p is the preconditioned r, and so much of the p before
 	first, done := left, 0
 	for at := 0; at < mostSteps && left > enough; at++ {
 		done = max(done, int(100*math.Log(first/left)/math.Log(first/enough)))
@@ -141,7 +141,7 @@ func (s *system) solve(ctx context.Context, b, x []float32, k int, told progress
 			return nil, err
 		}
 		each(func(part, from, to int) {
-			kernel.Scale(turn, p[from*k:to*k])
+			kernel.Scale(beta, p[from*k:to*k])
 			for c := s.parts[part]; c < s.parts[part+1]; c++ {
 				for row := s.levels[0][c]; row < s.levels[0][c+1]; row++ {
 					if own := p[int(row)*k : int(row)*k+k]; !s.isFixed(row) {
@@ -167,15 +167,15 @@ func (s *system) solve(ctx context.Context, b, x []float32, k int, told progress
 			kernel.Axpy(-step, q[from*k:to*k], r[from*k:to*k])
 			return residual(part)
 		})
-		next := left + s.correct(sums, k)
-		turn, rho = float32(next/rho), next
+		next := left + s.precondition(sums, k)
+		beta, rho = float32(next/rho), next
 	}
 	return x, nil
 }
 
-// correct turns the sums of r over the communities of the first level into what all levels add to the
+// precondition turns the sums of r over the communities of the first level into what all levels add to the
 // preconditioned r there. It returns the product of r with this.
-func (s *system) correct(sums [][]float32, k int) (product float64) {
+func (s *system) precondition(sums [][]float32, k int) (product float64) {
 	for l, inverse := range s.inverse {
 		if l > 0 {
 			begins := s.levels[l]

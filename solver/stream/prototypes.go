@@ -29,8 +29,8 @@ const (
 
 // prototypes are the means m' of the items answered with each class, in z-space: the warm start.
 type prototypes struct {
-	of     map[string]*prototype
-	closed bool // labels came after the first episode: no more classes get a learned prototype
+	of          map[string]*prototype
+	taughtLater bool // labels came after the first episode: no more classes get a learned prototype
 }
 
 // prototype is stored in terms of rows before the embedding's mean mu is subtracted: labels move mu, and a
@@ -58,16 +58,16 @@ func (p *prototypes) detach() {
 	}
 }
 
-// stop drops the learned prototypes for good: labels came after the start, and a prototype made from the
+// dropAll drops the learned prototypes for good: labels came after the start, and a prototype made from the
 // stream's own answers would only work against them.
-func (p *prototypes) stop() { p.of, p.closed = nil, true }
+func (p *prototypes) dropAll() { p.of, p.taughtLater = nil, true }
 
-// confirm applies labels that come after the start to the learned prototypes of a stream with an order. Those
+// dropDoubtful applies labels that come after the start to the learned prototypes of a stream with an order. Those
 // of classes with few labels are dropped. Where a label differs from the stream's answer, those of both
 // classes are: one has learned from items of the other, which has missed them. So a class that is split
 // loses its prototype if the examples that moved were answered with it. All others stay.
-func (p *prototypes) confirm(e *episode) {
-	p.closed = true
+func (p *prototypes) dropDoubtful(e *episode) {
+	p.taughtLater = true
 	for c, name := range e.problem.names {
 		if e.problem.labelCounts[c] < fewLabels {
 			delete(p.of, name)
@@ -92,9 +92,9 @@ func (p *prototypes) observe(e *episode) {
 		return
 	}
 	if e.stream.settings.Time && e.solved != nil {
-		p.confirm(e)
+		p.dropDoubtful(e)
 	} else {
-		p.stop()
+		p.dropAll()
 	}
 }
 
@@ -123,12 +123,12 @@ func admit(e *episode) []float32 {
 
 // learn adds items to the prototypes, each with its weight for every class.
 func (p *prototypes) learn(e *episode, weights []float32) {
-	if p.closed && len(p.of) == 0 {
+	if p.taughtLater && len(p.of) == 0 {
 		return
 	}
 	k, d, x := e.problem.K, e.stream.dimension, e.space
 	for c, name := range e.problem.names {
-		if p.closed && p.of[name] == nil {
+		if p.taughtLater && p.of[name] == nil {
 			continue
 		}
 		var mass float64
@@ -177,9 +177,9 @@ func (p *prototypes) contribute(e *episode) {
 	s := e.stream
 	if e.relabels && e.number > 1 {
 		if s.settings.Time && s.calibration.added(e.problem, s.topic) {
-			p.closed = true
+			p.taughtLater = true
 		} else {
-			p.stop()
+			p.dropAll()
 		}
 	}
 	e.problem.Prior = s.prior(e.problem)
@@ -193,7 +193,7 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 	var prior *solver.Prior
 	for c, name := range p.names {
 		learned := s.prototypes.of[name]
-		if learned == nil || learned.mean == nil || s.prototypes.closed && p.labelCounts[c] < fewLabels {
+		if learned == nil || learned.mean == nil || s.prototypes.taughtLater && p.labelCounts[c] < fewLabels {
 			continue
 		}
 		labelled := s.settings.Solver.LabelWeight * p.labelCounts[c]
@@ -240,7 +240,7 @@ func (p *prototypes) known() iter.Seq[string] { return maps.Keys(p.of) }
 func (p *prototypes) fields(f *piece.Fields) {
 	switch f.Kind {
 	case "head":
-		piece.Flag(f, piece.Taught, &p.closed)
+		piece.Flag(f, piece.Taught, &p.taughtLater)
 	case "class":
 		k := p.of[f.Name]
 		if k == nil && f.Writes {

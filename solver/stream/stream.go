@@ -157,7 +157,7 @@ type Summary struct {
 func (s *Stream) Summary() Summary {
 	out := Summary{
 		Name: s.Name, Model: s.model, Dimension: s.dimension, Episode: s.episode, LearnedTo: s.learned,
-		Taught: s.prototypes.closed, Metric: s.metric.current != nil, Answers: len(s.calibration.answers),
+		Taught: s.prototypes.taughtLater, Metric: s.metric.current != nil, Answers: len(s.calibration.answers),
 		Clusters: s.Clusters(),
 	}
 	total := s.proportions.total()
