@@ -48,11 +48,19 @@ func (v *novelty) fields(f *piece.Fields) {
 // items seldom come alone.
 const graphSweeps = 3
 
+// A walk over the graph.
+const (
+	walkEnds   = 4      // the weight of its end beside those of a row's neighbours
+	walkCounts = 2. / 3 // as much nearer than its distance is a row from which all walks come to labelled ones
+)
+
 // unknownScores returns the unknown score of each row of a solved problem, 0 for labelled ones: its distance
 // to the nearest labelled item, smoothed over the graph graphSweeps times, (W h + h)/(deg + 1). The distance
 // is the mean of those with and without the metric: the metric is learned on the labelled classes, separates
 // items like these, and may not separate others. In the distance without it, items of class nobody (-1: none)
-// do not count, unless it is the only class. They are valid until the engine's next episode.
+// do not count, unless it is the only class. A row from which a walk over the graph comes to labelled ones more often
+// than from most is nearer by that, and one from which it seldom does is farther: strangers have their own kind about
+// them. They are valid until the engine's next episode.
 func (p *problem) unknownScores(of *solver.Problem, x *solver.Space, r *solver.Result) []float64 {
 	nobody := p.nobody()
 	if of.K == 1 {
@@ -60,6 +68,21 @@ func (p *problem) unknownScores(of *solver.Problem, x *solver.Space, r *solver.R
 	}
 	n, w := of.Rows.N(), &p.unknown
 	w.distances, w.scores, w.next = vector.Resize(w.distances, n), vector.Resize(w.scores, n), vector.Resize(w.next, n)
+	w.reached, w.sorted = vector.Zeroed(w.reached, n), w.sorted[:0]
+	for range graphSweeps {
+		smooth(w.next, of.Labels, x.Affinity(), w.reached, true)
+		w.reached, w.next = w.next, w.reached
+	}
+	for i, reached := range w.reached {
+		if of.Labels[i] < 0 {
+			w.sorted = append(w.sorted, reached)
+		}
+	}
+	slices.Sort(w.sorted)
+	by, usual := walkCounts*p.again(), 1.
+	if len(w.sorted) > 0 {
+		usual -= by * vector.Quantile(w.sorted, bulk)
+	}
 	r.Distances(w.distances, nobody)
 	for i := range n {
 		if w.scores[i] = 0; of.Labels[i] >= 0 {
@@ -69,33 +92,51 @@ func (p *problem) unknownScores(of *solver.Problem, x *solver.Space, r *solver.R
 		if of.Embedding != nil && of.Embedding.Metric != nil {
 			h = (h + float64(r.Distance[i])) / 2
 		}
-		w.scores[i] = h
+		w.scores[i] = min(view.Farthest, h*(1-by*w.reached[i])/usual)
 	}
 	for range graphSweeps {
-		smooth(w.next, of.Labels, x.Affinity(), w.scores)
+		smooth(w.next, of.Labels, x.Affinity(), w.scores, false)
 		w.scores, w.next = w.next, w.scores
 	}
 	return w.scores
 }
 
-// unknownWork is memory for unknown scores.
-type unknownWork struct {
-	distances    []float32
-	scores, next []float64
+// again is the share of labelled items that have another one of their class before them: where all classes have one
+// example, an item of a class may be as far from it in the graph as a stranger.
+func (p *problem) again() float64 {
+	var all, classes float64
+	for _, n := range p.labelCounts {
+		all, classes = all+n, classes+min(1, n)
+	}
+	return (all - classes) / max(1, all)
 }
 
-// smooth fills out with the scores after one smoothing step over the graph.
-func smooth(out []float64, labels []int32, graph *index.Affinity, h []float64) {
+// unknownWork is memory for unknown scores.
+type unknownWork struct {
+	distances                     []float32
+	scores, reached, next, sorted []float64
+}
+
+// smooth fills out with the scores after one smoothing step over the graph, or with the chance that a walk over it comes
+// to a labelled row before it ends.
+func smooth(out []float64, labels []int32, graph *index.Affinity, h []float64, walk bool) {
 	for i := range out {
 		if out[i] = 0; labels[i] >= 0 {
 			continue
 		}
 		sum, degree := h[i], 1.
+		if walk {
+			sum, degree = 0, walkEnds
+		}
 		columns, weights := graph.Row(i)
 		for j, q := range columns {
-			if int(q) < len(h) && labels[q] < 0 && weights[j] > 0 { // items held apart are not averaged
-				sum += float64(weights[j]) * h[q]
-				degree += float64(weights[j])
+			w := float64(weights[j])
+			switch known := int(q) >= len(h) || labels[q] >= 0; {
+			case w <= 0: // items held apart are not averaged
+			case !known:
+				sum, degree = sum+w*h[q], degree+w
+			case walk:
+				sum, degree = sum+w, degree+w
 			}
 		}
 		out[i] = sum / degree
@@ -140,7 +181,7 @@ func (s scoreDensity) with(items []Item, scores []float64) scoreDensity {
 const (
 	bulk          = .4  // quantile: most items below are of known classes, whatever else comes
 	leftOutSpread = .6  // of the spread of labelled items' scores: others are smoothed over the graph
-	bulkExcess    = 1.5 // of the unknown rate: unknown items, where there are any, are above the limit
+	bulkExcess    = 1.2 // of the unknown rate: unknown items, where there are any, are above the limit
 )
 
 // unknownLimit returns the score above which an item is called unknown. The bulk of the stream's own scores

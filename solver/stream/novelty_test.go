@@ -289,3 +289,34 @@ func TestHeldOutAnswersMakeTheLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestStrangersKeepToTheirKind: items that are as far from their examples as others are, but much nearer to each other,
+// have a higher unknown score: few walks from them come to an example.
+func TestStrangersKeepToTheirKind(t *testing.T) {
+	var others, kind float64
+	const known, alike = 60, 12
+	for seed := range uint64(8) {
+		f, s, items := newCamera(seed, 4, 32, .8), New("cam", settings(t)), []Item(nil)
+		labels, one := f.labels(5), f.vector(0)
+		for i := range known + alike {
+			v := f.vector(i % 4)
+			for j := range v {
+				if i >= known {
+					v[j] = one[j] + .05*float32(f.random.NormFloat64())
+				}
+			}
+			items = append(items, Item{ID: fmt.Sprint(i), Vector: v, Position: Position{Offset: int64(i), Object: -1}})
+		}
+		answers, _ := answer(t, s, new(Engine), items, labels)
+		for i, a := range answers {
+			if i < known {
+				others += a.UnknownScore / known
+			} else {
+				kind += a.UnknownScore / alike
+			}
+		}
+	}
+	if kind < 1.15*others {
+		t.Errorf("unknown scores of items that are like each other %.3f, of others %.3f", kind/8, others/8)
+	}
+}
