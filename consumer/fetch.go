@@ -73,6 +73,7 @@ func Fetch(ctx context.Context, reader *topic.Reader, decoder *record.Decoder, b
 		}
 		items = make([]record.Item, 0, len(raw.Records))
 		b.Records = make([]Record, 0, len(raw.Records))
+		decoder.NextFetch()
 		for i := range raw.Records {
 			r := &raw.Records[i]
 			b.Bytes += int64(r.Size())

@@ -39,7 +39,9 @@ type Decoder struct {
 	partition bool   // stream by partition
 	dimensions
 	names     map[string]string // interned names, by their bytes
-	frameName string            // of the last item, so that the items of a frame share one string
+	senders   map[string]*sender
+	fetch     int    // see NextFetch
+	frameName string // of the last item, so that the items of a frame share one string
 	scratch   []float32
 	fields    fields
 	scopes    []*node  // of the paths; nil: none
@@ -59,7 +61,7 @@ type Decoder struct {
 
 // NewDecoder returns a decoder, or an error that names the faulty setting.
 func NewDecoder(o Options) (*Decoder, error) {
-	d := &Decoder{options: o, format: o.Format, names: map[string]string{}}
+	d := &Decoder{options: o, format: o.Format, names: map[string]string{}, senders: map[string]*sender{}}
 	d.dimensions = dimensions{fixed: o.Dimension, models: map[string]*agreement{}, given: o.DimensionGivenUp}
 	if d.format == "" {
 		d.format = form.Auto
@@ -228,10 +230,11 @@ func (d *Decoder) value(value []byte) *Rejection {
 			return bad
 		}
 	}
-	vector, bad := rawVector(nil, value, kind)
+	vector, bad := rawVector(d.scratch[:0], value, kind)
 	if bad != nil {
 		return bad
 	}
+	d.scratch = vector[:0]
 	attributes, bad := headerAttributes(d.raw)
 	if bad != nil {
 		return bad
@@ -242,8 +245,8 @@ func (d *Decoder) value(value []byte) *Rejection {
 	return d.append(e, vector, -1, attributes)
 }
 
-// append adds one item if its vector is valid. The item's fields are in the envelope; object is its index in
-// the record, -1 if the record is the embedding.
+// append adds one item with a copy of its vector, if that is valid. The item's fields are in the envelope; object is its
+// index in the record, -1 if the record is the embedding.
 func (d *Decoder) append(e *envelope, vector []float32, object int32, attributes json.RawMessage) *Rejection {
 	raw := d.raw
 	d.drop(e)
@@ -277,9 +280,10 @@ func (d *Decoder) append(e *envelope, vector []float32, object int32, attributes
 	if bad != nil {
 		return bad
 	}
+	from := d.sender(stream)
 	item := Item{
 		Source: source, Key: raw.Key, ItemID: clean(e.texts[idField]),
-		Stream: d.intern(stream), Time: e.time, Vector: vector, Label: d.intern(e.texts[labelField]),
+		Stream: from.name, Time: e.time, Vector: from.own(d.fetch, vector), Label: d.intern(e.texts[labelField]),
 		Model: model,
 		Frame: d.frameOf(e.texts[frameField]), Track: d.intern(e.texts[trackField]), Attributes: attributes,
 	}

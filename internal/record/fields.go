@@ -233,7 +233,7 @@ func memberName(value []byte, member, what string) (found []byte, bad *Rejection
 }
 
 // clone returns a copy of the scratch vector.
-func clone(v []float32) []float32 { return append(make([]float32, 0, len(v)), v...) }
+func clone(v []float32) []float32 { return append([]float32(nil), v...) } // without clearing it before
 
 // text returns a copy of JSON in valid UTF-8, so that results with it are valid JSON. As a copy it does not
 // keep the whole record in memory.

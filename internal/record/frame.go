@@ -110,7 +110,6 @@ func (d *Decoder) jsonFrame(f *fields) *Rejection {
 		case o.values[tensorsField] != nil:
 			bad = o.tensor(d.options.Model, f.values[timeField])
 		case o.hasVector:
-			o.vector = clone(o.vector)
 			bad = o.labelOfInfo()
 		}
 		frame.add(&o, bad)
@@ -228,11 +227,12 @@ func (d *Decoder) protobufFrame(value []byte) *Rejection {
 		if number != 5 || wire != protowire.BytesType {
 			return nil
 		}
-		var o fields
+		o := fields{vector: d.scratch[:0]}
 		bad := checkObjects(f.count + 1)
 		if bad == nil {
 			f.add(&o, o.readObject(b))
 		}
+		d.scratch = o.vector[:0]
 		return bad
 	}); bad != nil {
 		return d.none(bad)

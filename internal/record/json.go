@@ -42,7 +42,7 @@ func (d *Decoder) json(value []byte) *Rejection {
 			e.stream = stream
 		}
 	}
-	return d.append(e, clone(f.vector), -1, text(attributes))
+	return d.append(e, f.vector, -1, text(attributes))
 }
 
 // read reads a JSON object with the decoder's scratch vector.

@@ -257,7 +257,7 @@ func (w *mappedWalk) item(f *fields, object int32) (bad *Rejection) {
 	if a := f.values[attributesField]; len(a) != len(w.shared) || len(a) > 0 && &a[0] != &w.shared[0] {
 		w.shared, w.copied = a, text(a)
 	}
-	return w.d.append(&e, clone(f.vector), object, w.copied)
+	return w.d.append(&e, f.vector, object, w.copied)
 }
 
 // noVector is the fault of a record, or of an element of a list, that has nothing where the vector should be.

@@ -1,0 +1,57 @@
+package record
+
+// sender is a stream that records are of. Its vectors of one fetch share memory in pieces, so that a fetch takes little
+// of the collector's time: a vector that is kept, or waits in an open episode, holds those beside it, which came with it.
+type sender struct {
+	name   string
+	fetch  int // the last one with a vector of it
+	rows   int // vectors in that, so far
+	before int // vectors in the fetch before it, if it had any
+	rest   []float32
+}
+
+// pieceNumbers is how many numbers a piece has at most: 64 KiB.
+const pieceNumbers = 16 << 10
+
+// NextFetch says that the next records came together. Without, each vector has memory of its own.
+func (d *Decoder) NextFetch() { d.fetch++ }
+
+// sender returns a stream by its name.
+func (d *Decoder) sender(name []byte) *sender {
+	if s, known := d.senders[string(name)]; known {
+		return s
+	}
+	const most = 1 << 14
+	if len(d.senders) >= most {
+		clear(d.senders)
+	}
+	s := &sender{name: clean(name), fetch: d.fetch}
+	d.senders[string(name)] = s
+	return s
+}
+
+// own returns a copy of a vector. A piece is for the vectors that are likely to come: as many as the fetch before brought,
+// then an eighth of those that have come.
+func (s *sender) own(fetch int, v []float32) []float32 {
+	if s.fetch != fetch {
+		if s.before = s.rows; s.fetch != fetch-1 {
+			s.before = 0
+		}
+		s.fetch, s.rows, s.rest = fetch, 0, nil
+	}
+	n := len(v)
+	if len(s.rest) < n {
+		more := min(max(s.before-s.rows, s.rows/8), pieceNumbers/n)
+		s.rows++
+		if fetch == 0 || more < 2 {
+			return clone(v)
+		}
+		s.rest = make([]float32, more*n)
+	} else {
+		s.rows++
+	}
+	copy(s.rest, v)
+	own := s.rest[:n:n]
+	s.rest = s.rest[n:]
+	return own
+}
