@@ -91,3 +91,47 @@ func TestPeopleCorrectWhatTheFeedLabelled(t *testing.T) {
 	}
 	await("the feed's", "forgotten")
 }
+
+// A new owner knows which of its predecessor's items carried their labels: a person's label under the stream and id corrects
+// them, one given while nobody owned the partition, and one given later.
+func TestNewOwnersCorrectWhatTheFeedLabelled(t *testing.T) {
+	t.Parallel()
+	client := brokertest.Connect(t, brokertest.Brokers(t))
+	f := newFeed(1)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
+	o.Corrections, o.Recent = brokertest.Name("corrections"), recent.New(1<<20)
+	const n = 40
+	var feed []record.Out
+	for i := range n {
+		out := record.Out{Topic: in, Partition: -1, Key: []byte("cam"), Value: encode(f.vector(i % classes)), Time: time.Now()}
+		out.Headers = append(out.Headers, record.Header{Key: "id", Value: fmt.Append(nil, "crop-", i)})
+		if i < 2 {
+			out.Headers = append(out.Headers, record.Header{Key: "label", Value: []byte("the feed's")})
+		}
+		feed = append(feed, out)
+	}
+	write(t, client, feed)
+	stop := start(t, client, o)
+	collect(t, client, o.Out, count(n))
+	stop()
+	now := map[string]record.Correction{}
+	read := followCorrections(t, client, o.Corrections, now)
+	for i := range 2 {
+		key, id := fmt.Sprint("stream:cam/crop-", i), fmt.Sprintf("%s/0/%d", in, i)
+		write(t, client, []record.Out{
+			record.Teach(o.Labels, &record.Example{ID: key, Stream: "cam", Label: "a person's", Vector: f.vector(0), By: "kim"}),
+		})
+		if i == 0 {
+			o.Recent = recent.New(1 << 20)
+			start(t, client, o)
+		}
+		for now[id].New.Label != "a person's" {
+			read()
+		}
+		if c := now[id]; c.Cause.Kind != "taught" || c.Cause.ID != key || c.Old.Label != "the feed's" {
+			t.Errorf("%s: %+v", id, c)
+		}
+	}
+}

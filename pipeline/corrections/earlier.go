@@ -70,15 +70,20 @@ func (r *Partition) earlierItems(ctx context.Context, written []topic.Span) ([]e
 		if json.Unmarshal(r.settings.Form.JSON(raw.Value), &said) != nil || said.Settled != nil {
 			return
 		}
-		if from, ok := record.ParseID(said.ID); !ok || from.Topic != r.of.Topic || from.Partition != r.of.Partition {
+		from, ok := record.ParseID(said.ID)
+		if !ok || from.Topic != r.of.Topic || from.Partition != r.of.Partition {
 			return
+		}
+		item := record.Item{ItemID: said.ItemID, Stream: said.Stream, Source: from}
+		if said.Confidence == 1 && said.UnknownScore == 0 && said.Alternatives == nil {
+			item.Label = said.Label // as are the results of items that carried their labels
 		}
 		class := cmp.Or(said.Class, said.Label)
 		asOf := labels.PositionOf(raw)
 		it := earlierItem{said: asOf, called: asOf, Item: recent.Item{
-			ID: said.ID, Name: record.ItemKey(said.ID), ItemID: said.ItemID, Key: bytes.Clone(raw.Key), Stream: said.Stream,
+			ID: said.ID, Name: item.Name(), ItemID: said.ItemID, Key: bytes.Clone(raw.Key), Stream: said.Stream,
 			Model: said.Model, Label: said.Label, Class: class, Confidence: said.Confidence, Said: class,
-			SaidConfidence: said.Confidence, Unknown: said.Unknown, Time: said.Time,
+			SaidConfidence: said.Confidence, Unknown: said.Unknown, Taught: item.Label != "", Time: said.Time,
 		}}
 		if i, known := at[said.ID]; known {
 			items[i] = it
@@ -216,14 +221,17 @@ func (r *Partition) relabel(to *labels.Version, it *earlierItem) (kind string, b
 	}
 	l := r.settings.Labels
 	kind = "renamed"
-	for _, id := range []string{it.Name, it.ID, it.Cause} {
+	itself := record.ItemKey(it.ID)
+	for _, id := range []string{it.Name, itself, it.ID, it.Cause} {
 		if id == "" {
 			continue
 		}
 		found, last := l.InForce(to, id)
 		if found.Example != nil && (found.Stream == "" || found.Stream == it.Stream) {
 			it.Class, it.Cause = found.Example.Label, id
-			kind, by = "taught", last
+			if kind, by = "taught", last; id == itself { // a person named it, whatever its record said
+				it.Name = itself
+			}
 			break
 		}
 		if id == it.Cause {
