@@ -77,7 +77,7 @@ var (
 	states      = []string{"state show", "state identities", "state reset", "state discard", "state export", "state import"}
 	checked     = with(live, "check")  // check takes the settings that it tests
 	decoded     = with(checked, "map") // commands that decode records of the input
-	onKafka     = slices.Concat(checked, deadLetters, []string{"feed", "teach", "forget", "map"}, labelTopic,
+	onKafka     = slices.Concat(checked, deadLetters, []string{"feed", "teach", "forget", "map", "labels import"}, labelTopic,
 		[]string{"tail", "audit"}, states)
 	stage     = with(checked, "demo")      // the stage, whatever its feed
 	asking    = []string{"similar", "mcp"} // commands that work by asking a running stage
@@ -91,7 +91,7 @@ var (
 	every = slices.Concat(stage, []string{
 		"label", "audit", "tune", "eval fewshot", "eval stream", "eval cluster", "eval paper", "eval file",
 		"eval index", "eval identities",
-	}, deadLetters, labelTopic, []string{"feed", "teach", "forget", "tail", "map", "broker", "sample"}, states,
+	}, deadLetters, labelTopic, []string{"labels import", "feed", "teach", "forget", "tail", "map", "broker", "sample"}, states,
 		asking, []string{"health", "size", "version"})
 )
 
@@ -113,6 +113,7 @@ var first = map[string][]string{
 	"labels list":      {"labels", "stream", "class", "json", "brokers"},
 	"labels history":   {"labels", "stream", "class", "json", "brokers"},
 	"labels export":    {"labels", "stream", "class", "brokers", "embedded-dir"},
+	"labels import":    {"labels", "brokers", "embedded-dir"},
 	"tail":             {"from", "stream", "unknown", "count", "brokers"},
 	"similar":          {"id", "count", "since", "listen", "listen-token-file"},
 	"size":             {"cameras", "dimension", "classes", "examples", "rate"},

@@ -144,9 +144,9 @@ func (t *Topics) settings() []definition {
 			"form of results: json, cloudevents, avro, which needs --schema-registry, or JSON of your own shape, with ${name} "+
 				"where a field goes, as a connector wants it").example("FORM|{JSON}"),
 		define("labels", &t.Labels,
-			with(with(holding, labelTopic...), "teach", "audit", "state reset"), "",
+			with(with(holding, labelTopic...), "labels import", "teach", "audit", "state reset"), "",
 			"compacted topic of labelled examples").
-			example("TOPIC").neededBy(with(labelTopic, "teach", "forget", "correct")...),
+			example("TOPIC").neededBy(with(labelTopic, "labels import", "teach", "forget", "correct")...),
 		define("review", &t.Review, holding, "",
 			"topic of items whose label would teach most; none: only the page has them").
 			example("TOPIC"),

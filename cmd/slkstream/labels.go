@@ -2,7 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,10 +34,19 @@ var labelsCommand = command{
 		},
 		{
 			name:  "labels export",
-			short: "write what is in force as JSON lines: teach reads the examples back",
-			long: "export writes what holds, one record per line. teach reads a file of examples back;\n" +
-				"a line of a rejection or a name is the value of its record, and goes back with its key.",
+			short: "write what is in force as JSON lines: examples, rejections and names",
+			long: "export writes what holds, one record per line, with its key. labels import writes all of it\n" +
+				"to a topic again, and teach reads lines of examples, of which some may have been changed.",
 			run: onKafka(exportLabels),
+		},
+		{
+			name: "labels import", args: "FILE",
+			short: "write to the labels topic what labels export wrote, with author and time",
+			long: "import writes the examples, rejections and names of a file by export to the labels topic, under\n" +
+				"their keys: what that topic has under one of these keys is replaced, all else stays. A line that\n" +
+				"is none of them refuses the whole file.",
+			example: "  slkstream labels import labels.jsonl --labels labels",
+			run:     importLabels,
 		},
 	},
 }
@@ -131,31 +146,112 @@ func exportLabels(ctx context.Context, c *call, client *topic.Client) error {
 	if err != nil {
 		return err
 	}
-	out, written := bufio.NewWriter(c.Out), 0
+	lines, written := bufio.NewWriter(c.Out), 0
 	for i := range entries {
 		e := &entries[i]
 		if !e.Holds || e.Name != nil && e.Unused != "" {
 			continue
 		}
-		var value []byte
-		switch {
-		case e.Teach != nil:
-			value = record.AppendExample(nil, &record.Example{
-				ID: e.Key, ItemID: e.ItemID, Stream: e.Teach.Stream, Label: e.Teach.Label, Model: e.Teach.Model, Vector: e.Teach.Vector,
-				By: e.By, At: e.At,
-			})
-		case e.Not != nil:
-			value = record.Not("", e.Not).Value
-		case e.Name != nil:
-			value = record.NameRecord("", e.Name).Value
-		default:
+		out, ok := labelRecord("", &e.Label)
+		if !ok {
 			continue
 		}
 		written++
-		if _, err := out.Write(append(value, '\n')); err != nil {
+		if err := writeKeyed(lines, &out); err != nil {
 			return err
 		}
 	}
 	c.Log.Info("exported", "topic", c.Config.Topics.Labels, "records", written)
-	return out.Flush()
+	return lines.Flush()
+}
+
+// labelRecord returns the record that says what a label says; false: of none that is exported.
+func labelRecord(topic string, l *record.Label) (record.Out, bool) {
+	switch {
+	case l.Teach != nil:
+		t := l.Teach
+		return record.Teach(topic, &record.Example{
+			ID: l.Key, ItemID: l.ItemID, Stream: t.Stream, Label: t.Label, Model: t.Model, Vector: t.Vector,
+			Frame: t.Frame, Track: t.Track, Attributes: t.Attributes, By: l.By, At: l.At,
+		}), true
+	case l.Not != nil:
+		return record.Not(topic, l.Not), true
+	case l.Name != nil:
+		return record.NameRecord(topic, l.Name), true
+	}
+	return record.Out{}, false
+}
+
+// keyMember is the member of an exported line that holds the record's key; the others are those of its value.
+const keyMember = "key"
+
+// writeKeyed writes a line.
+func writeKeyed(to *bufio.Writer, out *record.Out) error {
+	key, err := json.Marshal(string(out.Key))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(to, "{%q:%s,%s\n", keyMember, key, bytes.TrimPrefix(out.Value, []byte("{")))
+	return err
+}
+
+func importLabels(ctx context.Context, c *call) error {
+	path := c.Args[0]
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	decoder, err := record.NewDecoder(record.Options{})
+	if err != nil {
+		return err
+	}
+	// A later line may be bad, so nothing is sent yet.
+	var records []record.Out
+	in := json.NewDecoder(bufio.NewReader(file))
+	for n := 1; ; n++ {
+		line := map[string]json.RawMessage{}
+		if err = in.Decode(&line); errors.Is(err, io.EOF) {
+			break
+		}
+		var out record.Out
+		if err == nil {
+			out, err = labelOf(ctx, decoder, c.Config.Topics.Labels, line)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: line %d: %w", path, n, err)
+		}
+		records = append(records, out)
+	}
+	if len(records) == 0 {
+		return fmt.Errorf("%s has no lines", path)
+	}
+	client, err := c.kafka(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.writeLabels(ctx, client, records...); err != nil {
+		return err
+	}
+	c.Log.Info("imported", "topic", c.Config.Topics.Labels, "records", len(records))
+	return nil
+}
+
+// labelOf returns the record of an exported line.
+func labelOf(ctx context.Context, by *record.Decoder, topic string, line map[string]json.RawMessage) (record.Out, error) {
+	key := ""
+	if json.Unmarshal(line[keyMember], &key) != nil || key == "" {
+		return record.Out{}, errors.New("no key: labels export writes it; teach takes examples without")
+	}
+	delete(line, keyMember)
+	value, err := json.Marshal(line)
+	if err != nil {
+		return record.Out{}, err
+	}
+	label, err := by.DecodeLabel(ctx, &record.Raw{Topic: topic, Key: []byte(key), Value: value})
+	if err != nil {
+		return record.Out{}, err
+	}
+	out, _ := labelRecord(topic, &label) // a value that is not empty teaches, rejects or names
+	return out, nil
 }

@@ -68,7 +68,7 @@ func teach(ctx context.Context, c *call) error {
 	switch {
 	case err != nil && !change.Forget && errors.Is(err, record.ErrNoVector):
 		return fmt.Errorf("%w; an item that a stage has answered is taught without its vector on the page, or by "+
-			`POST /api/teach {"id","label"}`, err)
+			`POST /api/teach {"id","label"}; names of a file by labels export go back by labels import`, err)
 	case err != nil:
 		return err
 	case len(records) == 0 && rest > 0:
