@@ -35,7 +35,7 @@ type fixture struct {
 }
 
 func newFixture(t *testing.T, brokers []string) *fixture {
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	t.Cleanup(cancel)
 	b := &fixture{
 		t: t, ctx: ctx, client: brokertest.Connect(t, brokers), group: brokertest.Name("group"),

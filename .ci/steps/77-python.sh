@@ -27,6 +27,10 @@ PATH=$work:$PATH
 # shellcheck disable=SC2086
 ./slkstream $command 2>>stage.log &
 stage=$!
+for _ in $(seq 100); do # a person would start the page's Python later
+	if ./slkstream health 2>/dev/null; then break; fi
+	sleep .2
+done
 if ! timeout 180 "$kept/page/bin/python" page.py | tee said; then
 	tail -n 30 stage.log
 	exit 1
