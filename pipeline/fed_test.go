@@ -13,17 +13,22 @@ import (
 	"github.com/slkstream/slkstream/pipeline/backfill"
 )
 
+// correcting returns the options of a stage that is taught and corrects recent items, with its input and feed.
+func correcting(t *testing.T) (client *topic.Client, f *feed, in string, o Options) {
+	client, f = brokertest.Connect(t, brokertest.Brokers(t)), newFeed(1)
+	in = brokertest.Topic(t, client, "in", 1, nil)
+	o = basics(client, in, f)
+	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
+	o.Corrections, o.Recent = brokertest.Name("corrections"), recent.New(1<<20)
+	return client, f, in, o
+}
+
 // An item whose own record carried a label is what a person calls it later, by the key of its stream and id, or of
 // its place: recent results are corrected, a later range is answered so, and taking the
 // person's label back brings the record's again.
 func TestPeopleCorrectWhatTheFeedLabelled(t *testing.T) {
 	t.Parallel()
-	client := brokertest.Connect(t, brokertest.Brokers(t))
-	f := newFeed(1)
-	in := brokertest.Topic(t, client, "in", 1, nil)
-	o := basics(client, in, f)
-	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
-	o.Corrections, o.Recent = brokertest.Name("corrections"), recent.New(1<<20)
+	client, f, in, o := correcting(t)
 	const n, withID, without, byPlace = 40, 5, 9, 17
 	var feed []record.Out
 	vectors := map[int][]float32{}
@@ -96,12 +101,7 @@ func TestPeopleCorrectWhatTheFeedLabelled(t *testing.T) {
 // them, one given while nobody owned the partition, and one given later.
 func TestNewOwnersCorrectWhatTheFeedLabelled(t *testing.T) {
 	t.Parallel()
-	client := brokertest.Connect(t, brokertest.Brokers(t))
-	f := newFeed(1)
-	in := brokertest.Topic(t, client, "in", 1, nil)
-	o := basics(client, in, f)
-	o.Labels = brokertest.Topic(t, client, "labels", 1, topic.StateSettings())
-	o.Corrections, o.Recent = brokertest.Name("corrections"), recent.New(1<<20)
+	client, f, in, o := correcting(t)
 	const n = 40
 	var feed []record.Out
 	for i := range n {
