@@ -137,7 +137,7 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 	if c.Config.Feed.Loop {
 		f.rows.Store(-1)
 	}
-	batch := make([]record.Out, 0, batchOfFeed)
+	before, batch := f.sent.Load(), make([]record.Out, 0, batchOfFeed)
 	err = eachRowOf(source, func(row table.Row) error {
 		out, err := f.record(row, rows)
 		if err != nil {
@@ -153,10 +153,15 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 		batch = batch[:0]
 		return err
 	}, nil)
-	if err == nil && len(batch) > 0 {
-		err = f.send(ctx, batch)
+	if len(batch) > 0 { // also the rows before a bad one
+		err = errors.Join(err, f.send(ctx, batch))
 	}
-	return rows, cmp.Or(err, f.fits(rows))
+	err = cmp.Or(err, f.fits(rows))
+	if sent := f.sent.Load() - before; err != nil && sent > 0 {
+		err = fmt.Errorf("%w; the first %d rows were sent: feed a file of the others, as a row that is sent again is answered "+
+			"again (with the same itemId)", err, sent)
+	}
+	return rows, err
 }
 
 func (f *feeder) fits(rows int64) error { return errors.Join(f.labels.fits(rows), f.keys.fits(rows)) }

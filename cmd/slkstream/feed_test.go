@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -279,6 +280,30 @@ func TestFeedOfAnotherLength(t *testing.T) {
 					t.Errorf("%s, --%s of %s rows: exit %d, %s", rows, setting, n, code, messages)
 				}
 			}
+		}
+	}
+}
+
+// A bad row stops the file behind the rows before it, which are sent; the message says how many, and how to go on.
+func TestFeedSaysWhatWasSent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.jsonl")
+	good := `{"vector":[1,2]}` + "\n"
+	for bad, says := range map[int]string{0: "", 3: "the first 3 rows were sent", 703: "the first 703 rows were sent"} {
+		dir, client := embedded(t)
+		rows := strings.Repeat(good, bad) + `{"vector":[0,0]}` + "\n" + good
+		if err := os.WriteFile(path, []byte(rows), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, _, messages := runLine(t, "feed", "--embedded-dir", dir, "--input", path, "--out", "out")
+		want := fmt.Sprintf("line %d: the vector is zero", bad+1)
+		if says != "" {
+			want += "; " + says + ": feed a file of the others"
+		}
+		if code != exitFailed || !strings.Contains(messages, want) || says == "" && strings.Contains(messages, "sent") {
+			t.Errorf("exit %d, no %q: %s", code, want, messages)
+		}
+		if got := records(t, client, "out", bad); len(got) != bad {
+			t.Errorf("%d rows before the bad one, %d records", bad, len(got))
 		}
 	}
 }
