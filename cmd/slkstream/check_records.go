@@ -138,7 +138,8 @@ func (k *checker) streams(ctx context.Context) {
 		}
 		if s.scattered != "" {
 			k.warn("%s, which learn it separately: key the records by what tells streams apart (--stream-by %s), and let all "+
-				"senders place a key alike: librdkafka, also in Python, needs partitioner=murmur2_random to do as others",
+				"senders place a key alike, as Java and feed do: librdkafka, also in Python, needs partitioner=murmur2_random, "+
+				"kafka-go a Murmur2Balancer, Sarama a partitioner by murmur2",
 				s.scattered, k.config.Stage.StreamBy)
 		}
 		if says := s.found.allLabelled(s.items); says != "" && s.items >= count {

@@ -78,7 +78,7 @@ func TestCheck(t *testing.T) {
 		"FAULT topic short has 1 partitions, the input 3: it needs as many (--state)",
 		"FAULT labels topic labels: 1 records are no examples",
 		`warn  stream "cam" of embeddings is in partitions `,
-		"librdkafka, also in Python, needs partitioner=murmur2_random",
+		"librdkafka, also in Python, needs partitioner=murmur2_random, kafka-go a Murmur2Balancer, Sarama a partitioner by murmur2",
 		"warn  1 of the latest 4 records of embeddings cannot be read",
 	} {
 		if code != exitFailed || !strings.Contains(out, want) {

@@ -238,7 +238,7 @@ def main():
     people = {}
     try:
         answers = Answers(brokers, people)
-        feed(options, networks, Producer({"bootstrap.servers": brokers, "linger.ms": 5}), people, answers)
+        feed(options, networks, Producer({"bootstrap.servers": brokers, "linger.ms": 5, "partitioner": "murmur2_random"}), people, answers)
         deadline = time.time() + 30  # the last episode closes by silence
         while answers.count < len(people) and time.time() < deadline and stage.poll() is None:
             time.sleep(.1)
