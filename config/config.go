@@ -108,7 +108,7 @@ var first = map[string][]string{
 	"map":              {"fields", "format", "stream-by", "count", "brokers"},
 	"label":            {"input", "output", "support", "support-labels", "k"},
 	"feed":             {"input", "out", "key", "rate", "loop"},
-	"teach":            {"labels", "forget", "by", "brokers", "embedded-dir"},
+	"teach":            {"labels", "stream", "forget", "by", "brokers"},
 	"forget":           {"name", "labels", "support", "out", "by"},
 	"labels list":      {"labels", "stream", "class", "json", "brokers"},
 	"labels history":   {"labels", "stream", "class", "json", "brokers"},

@@ -18,7 +18,8 @@ func (s *Select) settings() []definition {
 	classes := with(labelTopic, "state show", "state reset", "audit")
 	streams := with(with(classes, deadLetters...), "tail", "state identities", "state export", "state import")
 	return []definition{
-		define("stream", &s.Stream, streams, "", "only this stream; none: all of them"),
+		define("stream", &s.Stream, streams, "", "only this stream; none: all of them").
+			when("teach", "", "the stream that rows without one are for; none: every stream").example("STREAM"),
 		define("class", &s.Class, classes, "", "only this class; none: all of them"),
 		define("id", &s.ID, []string{"similar"}, "", "the item, by its own id or that of its result").
 			example("ID").neededBy("similar"),

@@ -57,8 +57,8 @@ func (c *call) sayWhatNames(ctx context.Context, client *topic.Client) error {
 	}
 	if taught > 0 && !named {
 		c.Log.Info(
-			"no example names an item itself: for that its id is \"item:\" and the id of the item's result; and what a record's "+
-				"own label taught stays, beside another label of the same item, unless the row has its stream (--stream-field)",
+			"no example names an item itself: for that its id is \"item:\" and the id of the item's result; an item whose own "+
+				"record had a label is named by its id and its stream, which teach --stream STREAM gives to rows that have none",
 			"examples",
 			taught,
 		)

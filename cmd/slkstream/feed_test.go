@@ -151,13 +151,13 @@ func TestTeachCorrectForget(t *testing.T) {
 	for path, content := range map[string]string{
 		examples: `{"id":"a","vector":[1,2],"label":"milk"}` + "\n" +
 			`{"id":"b","stream":"cam-7","vector":[2,1],"label":"juice"}` + "\n",
-		ids: `{"id":"a"}` + "\n",
+		ids: `{"id":"a"}` + "\n" + `{"id":"b","vector":[0,0]}` + "\n",
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, line := range []string{"teach " + examples, "teach --forget " + ids} {
+	for _, line := range []string{"teach " + examples, "teach --stream gate " + examples, "teach --stream cam-7 --forget " + ids} {
 		if code, _, messages := runLine(t, strings.Fields(line+" --labels labels --embedded-dir "+dir)...); code != exitDone {
 			t.Fatalf("%s: exit %d: %s", line, code, messages)
 		}
@@ -167,7 +167,7 @@ func TestTeachCorrectForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said []string
-	for _, r := range records(t, client, "labels", 3) {
+	for _, r := range records(t, client, "labels", 6) {
 		l, err := decoder.DecodeLabel(t.Context(), &r)
 		if err != nil {
 			t.Fatal(err)
@@ -178,7 +178,9 @@ func TestTeachCorrectForget(t *testing.T) {
 			said = append(said, "forget "+l.Forget)
 		}
 	}
-	if got := strings.Join(said, ", "); got != "a=milk@, stream:cam-7/b=juice@cam-7, forget a" {
+	const first, again = "a=milk@, stream:cam-7/b=juice@cam-7", "stream:gate/a=milk@gate, stream:cam-7/b=juice@cam-7"
+	const forgot = "forget stream:cam-7/a, forget stream:cam-7/b" // the second row has no vector
+	if got := strings.Join(said, ", "); got != first+", "+again+", "+forgot {
 		t.Error(got)
 	}
 }

@@ -18,8 +18,8 @@ var teachCommand = command{
 	short: "send labelled examples to the labels topic (add, correct, forget)",
 	long: "teach sends each row of a file, with its id and its label, to the labels topic. An id that was\n" +
 		"taught before is corrected. With --forget the rows need only ids, and their examples are forgotten; it says\n" +
-		"if the topic has none with some of the ids. A row with a stream is for that stream alone, and its id is\n" +
-		"another one in each stream: it names what the stream's own feed taught under it. The id \"item:\" and the id of\n" +
+		"if the topic has none with some of the ids. A row with a stream, its own or --stream, is for that\n" +
+		"stream alone, and its id is another one in each stream: it names what the stream's own feed taught under it. The id \"item:\" and the id of\n" +
 		"a result names that item itself. A sender's id of an item does not: it may come again.",
 	example: "  slkstream teach corrections.jsonl --labels labels\n  slkstream teach mistakes.jsonl --labels labels --forget",
 	run:     teach,
@@ -35,12 +35,13 @@ func teach(ctx context.Context, c *call) error {
 			if bad.ID == "" {
 				return fmt.Errorf("%w, and no id by which it could be forgotten", bad)
 			}
-			records = append(records, record.Forget(labels, record.StreamKey(bad.Stream, bad.ID)))
+			records = append(records, record.Forget(labels, record.StreamKey(cmp.Or(bad.Stream, c.Config.Select.Stream), bad.ID)))
 			return nil
 		}
 	}
 	// A later row may be bad, so nothing is sent yet.
 	err := eachRow(path, supportReading(c.Config), func(row table.Row) error {
+		row.Stream = cmp.Or(row.Stream, c.Config.Select.Stream)
 		key := record.StreamKey(row.Stream, row.ID)
 		switch bad := record.CheckKey(key); {
 		case row.ID == "" && isNPY(path):
