@@ -366,6 +366,9 @@ func (m *interpreter) stepVector(name string, o []operand, last operand) {
 		quarters(func(a, b [4]uint32) [4]uint32 {
 			return [4]uint32{a[by&3], a[by>>2&3], b[by>>4&3], b[by>>6&3]}
 		})
+	case "VSHUFF32X4":
+		by := o[0].value
+		of(func(i int) uint32 { return m.lane(o[2-i/8], 4*int(by>>(2*(i/4))&3)+i%4) })
 	case "VPERMILPS":
 		by := o[0].value
 		of(func(i int) uint32 { return m.lane(o[1], i&^3+int(by>>(2*(i&3))&3)) })

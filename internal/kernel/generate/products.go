@@ -96,11 +96,17 @@ func (v vector) strip(rows, columns int) {
 	v.Label("reduce")
 	at := v.GP64()
 	v.MOVQ(out, at)
+	wide := v.lanes == 16 && rows == 4 && columns == 4
+	if wide {
+		v.sums16(sums, free[0], free[1])
+	}
 	for i := range rows {
 		first := sum(i, 0)
-		if columns == 4 {
+		switch {
+		case wide:
+		case columns == 4:
 			v.sums4(sums[i*columns:i*columns+columns], free[0], free[1])
-		} else {
+		default:
 			v.sum(first, free[0])
 		}
 		label := fmt.Sprintf("store%d", i)

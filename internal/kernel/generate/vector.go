@@ -221,6 +221,34 @@ func (v vector) sums4(r []reg.VecPhysical, one, two reg.VecPhysical) {
 	v.VADDPS(one.AsX(), r[0].AsX(), r[0].AsX())
 }
 
+// sums16 is sums4 of four rows of four registers of sixteen lanes at a time, in the same order, and leaves the sums of each
+// row in the lowest four lanes of its first register.
+func (v vector) sums16(r []reg.VecPhysical, one, two reg.VecPhysical) {
+	for _, row := range []int{0, 8} { // two rows share a register: a half of eight lanes each
+		own := r[row : row+4]
+		for j := range own {
+			low, high := r[row+j], r[row+j+4]
+			v.VSHUFF32X4(U8(0x44), high, low, one)
+			v.VSHUFF32X4(U8(0xee), high, low, two)
+			v.VADDPS(two, one, low)
+		}
+		for _, j := range []int{0, 2} {
+			v.VUNPCKLPS(own[j+1], own[j], one)
+			v.VUNPCKHPS(own[j+1], own[j], two)
+			v.VADDPS(two, one, own[j])
+		}
+		v.VSHUFPS(U8(0x44), own[2], own[0], one)
+		v.VSHUFPS(U8(0xee), own[2], own[0], two)
+		v.VADDPS(two, one, own[0])
+	}
+	v.VSHUFF32X4(U8(0x88), r[8], r[0], one)
+	v.VSHUFF32X4(U8(0xdd), r[8], r[0], two)
+	v.VADDPS(two, one, r[0])
+	for i := 1; i < 4; i++ {
+		v.VEXTRACTF32X4(U8(i), r[0], r[4*i].AsX())
+	}
+}
+
 // upper copies lanes 4 to 7 of r to x. Registers above 15 exist for the AVX-512 form only.
 func (v vector) upper(r reg.VecPhysical, x Op) {
 	if v.lanes == 16 {
