@@ -18,18 +18,18 @@ const (
 	leastLogProbability = -10
 )
 
-// said holds the class vectors' evidence for each row: the logarithm of softmax(100 cos) over the classes.
-type said struct {
+// zeroShot holds the class vectors' evidence for each row: the logarithm of softmax(100 cos) over the classes.
+type zeroShot struct {
 	unit   vector.Matrix // class vectors of length 1
 	values []float32     // rows x classes
 	made   int           // of the labelled rows, the last, made from class vectors
 }
 
-func (p *Problem) newSaid() (*said, error) {
+func (p *Problem) newZeroShot() (*zeroShot, error) {
 	if p.ClassVectors.N == 0 {
 		return nil, nil
 	}
-	v := &said{unit: vector.New(p.K, p.D), values: make([]float32, (p.N+p.Support.N)*p.K), made: p.made}
+	v := &zeroShot{unit: vector.New(p.K, p.D), values: make([]float32, (p.N+p.Support.N)*p.K), made: p.made}
 	for c := range p.K {
 		if !vector.Unit(v.unit.Row(c), p.ClassVectors.Row(c)) {
 			return nil, fmt.Errorf("class vector %d: its values are not finite or all zero", c)
@@ -39,7 +39,7 @@ func (p *Problem) newSaid() (*said, error) {
 }
 
 // read notes the evidence for a raw row. A row without a direction has none.
-func (v *said) read(i int, row []float32) {
+func (v *zeroShot) read(i int, row []float32) {
 	if v == nil {
 		return
 	}
@@ -65,7 +65,7 @@ const mostLeftOut = 2000
 // class is judged by the vectors alone. By the prior it weighs less than a labelled row, which neighbours and class repeat.
 func (l *loaded) weighVectors(settings solver.Settings) {
 	k, d := l.k, l.points.D
-	class := l.class[:l.all-l.said.made]
+	class := l.class[:l.all-l.zeroShot.made]
 	sums, count := classSums(&l.points, class, k)
 	scratch := l.points.Scratch(1)
 	var labelled []int32
@@ -74,7 +74,7 @@ func (l *loaded) weighVectors(settings solver.Settings) {
 			labelled = append(labelled, int32(p))
 		}
 	}
-	said := &logistic.Choices{Weights: 1}
+	cases := &logistic.Choices{Weights: 1}
 	mean := make([]float32, d)
 	for at := 0; at < len(labelled); at += max(1, len(labelled)/mostLeftOut) {
 		p, scores := int(labelled[at]), make([]float32, k)
@@ -93,14 +93,14 @@ func (l *loaded) weighVectors(settings solver.Settings) {
 				scores[c] = float32(settings.Tau * (2*by*float64(kernel.Dot(mean, row)/n) - psi))
 			}
 		}
-		said.Right = append(said.Right, len(said.Offsets)+int(class[p]))
-		said.Values = append(said.Values, l.said.values[p*k:p*k+k]...)
-		said.Offsets = append(said.Offsets, scores...)
-		said.Ends = append(said.Ends, len(said.Offsets))
+		cases.Right = append(cases.Right, len(cases.Offsets)+int(class[p]))
+		cases.Values = append(cases.Values, l.zeroShot.values[p*k:p*k+k]...)
+		cases.Offsets = append(cases.Offsets, scores...)
+		cases.Ends = append(cases.Ends, len(cases.Offsets))
 	}
 	ws := []float64{1 / settings.LabelWeight}
-	weight := max(0, said.Fit(ws, logistic.Normal(ws, ws))[0])
-	kernel.Scale(float32(weight), l.said.values)
+	weight := max(0, cases.Fit(ws, logistic.Normal(ws, ws))[0])
+	kernel.Scale(float32(weight), l.zeroShot.values)
 }
 
 // withEveryClass returns the problem with a labelled row beside the file for each class that has none: its vector,

@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/solver"
 )
 
-// labelling returns the settings for a file with labelled rows: those of a stream, but for the way.
-func (l *loaded) labelling(s *Settings, of way) solver.Settings {
+// labelling returns the settings for a file with labelled rows: those of a stream, but for the objective.
+func (l *loaded) labelling(s *Settings, of objective) solver.Settings {
 	settings := solver.Defaults()
 	settings.Lambda, settings.Tau = of.lambda, of.tau
 	if l.directions {
@@ -31,9 +31,9 @@ func (l *loaded) descend(ctx context.Context, s *Settings, stage string, graph *
 ) (*solver.PlacedResult, error) {
 	p := solver.Placed{Points: &l.points, K: l.k, Affinity: graph, Start: start}
 	if named {
-		kernel.Scale(float32(1/settings.Lambda), l.said.values)
-		defer kernel.Scale(float32(settings.Lambda), l.said.values)
-		p.Evidence = l.said.values
+		kernel.Scale(float32(1/settings.Lambda), l.zeroShot.values)
+		defer kernel.Scale(float32(settings.Lambda), l.zeroShot.values)
+		p.Evidence = l.zeroShot.values
 	}
 	if r.Coherence > 0 {
 		p.Block = stretch

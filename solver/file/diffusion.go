@@ -48,21 +48,21 @@ func newHarmonic(similar similarity, class []int32, weight float32) harmonic {
 	return harmonic{newSystem(similar, weight, fixed), weight}
 }
 
-// classes solves for classes [from, to). said is the evidence, a value for each row and class and 0 at fixed
+// classes solves for classes [from, to). evidence has a value for each row and class and 0 at fixed
 // rows, and is overwritten; nil: none.
-func (s *harmonic) classes(ctx context.Context, class []int32, from, to int, said []float32, told progress,
+func (s *harmonic) classes(ctx context.Context, class []int32, from, to int, evidence []float32, told progress,
 ) ([]float32, error) {
 	n, k := s.graph.N(), to-from
 	b := make([]float32, n*k)
-	if said == nil {
-		said = make([]float32, n*k)
+	if evidence == nil {
+		evidence = make([]float32, n*k)
 	}
 	holds := func(q int32) bool { return int(class[q]) >= from && int(class[q]) < to }
 	for p := range n {
 		if class[p] >= 0 {
 			continue
 		}
-		kernel.Axpy(s.weight/(1+s.weight)*s.diagonal[p], said[p*k:p*k+k], b[p*k:p*k+k])
+		kernel.Axpy(s.weight/(1+s.weight)*s.diagonal[p], evidence[p*k:p*k+k], b[p*k:p*k+k])
 		columns, weights := s.graph.Row(p)
 		for j, q := range columns {
 			if holds(q) {
@@ -70,7 +70,7 @@ func (s *harmonic) classes(ctx context.Context, class []int32, from, to int, sai
 			}
 		}
 	}
-	x, err := s.solve(ctx, b, said, k, told)
+	x, err := s.solve(ctx, b, evidence, k, told)
 	for p := range n {
 		if err == nil && holds(int32(p)) {
 			x[p*k+int(class[p])-from] = 1

@@ -15,8 +15,8 @@ type loaded struct {
 	points    solver.Points
 	class     []int32 // of all rows, -1: to be solved
 	support   bool
-	said      *said   // by class vectors; nil: nothing
-	recall    float64 // share of the neighbours that codes or principal directions keep; 0: whole rows
+	zeroShot  *zeroShot // by class vectors; nil: nothing
+	recall    float64   // share of the neighbours that codes or principal directions keep; 0: whole rows
 	// only principal directions of the rows count
 	directions bool
 	guide      float64 // how far prototypes are a guide, 0 to 1
@@ -47,7 +47,7 @@ func load(ctx context.Context, p *Problem, s *Settings, directions bool, plan *P
 	}
 	var err error
 	if !directions {
-		if l.said, err = p.newSaid(); err != nil {
+		if l.zeroShot, err = p.newZeroShot(); err != nil {
 			return nil, err
 		}
 	}
@@ -55,11 +55,11 @@ func load(ctx context.Context, p *Problem, s *Settings, directions bool, plan *P
 	whole := &embedding{}
 	for i := range p.Support.N {
 		labelled.add(e, p.Support.Row(i), p.SupportClasses[i])
-		l.said.read(p.N+i, p.Support.Row(i))
+		l.zeroShot.read(p.N+i, p.Support.Row(i))
 	}
 	err = p.each(ctx, func(i int, row []float32, class int32) error {
 		progress("reading", i)
-		l.said.read(i, row)
+		l.zeroShot.read(i, row)
 		l.class[i] = class
 		l.support = l.support || class >= 0
 		labelled.add(e, row, class)

@@ -85,35 +85,35 @@ const (
 // String returns the space as progress adds it to a stage.
 func (s space) String() string { return [...]string{whole: "", directions: ", in directions"}[s] }
 
-// way is how R weighs neighbours, lambda, and the distances to the means of classes, tau, and whether it has what class
+// objective is how R weighs neighbours, lambda, and the distances to the means of classes, tau, and whether it has what class
 // vectors say.
-type way struct {
+type objective struct {
 	lambda, tau float64
 	named       bool
 }
 
 var (
-	byMeans      = way{lambda: solver.Defaults().Lambda, tau: solver.Defaults().Tau}
-	byNeighbours = way{lambda: 4, tau: 1}
+	byMeans      = objective{lambda: solver.Defaults().Lambda, tau: solver.Defaults().Tau}
+	byNeighbours = objective{lambda: 4, tau: 1}
 )
 
-// byNames returns the way with what class vectors say.
-func (w way) byNames() way {
-	w.named = true
-	return w
+// byNames returns the objective with what class vectors say.
+func (o objective) byNames() objective {
+	o.named = true
+	return o
 }
 
-// opinions are what the ways of solving a file in some spaces say, in the order of waysIn.
-type opinions struct {
+// solutions are the answers of the objectives, and of labels that spread, in some spaces, in the order of answersIn.
+type solutions struct {
 	answers []answer
-	second  []int32 // second-best class of each row in the last way
+	second  []int32 // second-best class of each row by the last objective
 	matched bool    // clusters found without labels are the classes of the labelled rows
 	guide   float64 // how far prototypes are a guide in the first space
 	result  *Result // of the first space, without what the vote adds
 }
 
-// waysIn returns the number of answers in a space, and how many of them, the last, are by class vectors too.
-func (p *Problem) waysIn(in space) (ways, named int) {
+// answersIn returns the number of answers in a space, and how many of them, the last, are by class vectors too.
+func (p *Problem) answersIn(in space) (answers, named int) {
 	switch {
 	case in == directions:
 		return 2, 0
@@ -123,9 +123,9 @@ func (p *Problem) waysIn(in space) (ways, named int) {
 	return 5, 0
 }
 
-// solveIn labels the rows in each way of the spaces.
-func solveIn(ctx context.Context, p *Problem, s *Settings, plan Plan, spaces ...space) (*opinions, error) {
-	all := &opinions{}
+// solveIn labels the rows by each objective in the spaces.
+func solveIn(ctx context.Context, p *Problem, s *Settings, plan Plan, spaces ...space) (*solutions, error) {
+	all := &solutions{}
 	for i, in := range spaces {
 		own, plan := *s, plan
 		if i > 0 {
@@ -190,15 +190,15 @@ func (s *Settings) progress(stage string) progress {
 }
 
 // labels solves a file with labelled rows: it spreads labels over the graph, learns a metric from the answer, spreads
-// the labels again, and descends from there in each of the ways; in directions from clusters, if they are the classes. r
+// the labels again, and descends from there by each objective; in directions from clusters, if they are the classes. r
 // has what is known already.
-func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions, error) {
+func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*solutions, error) {
 	lists, err := l.search(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	settings := l.labelling(s, byMeans)
-	if l.said != nil {
+	if l.zeroShot != nil {
 		l.weighVectors(settings)
 	}
 	if settings.MetricRank > 0 && settings.MetricShrink < 1 {
@@ -219,14 +219,14 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions,
 	r.Coherence = coherenceOf(lists, l.n, s.Ordered)
 	l.mixOrder(lists, r.Coherence)
 	similar := similarities(lists, s.Seed)
-	out, ways := &opinions{result: r}, []way{byNeighbours}
+	out, objectives := &solutions{result: r}, []objective{byNeighbours}
 	var judge *spread
 	if !l.directions {
 		alone, less, err := l.labelsAlone(ctx, similar, s.progress("spreading labels alone"))
 		if err != nil {
 			return nil, err
 		}
-		judge, out.answers, ways = &less, []answer{alone.answer, less.answer}, []way{byMeans, byNeighbours}
+		judge, out.answers, objectives = &less, []answer{alone.answer, less.answer}, []objective{byMeans, byNeighbours}
 	}
 	sum, reach, err := l.spreadLabels(ctx, similar, judge, settings, s.progress("spreading labels"))
 	if err != nil {
@@ -241,17 +241,17 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*opinions,
 			out.matched, start = true, matched
 		}
 	}
-	if l.said != nil { // again, with what class vectors say, which has no part in how labels spread
-		ways = append(ways, byMeans.byNames(), byNeighbours.byNames())
+	if l.zeroShot != nil { // again, with what class vectors say, which has no part in how labels spread
+		objectives = append(objectives, byMeans.byNames(), byNeighbours.byNames())
 	}
 	r.UnknownScore = l.unknownScores(graph, reach)[:l.n]
 	if err := l.project(r); err != nil {
 		return nil, err
 	}
-	for i, of := range ways {
+	for i, of := range objectives {
 		stage := "solving"
-		if len(ways) > 1 {
-			stage = fmt.Sprintf("solving in way %d of %d", i+1, len(ways))
+		if len(objectives) > 1 {
+			stage = fmt.Sprintf("solving in way %d of %d", i+1, len(objectives))
 		}
 		solved, err := l.descend(ctx, s, stage, graph, l.labelling(s, of), of.named, start, r)
 		if err != nil {

@@ -71,9 +71,9 @@ func (l *loaded) spreadLabels(
 	ctx context.Context, similar similarity, alone *spread, settings solver.Settings, told progress,
 ) (sum spread, reach []float32, err error) {
 	order, ranked := byFirstRow(l.class, l.k)
-	said := l.newEvidence(ranked, order, similar, alone, settings)
-	class, degree := said.class, degrees(similar.graph)
-	even, drawn := newHarmonic(similar, class, said.weight), newSystem(similar, said.weight, nil)
+	evidence := l.newEvidence(ranked, order, similar, alone, settings)
+	class, degree := evidence.class, degrees(similar.graph)
+	even, drawn := newHarmonic(similar, class, evidence.weight), newSystem(similar, evidence.weight, nil)
 	labels, err := even.reach(ctx, class)
 	if err != nil {
 		return sum, nil, err
@@ -86,7 +86,7 @@ func (l *loaded) spreadLabels(
 	var byX, byY float32
 	err = l.eachBlock(2, told, func(from, to int, part func(int) progress) error {
 		k := to - from
-		x, err := even.classes(ctx, class, from, to, said.of(from, to), part(0))
+		x, err := even.classes(ctx, class, from, to, evidence.of(from, to), part(0))
 		if err != nil {
 			return err
 		}

@@ -69,7 +69,7 @@ func (t *trials) folds() []fold {
 // large reports whether a solve takes long: fewer rows are held out then, and one space counts.
 func (t *trials) large() bool { return t.problem.N > sampleRows }
 
-// heldRow is what became of a held row: its class, and what each way says.
+// heldRow is what became of a held row: its class, and what each answer says.
 type heldRow struct {
 	truth  int32
 	class  []int32
@@ -104,9 +104,9 @@ func (t *trials) read(ctx context.Context) (labelled int, err error) {
 // judge says in which spaces a file is solved, and what the answers weigh, by what became of held rows. A large file is
 // solved in one space: in directions, which takes half the time, if the held rows' classes are not more likely whole,
 // which is tried only where it could be beyond chance. Where too few rows are labelled to hold any out, as with one of each
-// class, all ways weigh the same, and a large file is solved whole; but if clusters in directions that were found without
+// class, all answers weigh the same, and a large file is solved whole; but if clusters in directions that were found without
 // labels are the classes of the labelled rows, what descends from these clusters counts alone.
-func (t *trials) judge(ctx context.Context) (*verdict, error) {
+func (t *trials) judge(ctx context.Context) (*calibration, error) {
 	p := t.problem
 	if p.K < 2 || !slices.Contains(t.class, -1) {
 		return t.without(whole), nil
@@ -139,7 +139,7 @@ func (t *trials) judge(ctx context.Context) (*verdict, error) {
 
 // weigh fits the weights of the answers in the spaces to the held rows of folds, and returns minus the logarithm of how
 // likely the class of each held row is then.
-func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (*verdict, []float64, error) {
+func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (*calibration, []float64, error) {
 	v := t.without(spaces...)
 	if len(folds[0].held) == 0 {
 		return v, nil, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// verdict is what held rows say of a file.
-type verdict struct {
+// calibration is what held rows say of a file: what each answer weighs, and how high the limit of the unknown is.
+type calibration struct {
 	spaces  []space
 	weights []float64 // of each answer in the spaces
 	classes int
@@ -28,14 +28,14 @@ const (
 	scaleDeviation = .5
 )
 
-// without returns the verdict of a file without held rows: all ways weigh the same, with class vectors those that have
+// without returns the calibration of a file without held rows: all answers weigh the same, with class vectors those that have
 // them, and the others nothing.
-func (t *trials) without(spaces ...space) *verdict {
-	v := &verdict{spaces: spaces, classes: t.problem.K, rate: t.s.UnknownRate}
+func (t *trials) without(spaces ...space) *calibration {
+	v := &calibration{spaces: spaces, classes: t.problem.K, rate: t.s.UnknownRate}
 	v.vectors = t.problem.ClassVectors.N > 0 && slices.Contains(spaces, whole)
 	counted := 0.
 	for _, in := range spaces {
-		n, named := t.problem.waysIn(in)
+		n, named := t.problem.answersIn(in)
 		for i := range n {
 			weight := 0.
 			if !v.vectors || i >= n-named {
@@ -53,7 +53,7 @@ func (t *trials) without(spaces ...space) *verdict {
 
 // lean makes all answers but those of labels alone, the first two, count as far as prototypes are a guide. In directions
 // alone, where it is not known, they are.
-func (v *verdict) lean(guide float64) {
+func (v *calibration) lean(guide float64) {
 	for j := 2; j < len(v.weights); j++ {
 		v.weights[j] *= guide
 	}
@@ -65,7 +65,7 @@ func say(sure float32) float32 { return .5 + sure }
 // fit fits the weights to what became of held rows, and returns minus the logarithm of how likely the class of each is
 // then. Weights have a normal prior. Held rows of a support stand nowhere in the file: where its order counts, the answers
 // that use it most are worse for these rows than for the file's. So they say only how much all votes weigh together.
-func (v *verdict) fit(held []heldRow) (losses []float64) {
+func (v *calibration) fit(held []heldRow) (losses []float64) {
 	n := len(v.weights)
 	var placed []heldRow
 	for _, row := range held {
@@ -95,7 +95,7 @@ func (v *verdict) fit(held []heldRow) (losses []float64) {
 
 // choices are the cases of held rows: the score of a class is the sum of the weights of the answers that name it, and it
 // is the row's with the softmax of the scores.
-func (v *verdict) choices(held []heldRow) *logistic.Choices {
+func (v *calibration) choices(held []heldRow) *logistic.Choices {
 	n := len(v.weights)
 	c := &logistic.Choices{Weights: n}
 	for _, row := range held {
@@ -135,7 +135,7 @@ func beyond(losses, others []float64) bool {
 // are to be trusted, else the mean of how sure the answers are that name the class, where one that names another is not
 // sure of it at all. With class vectors it is the largest of these: the answers that count have them, and they say how sure
 // they are.
-func (v *verdict) label(o *opinions, class []int32, r *Result) {
+func (v *calibration) label(o *solutions, class []int32, r *Result) {
 	r.Calibrated = v.at != nil
 	switch {
 	case !r.Calibrated && o.matched:
@@ -200,7 +200,7 @@ const leastMedian = .25
 
 // trust returns how far held rows stand for the file, 0 to 1; 0 without any. With a median rank below leastMedian they are
 // rather of other moments than the file, as those of a support can be, than most of the file of no class.
-func (v *verdict) trust() float64 {
+func (v *calibration) trust() float64 {
 	if len(v.at) == 0 {
 		return 0
 	}
@@ -211,14 +211,14 @@ func (v *verdict) trust() float64 {
 // ascending. n held rows divide the ranks into n + 1 parts, into each of which a further row like them falls as likely: so
 // the rate holds of few rows too. As far as held rows are not to be trusted, and for enoughHeldOut of n + enoughHeldOut, the
 // limit is a quantile of the file.
-func (v *verdict) rank(at []float32) float64 {
+func (v *calibration) rank(at []float32) float64 {
 	known := v.trust() * float64(len(at)) / float64(len(at)+enoughHeldOut)
 	return known*vector.Quantile(slices.Concat([]float32{0}, at, []float32{1}), 1-v.rate) + (1-known)*(1-v.rate)
 }
 
 // ranks returns as many ranks as there are held rows, ascending, with the share of each class that it has of the answers:
 // held rows are as many of each class, and of a class with many rows labels reach fewer.
-func (v *verdict) ranks(class []int32, r *Result) []float32 {
+func (v *calibration) ranks(class []int32, r *Result) []float32 {
 	count, held := make([]float64, v.classes), make([]float64, v.classes)
 	for p, y := range r.Labels {
 		if class[p] < 0 {
@@ -247,7 +247,7 @@ func (v *verdict) ranks(class []int32, r *Result) []float32 {
 
 // limit sets the limit of the unknown score, by the ranks of held rows' scores among those of the file, not by the scores
 // themselves, as with fewer labels all scores are higher; without held rows it is a quantile of the file.
-func (v *verdict) limit(class []int32, r *Result) {
+func (v *calibration) limit(class []int32, r *Result) {
 	scores := unlabelled(r.UnknownScore, class)
 	switch {
 	case len(scores) == 0: // every row is labelled

@@ -14,7 +14,7 @@ func TestLimitKeepsItsRate(t *testing.T) {
 		const draws, rate = 4000, .05
 		above := 0.
 		for range draws {
-			v, at := verdict{rate: rate}, make([]float32, n)
+			v, at := calibration{rate: rate}, make([]float32, n)
 			for i := range at {
 				at[i] = random.Float32()
 			}
@@ -32,7 +32,7 @@ func TestLimitKeepsItsRate(t *testing.T) {
 // examples of one moment are, they do not say that nearly all of it is.
 func TestLimitOfExamplesOfOneMoment(t *testing.T) {
 	limit := func(most float32) float64 {
-		v, at := verdict{rate: .05}, make([]float32, 1000)
+		v, at := calibration{rate: .05}, make([]float32, 1000)
 		for i := range at {
 			at[i] = most * float32(i) / 999
 		}
@@ -51,7 +51,7 @@ func TestLimitOfExamplesOfOneMoment(t *testing.T) {
 
 // Held rows are as many of each class; the limit is that of the file, which has more rows of some.
 func TestLimitWeighsClasses(t *testing.T) {
-	v := verdict{rate: .05, classes: 2}
+	v := calibration{rate: .05, classes: 2}
 	for i := range 1000 {
 		v.of, v.at = append(v.of, int32(i%2)), append(v.at, .2*float32(i%2)+.6*float32(i)/999)
 	}
@@ -73,7 +73,7 @@ func TestLimitWeighsClasses(t *testing.T) {
 func TestLimitOfFewHeldRows(t *testing.T) {
 	last := .95
 	for _, n := range []int{20, 60, 200, 1000} {
-		v := verdict{rate: .05}
+		v := calibration{rate: .05}
 		for i := range n {
 			v.at = append(v.at, .25+.25*float32(i)/float32(n-1))
 		}
@@ -92,8 +92,8 @@ func TestLimitOfFewHeldRows(t *testing.T) {
 // file's rows sure.
 func TestConfidenceOfExamplesOfOneMoment(t *testing.T) {
 	sure := func(rank float32) float32 {
-		v := verdict{classes: 2, weights: []float64{9}, at: []float32{rank, rank}}
-		o := &opinions{answers: []answer{{class: []int32{1}, sure: []float32{.3}}}, second: []int32{0}}
+		v := calibration{classes: 2, weights: []float64{9}, at: []float32{rank, rank}}
+		o := &solutions{answers: []answer{{class: []int32{1}, sure: []float32{.3}}}, second: []int32{0}}
 		r := &Result{UnknownScore: []float32{1}}
 		v.label(o, []int32{-1}, r)
 		return r.Confidence[0]
