@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,12 +21,12 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	l, err := load(ctx, p, &s, false, &Plan{})
+	if p.K == 0 {
+		return nil, errors.New("no row is labelled")
+	}
+	l, err := load(ctx, p, &s, true, false, &Plan{})
 	if err != nil {
 		return nil, err
-	}
-	if !l.support {
-		return nil, errNoLabel
 	}
 	switch method {
 	case "nearest": // each class has labelled rows
@@ -48,30 +49,18 @@ func Baseline(ctx context.Context, p *Problem, method string, s Settings) ([]int
 		return nil, err
 	}
 	similar := similarities(lists, s.Seed)
-	class := similar.in(l.class)
-	// the published methods have no such weight
-	var x []float32
 	told := s.progress("spreading labels")
-	switch method {
-	case "poisson":
-		system := newSystem(similar, leastWeight, nil)
-		x, err = system.poisson(ctx, class, 0, l.k, told)
-	default:
-		system := newHarmonic(similar, class, leastWeight)
-		x, err = system.classes(ctx, class, 0, l.k, nil, told)
-		if err == nil && method == "zero-mean-laplace" {
-			mean := means(x, degrees(similar.graph), l.k)
-			for i := range x {
-				x[i] -= mean[i%l.k]
-			}
+	if method != "poisson" {
+		alone, less, err := l.labelsAlone(ctx, similar, told)
+		if method == "laplace" {
+			return alone.class[:l.n], err
 		}
+		return less.class[:l.n], err
 	}
-	if err != nil {
-		return nil, err
+	system, out := newSystem(similar, leastWeight, nil), newSpread(l.all) // the published method has no such weight
+	x, err := system.poisson(ctx, similar.in(l.class), 0, l.k, told)
+	for i, v := range x {
+		out.offer(similar.order[i/l.k], int32(i%l.k), v, 0)
 	}
-	out := make([]int32, l.all)
-	for i, y := range largest(x, l.k) {
-		out[similar.order[i]] = y
-	}
-	return out[:l.n], nil
+	return out.class[:l.n], err
 }

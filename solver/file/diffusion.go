@@ -102,19 +102,3 @@ func means(x, degree []float32, k int) []float32 {
 	}
 	return out
 }
-
-// largest returns the column of the largest value of each row, the first among equals.
-func largest(x []float32, k int) []int32 {
-	out := make([]int32, len(x)/k)
-	for p := range out {
-		row := x[p*k : p*k+k]
-		best := 0
-		for c, v := range row {
-			if v > row[best] {
-				best = c
-			}
-		}
-		out[p] = int32(best)
-	}
-	return out
-}

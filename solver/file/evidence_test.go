@@ -102,7 +102,7 @@ func TestLabelsThatDoNotArrive(t *testing.T) {
 // communities of each level are fewer and cover those of the level below.
 func TestCommunitiesStandSideBySide(t *testing.T) {
 	p, truth, _ := islands(0)
-	l, err := load(t.Context(), p, &Settings{}, false, &Plan{})
+	l, err := load(t.Context(), p, &Settings{}, true, false, &Plan{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestCommunitiesStandSideBySide(t *testing.T) {
 // is compared.
 func TestEvidenceThatDisagrees(t *testing.T) {
 	p, truth := blobs(600, 16, 4, 1, false, .3, 3)
-	l, err := load(t.Context(), p, &Settings{}, false, &Plan{})
+	l, err := load(t.Context(), p, &Settings{}, true, false, &Plan{})
 	if err != nil {
 		t.Fatal(err)
 	}

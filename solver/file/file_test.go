@@ -315,7 +315,7 @@ func TestPrincipalDirections(t *testing.T) {
 		return nil
 	}}
 	var plan Plan
-	l, err := load(context.Background(), p, &Settings{}, true, &plan)
+	l, err := load(context.Background(), p, &Settings{}, false, true, &plan)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,12 +22,15 @@ type loaded struct {
 	guide      float64 // how far prototypes are a guide, 0 to 1
 }
 
-// load reads the file: once, or with codes twice, first for a sample and the mean, then for the codes.
-func load(ctx context.Context, p *Problem, s *Settings, directions bool, plan *Plan) (*loaded, error) {
-	l := &loaded{directions: directions, guide: 1, n: p.N, all: p.N + p.Support.N, k: p.K, class: make([]int32, p.N+p.Support.N)}
+// load reads the file: once, or with codes twice, first for a sample and the mean, then for the codes. labelled: it has
+// labelled rows, of each class.
+func load(ctx context.Context, p *Problem, s *Settings, labelled, directions bool, plan *Plan) (*loaded, error) {
+	l := &loaded{
+		support: labelled, directions: directions, guide: 1, n: p.N, all: p.N + p.Support.N, k: p.K,
+		class: make([]int32, p.N+p.Support.N),
+	}
 	copy(l.class[p.N:], p.SupportClasses)
-	l.support = p.Support.N > 0
-	e := &embedding{power: s.Power, support: true}
+	e := &embedding{power: s.Power, support: labelled}
 	if e.power == 0 {
 		e.power = solver.Defaults().Power
 	}
@@ -51,21 +54,19 @@ func load(ctx context.Context, p *Problem, s *Settings, directions bool, plan *P
 			return nil, err
 		}
 	}
-	labelled, all := newMean(p.K, p.D), newMean(p.K, p.D)
-	whole := &embedding{}
+	rows := newMean(p.K, p.D)
 	for i := range p.Support.N {
-		labelled.add(e, p.Support.Row(i), p.SupportClasses[i])
+		rows.add(e, p.Support.Row(i), p.SupportClasses[i])
 		l.zeroShot.read(p.N+i, p.Support.Row(i))
+		if plan.Code == 0 {
+			copy(kept.Row(p.N+i), p.Support.Row(i))
+		}
 	}
 	err = p.each(ctx, func(i int, row []float32, class int32) error {
 		progress("reading", i)
 		l.zeroShot.read(i, row)
 		l.class[i] = class
-		l.support = l.support || class >= 0
-		labelled.add(e, row, class)
-		if !l.support {
-			all.add(whole, row, -1)
-		}
+		rows.add(e, row, class)
 		if i%every == 0 {
 			copy(kept.Row(len(picked)), row)
 			picked = append(picked, int32(i))
@@ -75,23 +76,14 @@ func load(ctx context.Context, p *Problem, s *Settings, directions bool, plan *P
 	if err != nil {
 		return nil, err
 	}
-	if e.support = l.support; e.support {
-		e.mean = labelled.mean()
-	} else {
-		e.mean = all.mean()
-	}
 	if l.support {
 		for c := range p.K {
-			if labelled.counts[c] == 0 {
+			if rows.counts[c] == 0 {
 				return nil, fmt.Errorf("class %d: no row is labelled with it", c)
 			}
 		}
 	}
-	for i := range p.Support.N {
-		if plan.Code == 0 {
-			copy(kept.Row(p.N+i), p.Support.Row(i))
-		}
-	}
+	e.mean = rows.mean()
 	eachChunk(kept.N, func(_, from, to int) {
 		row := make([]float32, p.D)
 		for i := from; i < to; i++ {

@@ -5,7 +5,6 @@ package file
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -96,8 +95,6 @@ func (p *Problem) check() error {
 	}
 	return nil
 }
-
-var errNoLabel = errors.New("file: no row is labelled: give support, or the number of clusters")
 
 // each calls Read, checks what it gives, and stops when ctx is done.
 func (p *Problem) each(ctx context.Context, use func(i int, row []float32, class int32) error) error {

@@ -38,7 +38,7 @@ func Solve(ctx context.Context, p *Problem, s Settings) (*Result, error) {
 		return nil, err
 	}
 	if labelled == 0 {
-		l, err := load(ctx, p, &s, p.K > 0 && p.N >= manyRows*p.K, &plan)
+		l, err := load(ctx, p, &s, false, p.K > 0 && p.N >= manyRows*p.K, &plan)
 		if err != nil {
 			return nil, err
 		}
@@ -134,12 +134,9 @@ func solveIn(ctx context.Context, p *Problem, s *Settings, plan Plan, spaces ...
 				own.Progress = func(stage string, done, total int64) { s.Progress("in directions: "+stage, done, total) }
 			}
 		}
-		l, err := load(ctx, p, &own, in == directions, &plan)
+		l, err := load(ctx, p, &own, true, in == directions, &plan)
 		if err != nil {
 			return nil, err
-		}
-		if !l.support {
-			return nil, errNoLabel
 		}
 		own.know(plan)
 		solved, err := l.labels(ctx, &own, &Result{Plan: plan, K: p.K})
