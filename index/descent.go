@@ -23,10 +23,10 @@ const (
 	groupSize            = 24   // rows adjacent in a tree that are compared with their candidates in one tile
 )
 
-// graph is the part of the lists that a pass reads while it writes them: each row's neighbours before the
+// snapshot is the part of the lists that a pass reads while it writes them: each row's neighbours before the
 // pass, and the rows that have it among theirs. Neighbours that are new since the pass before are marked: a
 // candidate that is two old steps away was compared already.
-type graph struct {
+type snapshot struct {
 	most           int      // bound of width
 	width          int      // of near
 	backward       int      // of reverse: most rows that name a row are among its nearest anyway
@@ -42,7 +42,7 @@ type graph struct {
 // rows and the seed.
 func (w *Workspace) descend(ctx context.Context, o Options) error {
 	w.startWorkers(o.Workers)
-	w.graph = graph{}
+	w.snapshot = snapshot{}
 	var s points
 	if is, err := w.sketch(ctx, o, &s); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (w *Workspace) descendArranged(ctx context.Context, o Options) error {
 	if err := w.searchArranged(ctx, o, &s, leaves, mostNear); err != nil {
 		return err
 	}
-	w.graph = graph{}
+	w.snapshot = snapshot{}
 	return w.lists.restore(ctx, o, &w.points, order)
 }
 
@@ -89,7 +89,7 @@ func (w *Workspace) arrange(ctx context.Context, o Options, s *points) ([]int32,
 // a time; it returns the order of one.
 func (w *Workspace) search(ctx context.Context, o Options) (order []int32, err error) {
 	p := &w.points
-	w.graph.most = mostNear
+	w.snapshot.most = mostNear
 	orders, left, err := w.compareTrees(ctx, o, p, 0)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (w *Workspace) search(ctx context.Context, o Options) (order []int32, err e
 // searchArranged is search for rows of p that are in the order of the first tree, which has these leaves. The
 // first pass is in that order. A pass compares near neighbours of a neighbour.
 func (w *Workspace) searchArranged(ctx context.Context, o Options, p *points, leaves []span, near int) error {
-	w.graph.most = near
+	w.snapshot.most = near
 	first := make([]int32, p.n)
 	for i := range first {
 		first[i] = int32(i)
@@ -194,7 +194,7 @@ func (w *Workspace) rank(ctx context.Context, o Options) error {
 	p := &w.points
 	l := w.lists // with rho as wanted, not as kept
 	l.rho = min(o.Rho, p.n-1)
-	w.graph = graph{} // frees the memory of the passes
+	w.snapshot = snapshot{} // frees the memory of the passes
 	w.result.reset(p.n, o.Rho)
 	return eachRow(ctx, o, "ranking", p.n, func(number, i int) { w.workers[number].ranker.rank(p, &l, i, &w.result) })
 }
@@ -245,7 +245,7 @@ func (w *worker) offerGathered(l *candidateLists, i int32, ids []int32, products
 // tree's order share most of them and are compared with them in one tile. It returns the share of neighbours
 // that were replaced.
 func (w *Workspace) pass(ctx context.Context, o Options, p *points, order []int32) (gained float64, err error) {
-	l, g := &w.lists, &w.graph
+	l, g := &w.lists, &w.snapshot
 	if err := g.take(ctx, o, l, p.n); err != nil {
 		return 0, err
 	}
@@ -260,7 +260,7 @@ func (w *Workspace) pass(ctx context.Context, o Options, p *points, order []int3
 }
 
 // take copies the lists, then finds which rows name each row; each goroutine does a range of the named rows.
-func (g *graph) take(ctx context.Context, o Options, l *candidateLists, n int) error {
+func (g *snapshot) take(ctx context.Context, o Options, l *candidateLists, n int) error {
 	if g.near == nil {
 		g.width = min(l.rho, g.most)
 		g.backward = (2*g.width + 2) / 3
@@ -280,7 +280,7 @@ func (g *graph) take(ctx context.Context, o Options, l *candidateLists, n int) e
 }
 
 // read copies the nearest of row i.
-func (g *graph) read(l *candidateLists, i int) {
+func (g *snapshot) read(l *candidateLists, i int) {
 	count := min(int(l.counts[i]), g.width)
 	row, list := g.nearestOf(int32(i)), l.ids[i*l.length:i*l.length+count]
 	g.newBits[i] = 0
@@ -293,7 +293,7 @@ func (g *graph) read(l *candidateLists, i int) {
 }
 
 // invert records, for the rows of a range, which rows name them.
-func (g *graph) invert(from, to int32) {
+func (g *snapshot) invert(from, to int32) {
 	clear(g.reverseCounts[from:to])
 	clear(g.reverseNewBits[from:to])
 	for k := range g.width {
@@ -310,15 +310,15 @@ func (g *graph) invert(from, to int32) {
 }
 
 // nearestOf returns the nearest of row i, -1 where there are fewer.
-func (g *graph) nearestOf(i int32) []int32 { return g.near[int(i)*g.width : (int(i)+1)*g.width] }
+func (g *snapshot) nearestOf(i int32) []int32 { return g.near[int(i)*g.width : (int(i)+1)*g.width] }
 
 // reverseOf returns rows that have row i among their nearest.
-func (g *graph) reverseOf(i int32) []int32 {
+func (g *snapshot) reverseOf(i int32) []int32 {
 	return g.reverse[int(i)*g.backward : int(i)*g.backward+int(g.reverseCounts[i])]
 }
 
 // join compares a few rows with all rows that are two steps from any of them.
-func (w *worker) join(p *points, l *candidateLists, g *graph, ids []int32) {
+func (w *worker) join(p *points, l *candidateLists, g *snapshot, ids []int32) {
 	w.candidates = w.candidates[:0]
 	for at, i := range ids {
 		if at+1 < len(ids) {
@@ -365,7 +365,7 @@ func (w *worker) compareMarked(p *points, l *candidateLists, ids []int32) {
 
 // visit makes the neighbours of j candidates, once per join. Those that j had before are skipped, unless the
 // step to j is fresh.
-func (w *worker) visit(g *graph, j int32, fresh bool) {
+func (w *worker) visit(g *snapshot, j int32, fresh bool) {
 	if j < 0 || !fresh && g.newBits[j] == 0 {
 		return
 	}

@@ -61,11 +61,11 @@ type Options struct {
 // Workspace keeps the memory of a Build for the next. Only one goroutine may use it at a time. A small Build
 // in a used Workspace allocates nothing.
 type Workspace struct {
-	points  points
-	lists   candidateLists
-	graph   graph // for the passes over the lists
-	workers []*worker
-	result  Neighbours
+	points   points
+	lists    candidateLists
+	snapshot snapshot // for the passes over the lists
+	workers  []*worker
+	result   Neighbours
 }
 
 // Build finds the neighbours of n rows of dimension d.

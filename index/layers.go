@@ -78,7 +78,7 @@ func (l *layer) entries(seed uint64) []int32 {
 func (w *Workspace) nearestRough(ctx context.Context, o Options) (order []int32, err error) {
 	w.startWorkers(o.Workers)
 	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, nearestEach))
-	w.graph = graph{}
+	w.snapshot = snapshot{}
 	return w.search(ctx, o)
 }
 

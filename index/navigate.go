@@ -41,7 +41,7 @@ func (w *Workspace) changedRows(rho int) []int32 {
 	var changed []int32
 	for i := range int32(w.points.n) {
 		from := int(i) * w.lists.length
-		before := w.graph.nearestOf(i)
+		before := w.snapshot.nearestOf(i)
 		for _, id := range w.lists.ids[from : from+min(int(w.lists.counts[i]), rho, len(before))] {
 			if !slices.Contains(before, id) {
 				changed = append(changed, i)

@@ -101,7 +101,7 @@ func (w *Workspace) descendSketched(ctx context.Context, o Options, s *points) e
 		return err
 	}
 	near := w.lists
-	w.lists, w.graph = candidateLists{}, graph{}
+	w.lists, w.snapshot = candidateLists{}, snapshot{}
 	w.lists.resetRough(&w.points, max(o.Rho+o.Rho/2, shortestList))
 	for _, worker := range w.workers {
 		worker.products = vector.Resize(worker.products, block*block)

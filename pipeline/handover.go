@@ -171,9 +171,9 @@ func (s *Stage) proceed(
 		return nil, nil
 	}
 	p.State.Succeed(store.OwnerOf(a))
-	beside := p.extensions
+	extensions := p.extensions
 	p.own(s.ownership(a, p.State), committer)
-	p.extend(beside)
+	p.extend(extensions)
 	s.metrics.takeovers.Add(1, fromMemory)
 	p.Log.Info("partition goes on with what it has in memory", "from", p.intake.Position().Offset, "committed", committed,
 		"streams", p.answering.Len())

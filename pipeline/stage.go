@@ -186,11 +186,11 @@ func (s *Stage) Run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var beside sync.WaitGroup
-	beside.Go(func() { every(following, time.Second, func(now time.Time) { s.survey(following, now) }) })
+	var background sync.WaitGroup
+	background.Go(func() { every(following, time.Second, func(now time.Time) { s.survey(following, now) }) })
 	defer func() {
 		stop()
-		beside.Wait()
+		background.Wait()
 	}()
 	if err := s.prepare(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -214,7 +214,7 @@ func (s *Stage) Run(ctx context.Context) error {
 			once.Do(func() { fail(s.hangs(j, since)) })
 		}
 	})
-	beside.Go(func() { every(following, 250*time.Millisecond, s.guard) })
+	background.Go(func() { every(following, 250*time.Millisecond, s.guard) })
 	defer func() {
 		stop()
 		<-followed
@@ -227,7 +227,7 @@ func (s *Stage) Run(ctx context.Context) error {
 	var err error
 	if ctx.Err() == nil {
 		s.watch.Work()
-		beside.Go(func() { s.link(ctx) })
+		background.Go(func() { s.link(ctx) })
 		err = s.work(ctx)
 		s.watch.Stop()
 	}

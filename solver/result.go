@@ -210,10 +210,10 @@ func (e *episode) mix(w *worker, p int, row, part []float32) {
 }
 
 // nextTo returns the class with the largest value other than beside, and beside if there is no other.
-func nextTo(values []float32, beside int32) int32 {
-	best := beside
+func nextTo(values []float32, except int32) int32 {
+	best := except
 	for c, v := range values {
-		if int32(c) != beside && (best == beside || v > values[best]) {
+		if int32(c) != except && (best == except || v > values[best]) {
 			best = int32(c)
 		}
 	}

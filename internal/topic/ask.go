@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// asking is a request that kafka-go routes, and that kmsg encodes because kafka-go lacks it or its version.
-type asking struct {
+// rawRequest is a request that kafka-go routes, and that kmsg encodes because kafka-go lacks it or its version.
+type rawRequest struct {
 	ctx      context.Context
 	clientID string
 	kmsg.Request
@@ -23,17 +23,17 @@ type asking struct {
 	buffer []byte // reused for the answer if large enough
 }
 
-type answering struct {
+type rawResponse struct {
 	kmsg.Response
 	body []byte // which parts of the response alias
 }
 
-func (a *asking) ApiKey() protocol.ApiKey                 { return protocol.ApiKey(a.Key()) }
-func (a *answering) ApiKey() protocol.ApiKey              { return protocol.ApiKey(a.Key()) }
-func (a *asking) Required(map[protocol.ApiKey]int16) bool { return true }
+func (a *rawRequest) ApiKey() protocol.ApiKey                 { return protocol.ApiKey(a.Key()) }
+func (a *rawResponse) ApiKey() protocol.ApiKey                { return protocol.ApiKey(a.Key()) }
+func (a *rawRequest) Required(map[protocol.ApiKey]int16) bool { return true }
 
 // RawExchange sends the request and reads the answer.
-func (a *asking) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
+func (a *rawRequest) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	w := kmsg.NewRequestFormatter(kmsg.FormatterClientID(a.clientID)).AppendRequest(nil, a.Request, correlation)
 	body, err := exchange(a.ctx, rw, w, a.buffer, a.limit)
 	if err != nil {
@@ -50,14 +50,14 @@ func (a *asking) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	if err := answer.ReadFrom(body); err != nil {
 		return nil, fmt.Errorf("%w: answer of %d bytes: %w", ErrCorrupt, len(body), err)
 	}
-	return &answering{answer, whole}, nil
+	return &rawResponse{answer, whole}, nil
 }
 
-// groupAsking is routed to the group's coordinator.
-type groupAsking struct{ asking }
+// groupRequest is routed to the group's coordinator.
+type groupRequest struct{ rawRequest }
 
 // Group implements protocol.GroupMessage.
-func (a *groupAsking) Group() string { return a.group }
+func (a *groupRequest) Group() string { return a.group }
 
 // Ask sends a request in one version, to the coordinator of group, or to any broker if that is "".
 func (c *Client) Ask(
@@ -65,16 +65,16 @@ func (c *Client) Ask(
 ) (kmsg.Response, error) {
 	request.SetVersion(version)
 	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
-		a := asking{ctx, c.clientID, request, group, requestTimeout, nil}
+		a := rawRequest{ctx, c.clientID, request, group, requestTimeout, nil}
 		if group != "" {
-			return c.transport.RoundTrip(ctx, c.kafka.Addr, &groupAsking{a})
+			return c.transport.RoundTrip(ctx, c.kafka.Addr, &groupRequest{a})
 		}
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, &a)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return answer.(*answering).Response, nil
+	return answer.(*rawResponse).Response, nil
 }
 
 // Refusal returns the error of a code of an answer; nil for 0.

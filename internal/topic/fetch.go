@@ -12,10 +12,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// fetching fetches batches of one partition. kafka-go's own decoder is not used, because it drops the end
+// fetchRequest fetches batches of one partition. kafka-go's own decoder is not used, because it drops the end
 // offset of batches, which makes positions wrong over gaps, and because it allocates for every record.
-type fetching struct {
-	asking
+type fetchRequest struct {
+	rawRequest
 	at      TopicPartition
 	replica int32 // the broker to ask; -1: the leader
 }
@@ -47,12 +47,12 @@ func (c *Client) fetch(ctx context.Context, at TopicPartition, position int64, m
 		request.IsolationLevel = int8(kafka.ReadCommitted)
 	}
 	request.Topics = append(request.Topics, topic)
-	asked := &fetching{asking{ctx, c.clientID, request, "", wait + fetchSlack, buffer}, at, replica}
+	asked := &fetchRequest{rawRequest{ctx, c.clientID, request, "", wait + fetchSlack, buffer}, at, replica}
 	message, err := c.transport.RoundTrip(ctx, c.kafka.Addr, asked)
 	if err != nil {
 		return nil, fmt.Errorf("read %s at %d: %w", at, position, err)
 	}
-	a := message.(*answering)
+	a := message.(*rawResponse)
 	answer := a.Response.(*kmsg.FetchResponse)
 	if err := Refusal(answer.ErrorCode); err != nil {
 		return nil, &Refused{"read", at.Topic, at.Partition, err}
@@ -72,7 +72,7 @@ func (c *Client) fetch(ctx context.Context, at TopicPartition, position int64, m
 }
 
 // Broker finds the broker to ask. The leader is found as kafka-go's own request does.
-func (r *fetching) Broker(cluster protocol.Cluster) (protocol.Broker, error) {
+func (r *fetchRequest) Broker(cluster protocol.Cluster) (protocol.Broker, error) {
 	if r.replica >= 0 {
 		b, known := cluster.Brokers[r.replica]
 		if !known {
@@ -89,7 +89,7 @@ func (r *fetching) Broker(cluster protocol.Cluster) (protocol.Broker, error) {
 
 // Required always returns true, so that RawExchange is used, and sets the version that kafka-go would use
 // with this broker: 4 or later, as brokers have transactions, and before 12, which is encoded differently.
-func (r *fetching) Required(versions map[protocol.ApiKey]int16) bool {
+func (r *fetchRequest) Required(versions map[protocol.ApiKey]int16) bool {
 	r.SetVersion(versions[protocol.Fetch])
 	return true
 }

@@ -28,13 +28,13 @@ func (c *Coordinators) Ask(ctx context.Context, request kmsg.Request, version in
 	request.SetVersion(version)
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	asked := &groupAsking{asking{limited, c.client.clientID, request, group, limit, nil}}
+	asked := &groupRequest{rawRequest{limited, c.client.clientID, request, group, limit, nil}}
 	answer, err := c.RoundTrip(limited, c.client.kafka.Addr, asked)
 	if err != nil {
 		c.Forget()
 		return nil, err
 	}
-	return answer.(*answering).Response, nil
+	return answer.(*rawResponse).Response, nil
 }
 
 // Beat keeps a member's place in its group, and returns nil if it has it. instance is the instance id that it joined with;

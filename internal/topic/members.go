@@ -87,14 +87,14 @@ func (c *Client) Described(ctx context.Context, list []ListedGroup) (all map[str
 	all = map[string]Group{}
 	for _, coordinator := range slices.Sorted(maps.Keys(requests)) {
 		answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
-			asked := &asking{ctx, c.clientID, requests[coordinator], "", requestTimeout, nil}
+			asked := &rawRequest{ctx, c.clientID, requests[coordinator], "", requestTimeout, nil}
 			return c.transport.RoundTrip(ctx, c.kafka.Addr, &directed{Message: asked, broker: coordinator})
 		})
 		if err != nil {
 			first = cmp.Or(first, err)
 			continue
 		}
-		described := answer.(*answering).Response.(*kmsg.DescribeGroupsResponse).Groups
+		described := answer.(*rawResponse).Response.(*kmsg.DescribeGroupsResponse).Groups
 		for i := range described {
 			group, err := groupOf(&described[i])
 			if err != nil {

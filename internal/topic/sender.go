@@ -44,10 +44,10 @@ type Sender struct {
 }
 
 // Queue holds the records that remain to be written, cut into batches, by partition.
-type Queue map[TopicPartition][]*piece
+type Queue map[TopicPartition][]*queuedBatch
 
-// piece is the records of one batch.
-type piece struct {
+// queuedBatch is the records of one batch, and how far it is.
+type queuedBatch struct {
 	records []record.Out
 	batch   *EncodedBatch // nil: not encoded yet
 	broken  int           // connections that broke while it was sent
@@ -130,9 +130,9 @@ func (s *Sender) Send(ctx context.Context, q Queue) error {
 	return nil
 }
 
-// outcome handles the result of a sent piece: it removes the piece from q, or replaces it there, or returns
+// outcome handles the result of a sent batch: it removes the batch from q, or replaces it there, or returns
 // its error.
-func (s *Sender) outcome(ctx context.Context, q Queue, p *piece) error {
+func (s *Sender) outcome(ctx context.Context, q Queue, p *queuedBatch) error {
 	b := p.batch
 	p.again = false
 	// DuplicateSequenceNumber: the batch was written before, and the acknowledgement was lost.
@@ -219,9 +219,9 @@ func (s *Sender) tooLarge(ctx context.Context, b *EncodedBatch, records []record
 	return limit >= leastLimit && size > limit
 }
 
-// retime has a piece that was refused for the times of its records encoded anew, with the time at which it is sent
+// retime has a batch that was refused for the times of its records encoded anew, with the time at which it is sent
 // again. The times say nothing that the records do not hold themselves, so no record is rejected for them.
-func (s *Sender) retime(ctx context.Context, p *piece) {
+func (s *Sender) retime(ctx context.Context, p *queuedBatch) {
 	s.Client.readClock(ctx, p.batch.Topic, p.batch.reason)
 	p.records = slices.Clone(p.records) // of the caller
 	for i := range p.records {
@@ -232,7 +232,7 @@ func (s *Sender) retime(ctx context.Context, p *piece) {
 	p.stale = true
 }
 
-// retimedTries is how often a piece is sent again at once with new times; then it waits as in an outage.
+// retimedTries is how often a batch is sent again at once with new times; then it waits as in an outage.
 const retimedTries = 2
 
 // brokenTries is how often the connection may break on a large batch before the batch counts as rejected: a
@@ -241,7 +241,7 @@ const brokenTries = 4
 
 // tooMuch says whether the batch is likely to be larger than a broker accepts as a request, after brokenTries
 // broken connections.
-func (p *piece) tooMuch() bool {
+func (p *queuedBatch) tooMuch() bool {
 	if len(p.batch.Data) <= BatchLimit || !brokenConnection(p.batch.Err) {
 		return false
 	}
@@ -257,13 +257,13 @@ const fittingTries = 4
 // the sender waits, and does not make records smaller.
 const leastLimit = 256
 
-// replace handles p, the first piece of its partition, after a permanent rejection. A piece of several
+// replace handles p, the first batch of its partition, after a permanent rejection. A batch of several
 // records is halved, to find the rejected one. A single record is replaced by its Fallback's record. False:
 // there is no replacement.
-func (s *Sender) replace(ctx context.Context, q Queue, p *piece) (bool, error) {
+func (s *Sender) replace(ctx context.Context, q Queue, p *queuedBatch) (bool, error) {
 	b := p.batch
 	if n := len(p.records) / 2; n > 0 {
-		halves := []*piece{{records: p.records[:n]}, {records: p.records[n:]}}
+		halves := []*queuedBatch{{records: p.records[:n]}, {records: p.records[n:]}}
 		q[b.TopicPartition] = append(halves, q[b.TopicPartition][1:]...)
 		return true, nil
 	}
@@ -299,7 +299,7 @@ func (s *Sender) replace(ctx context.Context, q Queue, p *piece) (bool, error) {
 	s.tell(&rejected, &instead, b.Err)
 	if instead.Topic == b.Topic {
 		instead.Partition = b.Partition // a shortened key must not move it to another partition
-		q[b.TopicPartition][0] = &piece{records: []record.Out{instead}}
+		q[b.TopicPartition][0] = &queuedBatch{records: []record.Out{instead}}
 		return true, nil
 	}
 	moved, err := s.Queue(ctx, []record.Out{instead})
@@ -307,8 +307,8 @@ func (s *Sender) replace(ctx context.Context, q Queue, p *piece) (bool, error) {
 		return false, err
 	}
 	q.pop(b.TopicPartition)
-	for tp, pieces := range moved {
-		q[tp] = append(q[tp], pieces...)
+	for tp, batches := range moved {
+		q[tp] = append(q[tp], batches...)
 	}
 	return true, nil
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// transactionAsking is routed to the coordinator of a transactional id.
-type transactionAsking struct {
-	asking
+// transactionRequest is routed to the coordinator of a transactional id.
+type transactionRequest struct {
+	rawRequest
 	id string
 }
 
 // Transaction implements protocol.TransactionalMessage.
-func (a *transactionAsking) Transaction() string { return a.id }
+func (a *transactionRequest) Transaction() string { return a.id }
 
 // transactionalIDNotFound is a code that kafka-go has no name for.
 const transactionalIDNotFound = kafka.Error(105)
@@ -59,12 +59,12 @@ func (c *Coordinators) End(ctx context.Context, id string, s Stamp, commit bool,
 	request := kmsg.NewPtrEndTxnRequest()
 	request.SetVersion(version)
 	request.TransactionalID, request.ProducerID, request.ProducerEpoch, request.Commit = id, s.Producer, s.Epoch, commit
-	asked := &transactionAsking{asking{ctx, c.client.clientID, request, "", requestTimeout, nil}, id}
+	asked := &transactionRequest{rawRequest{ctx, c.client.clientID, request, "", requestTimeout, nil}, id}
 	answer, err := c.RoundTrip(ctx, c.client.kafka.Addr, asked)
 	if err != nil {
 		return s, err
 	}
-	ended := answer.(*answering).Response.(*kmsg.EndTxnResponse)
+	ended := answer.(*rawResponse).Response.(*kmsg.EndTxnResponse)
 	if err := Refusal(ended.ErrorCode); err != nil || version < EndRaisesEpoch {
 		return s, err
 	}
@@ -81,13 +81,13 @@ func (c *Client) CommittedLast(ctx context.Context, id string) (committed, known
 	}
 	request.TransactionalIDs = []string{id}
 	answer, err := call(ctx, func(ctx context.Context) (kafka.Response, error) {
-		asked := &transactionAsking{asking{ctx, c.clientID, request, "", requestTimeout, nil}, id}
+		asked := &transactionRequest{rawRequest{ctx, c.clientID, request, "", requestTimeout, nil}, id}
 		return c.transport.RoundTrip(ctx, c.kafka.Addr, asked)
 	})
 	if err != nil {
 		return false, false, err
 	}
-	described := answer.(*answering).Response.(*kmsg.DescribeTransactionsResponse).TransactionStates
+	described := answer.(*rawResponse).Response.(*kmsg.DescribeTransactionsResponse).TransactionStates
 	if len(described) != 1 {
 		return false, false, fmt.Errorf("%w: the answer is about %d transactions", ErrCorrupt, len(described))
 	}

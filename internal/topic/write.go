@@ -126,12 +126,12 @@ func (c *Client) Spread(ctx context.Context, records []record.Out, origin int32)
 		for i := range part {
 			more := sizeAtMost(&part[i])
 			if i > from && size+more > most {
-				spread[tp] = append(spread[tp], &piece{records: part[from:i:i]})
+				spread[tp] = append(spread[tp], &queuedBatch{records: part[from:i:i]})
 				from, size = i, 0
 			}
 			size += more
 		}
-		spread[tp] = append(spread[tp], &piece{records: part[from:len(part):len(part)]})
+		spread[tp] = append(spread[tp], &queuedBatch{records: part[from:len(part):len(part)]})
 	}
 	return spread, nil
 }

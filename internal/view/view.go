@@ -12,8 +12,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
-// Known is what a stream knows after an episode.
-type Known struct {
+// Knowledge is what a stream knows after an episode.
+type Knowledge struct {
 	Solve     solver.Settings
 	Frames    float64 // how strongly items of one frame are held to be different objects
 	Model     string
@@ -54,7 +54,7 @@ type Cluster struct {
 // View is what a stream knows, laid out. It is immutable: any number of goroutines may read it while the stream
 // answers its next episode.
 type View struct {
-	Known
+	Knowledge
 	Ranked []float32 // weight of the edge to the first, second and further neighbour
 
 	// The space of u, and the labelled rows in it, in the order of examples.
@@ -70,8 +70,8 @@ type View struct {
 
 // New lays out what is known, by classes or by clusters. before is the view after the episode before, or nil;
 // unchanged parts are shared with it. If modes are the method, means replace them.
-func New(of Known, before *View) *View {
-	k := &View{Known: of}
+func New(of Knowledge, before *View) *View {
+	k := &View{Knowledge: of}
 	k.Solve = k.Solve.InForce()
 	k.rank()
 	if k.ByClusters {

@@ -275,8 +275,8 @@ func (r *Sketch) aim(w *workspace, rows []float32, rank int) {
 		known = len(r.Metric.Scales)
 	}
 	r.Rows, r.Directions = nil, make([]int8, max(m-known-randomOnes, 0)*d)
-	if beside := len(r.Directions); beside > 0 {
-		w.some, w.left = vector.Resize(w.some, 2*beside), append(w.left[:0], rows...)
+	if length := len(r.Directions); length > 0 {
+		w.some, w.left = vector.Resize(w.some, 2*length), append(w.left[:0], rows...)
 		if known > 0 {
 			none := Map{Centre: w.some[:d], Scales: make([]float32, known)} // of which only the size counts
 			none.Vectors = vector.Resize(w.directions, known*d)
@@ -285,7 +285,7 @@ func (r *Sketch) aim(w *workspace, rows []float32, rank int) {
 			none.Shrink(w.left, w.along)
 			w.directions = none.Vectors
 		}
-		some, found := w.some[:beside], w.some[beside:]
+		some, found := w.some[:length], w.some[length:]
 		vector.Noise(some)
 		for range 2 {
 			clear(found)
@@ -293,7 +293,7 @@ func (r *Sketch) aim(w *workspace, rows []float32, rank int) {
 			some, found = found, some
 		}
 		vector.Orthonormal(found, some, d, 1)
-		for from := 0; from < beside; from += d {
+		for from := 0; from < length; from += d {
 			vector.Bytes(r.Directions[from:from+d], found[from:from+d])
 		}
 	}

@@ -50,7 +50,7 @@ const graphSweeps = 3
 
 // A walk over the graph.
 const (
-	walkEnds   = 4      // the weight of its end beside those of a row's neighbours
+	walkEnds   = 4.     // the weight of its end beside those of a row's neighbours
 	walkCounts = 2. / 3 // as much nearer than its distance is a row from which all walks come to labelled ones
 )
 
@@ -70,7 +70,7 @@ func (p *problem) unknownScores(of *solver.Problem, x *solver.Space, r *solver.R
 	w.distances, w.scores, w.next = vector.Resize(w.distances, n), vector.Resize(w.scores, n), vector.Resize(w.next, n)
 	w.reached, w.sorted = vector.Zeroed(w.reached, n), w.sorted[:0]
 	for range graphSweeps {
-		smooth(w.next, of.Labels, x.Affinity(), w.reached, true)
+		walk(w.next, of.Labels, x.Affinity(), w.reached)
 		w.reached, w.next = w.next, w.reached
 	}
 	for i, reached := range w.reached {
@@ -95,7 +95,7 @@ func (p *problem) unknownScores(of *solver.Problem, x *solver.Space, r *solver.R
 		w.scores[i] = min(view.Farthest, h*(1-by*w.reached[i])/usual)
 	}
 	for range graphSweeps {
-		smooth(w.next, of.Labels, x.Affinity(), w.scores, false)
+		smooth(w.next, of.Labels, x.Affinity(), w.scores)
 		w.scores, w.next = w.next, w.scores
 	}
 	return w.scores
@@ -117,31 +117,49 @@ type unknownWork struct {
 	scores, reached, next, sorted []float64
 }
 
-// smooth fills out with the scores after one smoothing step over the graph, or with the chance that a walk over it comes
-// to a labelled row before it ends.
-func smooth(out []float64, labels []int32, graph *index.Affinity, h []float64, walk bool) {
+// smooth fills out with the scores of unlabelled rows after one smoothing step over the graph.
+func smooth(out []float64, labels []int32, graph *index.Affinity, scores []float64) {
 	for i := range out {
 		if out[i] = 0; labels[i] >= 0 {
 			continue
 		}
-		sum, degree := h[i], 1.
-		if walk {
-			sum, degree = 0, walkEnds
-		}
+		sum, degree := scores[i], 1.
 		columns, weights := graph.Row(i)
-		for j, q := range columns {
-			w := float64(weights[j])
-			switch known := int(q) >= len(h) || labels[q] >= 0; {
-			case w <= 0: // items held apart are not averaged
-			case !known:
-				sum, degree = sum+w*h[q], degree+w
-			case walk:
-				sum, degree = sum+w, degree+w
+		for j, q := range columns { // items held apart are not averaged
+			if w := float64(weights[j]); w > 0 && unlabelled(labels, q, len(out)) {
+				sum, degree = sum+w*scores[q], degree+w
 			}
 		}
 		out[i] = sum / degree
 	}
 }
+
+// walk fills out with the chance that a walk over the graph from an unlabelled row comes to a labelled one before it ends,
+// if it does so from its neighbours with the chances of before.
+func walk(out []float64, labels []int32, graph *index.Affinity, before []float64) {
+	for i := range out {
+		if out[i] = 0; labels[i] >= 0 {
+			continue
+		}
+		sum, degree := 0., walkEnds
+		columns, weights := graph.Row(i)
+		for j, q := range columns {
+			w := float64(weights[j])
+			if w <= 0 { // an item held apart
+				continue
+			}
+			chance := 1.
+			if unlabelled(labels, q, len(out)) {
+				chance = before[q]
+			}
+			sum, degree = sum+w*chance, degree+w
+		}
+		out[i] = sum / degree
+	}
+}
+
+// unlabelled says whether a neighbour has no label: it is one of the n rows, behind which examples come, and not labelled.
+func unlabelled(labels []int32, q int32, n int) bool { return int(q) < n && labels[q] < 0 }
 
 // scoreDensity is a histogram of unknown scores, in equal bins from 0 to view.Farthest.
 type scoreDensity [128]float64

@@ -33,7 +33,7 @@ func (s *Stream) View(like *Item, labels *taught.Labels, before *view.View) (*vi
 		return nil, err
 	}
 	p.number(nil)
-	k := view.Known{
+	k := view.Knowledge{
 		Solve: s.settings.Solver, Frames: s.settings.FrameWeight, Model: from.model, Dimension: from.dimension,
 		Labels: followed, Limit: view.Limit{At: math.Inf(1), Low: math.Inf(1)}, Nobody: -1, Reach: lagUnit,
 		Weights: solver.Weights{Prototypes: 1},
@@ -50,7 +50,7 @@ func (s *Stream) View(like *Item, labels *taught.Labels, before *view.View) (*vi
 var priors = sync.Pool{New: func() any { return new(solver.Prior) }}
 
 // viewClusters takes the clusters as classes.
-func (s *Stream) viewClusters(k *view.Known) {
+func (s *Stream) viewClusters(k *view.Knowledge) {
 	k.ByClusters, k.Numbers, k.Weight = true, map[string]int32{}, 1
 	centre, classes := s.clusters.Classes(k.Dimension)
 	if len(classes) == 0 {
@@ -69,7 +69,7 @@ func (s *Stream) viewClusters(k *view.Known) {
 }
 
 // viewClasses takes the labelled classes of a problem without items.
-func (s *Stream) viewClasses(k *view.Known, p *problem) {
+func (s *Stream) viewClasses(k *view.Knowledge, p *problem) {
 	p.fill(s, nil, 0)
 	k.Names, k.Numbers, k.Nobody = p.names, p.numbers, p.nobody()
 	k.Rejections = p.rejectionsOf(s)
