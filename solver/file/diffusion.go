@@ -21,7 +21,7 @@ func (s *system) poisson(ctx context.Context, class []int32, from, to int, told 
 		}
 	}
 	kernel.Scale(1/max(1, labelled), mean)
-	b := make([]float32, n*k)
+	b := cleared(&s.memory.b, n*k)
 	for p, y := range class {
 		if y >= 0 {
 			kernel.Axpy(-1, mean, b[p*k:p*k+k])
@@ -53,7 +53,7 @@ func newHarmonic(similar similarity, class []int32, weight float32) harmonic {
 func (s *harmonic) classes(ctx context.Context, class []int32, from, to int, evidence []float32, told progress,
 ) ([]float32, error) {
 	n, k := s.graph.N(), to-from
-	b := make([]float32, n*k)
+	b := cleared(&s.memory.b, n*k)
 	if evidence == nil {
 		evidence = make([]float32, n*k)
 	}

@@ -74,6 +74,7 @@ func (l *loaded) spreadLabels(
 	evidence := l.newEvidence(ranked, order, similar, alone, settings)
 	class, degree := evidence.class, degrees(similar.graph)
 	even, drawn := newHarmonic(similar, class, evidence.weight), newSystem(similar, evidence.weight, nil)
+	drawn.memory = even.memory
 	labels, err := even.reach(ctx, class)
 	if err != nil {
 		return sum, nil, err
@@ -98,12 +99,14 @@ func (l *loaded) spreadLabels(
 		if from == 0 { // one scale for all, as classes are compared with each other
 			byX, byY = 1/size(x, mean, class), 1/size(y, make([]float32, k), class)
 		}
-		for i, p := range similar.order {
-			for c := range k {
-				v := x[i*k+c]
-				sum.offer(p, int32(from+c), byX*(v-mean[c])+byY*y[i*k+c], min(max(v, 0), 1))
+		eachChunk(l.all, func(_, first, last int) {
+			for i := first; i < last; i++ {
+				for c := range k {
+					v := x[i*k+c]
+					sum.offer(similar.order[i], int32(from+c), byX*(v-mean[c])+byY*y[i*k+c], min(max(v, 0), 1))
+				}
 			}
-		}
+		})
 		return nil
 	})
 	sum.conclude(order, l.class)
@@ -127,14 +130,17 @@ func (l *loaded) labelsAlone(ctx context.Context, similar similarity, told progr
 			return err
 		}
 		mean := means(x, degree, k)
-		for i, p := range similar.order {
-			for c, v := range x[i*k : i*k+k] {
-				at := int32(from + c)
-				alone.offer(p, at, v, max(v, 0))
-				less.offer(p, at, v-mean[c], max(v, 0))
-				total[p] += max(v, 0)
+		eachChunk(l.all, func(_, first, last int) {
+			for i := first; i < last; i++ {
+				p := similar.order[i]
+				for c, v := range x[i*k : i*k+k] {
+					at := int32(from + c)
+					alone.offer(p, at, v, max(v, 0))
+					less.offer(p, at, v-mean[c], max(v, 0))
+					total[p] += max(v, 0)
+				}
 			}
-		}
+		})
 		return nil
 	})
 	for p, all := range total {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
+	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // system is ((1 + weight) D - W) x = b over a graph, for several right sides at once. The matrix is symmetric
@@ -15,6 +16,16 @@ type system struct {
 	fixed    []bool      // rows whose x is given and is in b already; nil: none
 	inverse  [][]float32 // of each level, one over the diagonal of the matrix of its communities
 	parts    []int32     // communities of the first level with which parts of the work begin, and their number
+	memory   *memory
+}
+
+// memory is what a solution takes beside x. Those that follow each other share it.
+type memory struct{ b, p, q []float32 }
+
+// cleared returns n zeros in memory that is kept for them.
+func cleared(kept *[]float32, n int) []float32 {
+	*kept = vector.Zeroed(*kept, n)
+	return *kept
 }
 
 // leastDegree is used for a row without neighbours, and leastOut is the least share of its degree that a
@@ -27,7 +38,9 @@ const (
 // newSystem keeps the values of fixed rows, nil: of none. The weight keeps values finite in a part of the
 // graph that has labels of some classes only.
 func newSystem(similar similarity, weight float32, fixed []bool) system {
-	s := system{similarity: similar, diagonal: degrees(similar.graph), fixed: fixed, parts: []int32{0}}
+	s := system{
+		similarity: similar, diagonal: degrees(similar.graph), fixed: fixed, parts: []int32{0}, memory: new(memory),
+	}
 	for p, degree := range s.diagonal {
 		s.diagonal[p] = (1 + weight) * max(degree, leastDegree)
 	}
@@ -94,7 +107,8 @@ const (
 // a residual that is alike all over a community, which takes many steps from row to row, goes in one.
 func (s *system) solve(ctx context.Context, b, x []float32, k int, told progress) ([]float32, error) {
 	n := len(s.diagonal)
-	p, q, r := make([]float32, n*k), make([]float32, n*k), b
+	p, q, r := cleared(&s.memory.p, n*k), vector.Resize(s.memory.q, n*k), b
+	s.memory.q = q
 	sums := make([][]float32, len(s.levels)) // of r over each community
 	for l, inverse := range s.inverse {
 		sums[l] = make([]float32, len(inverse)*k)
@@ -112,27 +126,29 @@ func (s *system) solve(ctx context.Context, b, x []float32, k int, told progress
 		}
 		return total
 	}
-	// residual returns the squares of r over the diagonal, and fills the sums of the first level.
-	residual := func(part int) (squares float64) {
+	// residual takes step times q from r, and returns the squares of r over the diagonal; it fills the sums of the first level.
+	residual := func(part int, step float32) (squares float64) {
 		for c := s.parts[part]; c < s.parts[part+1]; c++ {
 			own := sums[0][int(c)*k : int(c)*k+k]
 			clear(own)
 			for row := int(s.levels[0][c]); row < int(s.levels[0][c+1]); row++ {
 				left := r[row*k : row*k+k]
+				if step != 0 {
+					kernel.Axpy(-step, q[row*k:row*k+k], left)
+				}
 				kernel.Axpy(1, left, own)
 				squares += float64(kernel.Dot(left, left) / s.diagonal[row])
 			}
 		}
 		return squares
 	}
-	enough := sum(func(part, _, _ int) float64 { return residual(part) }) * leftOver * leftOver
+	enough := sum(func(part, _, _ int) float64 { return residual(part, 0) }) * leftOver * leftOver
 	left := sum(func(part, from, to int) float64 {
 		s.times(q, x, from, to, k)
-		kernel.Axpy(-1, q[from*k:to*k], r[from*k:to*k])
-		return residual(part)
+		return residual(part, 1)
 	})
 	rho := left + s.precondition(sums, k)
-	beta := float32(0) // p is the preconditioned r, and so much of the p before
+	beta, step := float32(0), float32(0) // p is the preconditioned r and so much of the p before, by step of which x is behind
 	first, done := left, 0
 	for at := 0; at < mostSteps && left > enough; at++ {
 		done = max(done, int(100*math.Log(first/left)/math.Log(first/enough)))
@@ -140,36 +156,31 @@ func (s *system) solve(ctx context.Context, b, x []float32, k int, told progress
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		each(func(part, from, to int) {
-			kernel.Scale(beta, p[from*k:to*k])
+		each(func(part, _, _ int) {
 			for c := s.parts[part]; c < s.parts[part+1]; c++ {
 				for row := s.levels[0][c]; row < s.levels[0][c+1]; row++ {
-					if own := p[int(row)*k : int(row)*k+k]; !s.isFixed(row) {
-						kernel.Axpy(1/s.diagonal[row], r[int(row)*k:int(row)*k+k], own)
-						kernel.Axpy(1, sums[0][int(c)*k:int(c)*k+k], own)
+					if s.isFixed(row) {
+						continue
 					}
+					own := p[int(row)*k : int(row)*k+k]
+					kernel.Axpy(step, own, x[int(row)*k:int(row)*k+k])
+					kernel.Scale(beta, own)
+					kernel.Axpy(1/s.diagonal[row], r[int(row)*k:int(row)*k+k], own)
+					kernel.Axpy(1, sums[0][int(c)*k:int(c)*k+k], own)
 				}
 			}
 		})
-		product := sum(func(_, from, to int) (product float64) {
-			s.times(q, p, from, to, k)
-			for row := from; row < to; row++ {
-				product += float64(kernel.Dot(p[row*k:row*k+k], q[row*k:row*k+k]))
-			}
-			return product
-		})
+		product := sum(func(_, from, to int) float64 { return s.times(q, p, from, to, k) })
 		if product <= 0 { // less than float32 holds
+			step = 0
 			break
 		}
-		step := float32(rho / product)
-		left = sum(func(part, from, to int) float64 {
-			kernel.Axpy(step, p[from*k:to*k], x[from*k:to*k])
-			kernel.Axpy(-step, q[from*k:to*k], r[from*k:to*k])
-			return residual(part)
-		})
+		step = float32(rho / product)
+		left = sum(func(part, _, _ int) float64 { return residual(part, step) })
 		next := left + s.precondition(sums, k)
 		beta, rho = float32(next/rho), next
 	}
+	each(func(_, from, to int) { kernel.Axpy(step, p[from*k:to*k], x[from*k:to*k]) })
 	return x, nil
 }
 
@@ -215,8 +226,9 @@ func (s *system) precondition(sums [][]float32, k int) (product float64) {
 	return product
 }
 
-// times writes rows [from, to) of the matrix times x, k columns, to q. Fixed rows are 0 in x.
-func (s *system) times(q, x []float32, from, to, k int) {
+// times writes rows [from, to) of the matrix times x, k columns, to q, and returns their product with those of x. Fixed
+// rows are 0 in x.
+func (s *system) times(q, x []float32, from, to, k int) (product float64) {
 	for row := from; row < to; row++ {
 		out := q[row*k : row*k+k]
 		clear(out)
@@ -227,8 +239,11 @@ func (s *system) times(q, x []float32, from, to, k int) {
 			ahead, _ := s.graph.Row(row + 2)
 			kernel.Prefetch(x, k, ahead)
 		}
-		kernel.Axpy(s.diagonal[row], x[row*k:row*k+k], out)
+		own := x[row*k : row*k+k]
+		kernel.Axpy(s.diagonal[row], own, out)
 		columns, weights := s.graph.Row(row)
 		kernel.AddRows(out, -1, x, columns, weights)
+		product += float64(kernel.Dot(own, out))
 	}
+	return product
 }
