@@ -47,6 +47,8 @@ type Settings struct {
 	Adjust   func(*solver.Settings)                // changes the solver's settings; may be nil
 	Plan     func(Plan)                            // called before the work and when recall is known; may be nil
 	Progress func(stage string, done, total int64) // may be nil
+
+	trial bool // labelled rows are held out
 }
 
 func (s *Settings) adjusted(c solver.Settings) solver.Settings {

@@ -156,12 +156,21 @@ func solveIn(ctx context.Context, p *Problem, s *Settings, plan Plan, spaces ...
 // Above it, that would take hours, and the neighbours found approximately are about as near.
 const mostExact = 100_000
 
+// enoughRecall is the floor of the search in a trial, which compares ways of solving: all of them miss the same neighbours.
+const enoughRecall = .9
+
 // search finds the neighbours of all rows. It need not find more of the neighbours than codes or principal
 // directions keep.
 func (l *loaded) search(ctx context.Context, s *Settings) (*index.Neighbours, error) {
 	floor := s.RecallFloor
-	if floor == 0 && l.recall > 0 {
-		floor = min(index.DefaultRecallFloor, l.recall)
+	if floor == 0 {
+		floor = index.DefaultRecallFloor
+		if s.trial {
+			floor = enoughRecall
+		}
+		if l.recall > 0 {
+			floor = min(floor, l.recall)
+		}
 	}
 	lists, err := index.Build(ctx, l.points.Rows(0, l.all, make([]float32, len(l.points.Codes))), l.all, l.points.D, index.Options{
 		Rho: min(listed, l.all-1), Method: s.Index, RecallFloor: floor, Inexact: l.all > mostExact, Seed: s.Seed, Progress: s.Progress,

@@ -171,7 +171,7 @@ func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (*cal
 func (t *trials) hold(ctx context.Context, f *fold, stage string, in space) (out outcome, matched bool, err error) {
 	sample, at := t.sample(f)
 	s := *t.s
-	s.Plan, s.Check = nil, false
+	s.Plan, s.Check, s.trial = nil, false, true
 	if t.s.Progress != nil {
 		s.Progress = func(of string, done, total int64) { t.s.Progress(stage+of, done, total) }
 	}
