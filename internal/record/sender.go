@@ -2,6 +2,8 @@ package record
 
 // sender is a stream that records are of. Its vectors of one fetch share memory in pieces, so that a fetch takes little
 // of the collector's time: a vector that is kept, or waits in an open episode, holds those beside it, which came with it.
+// So one that waits may hold a whole piece, until silence closes its episode. That is not counted: where a fetch ends must
+// not decide where an episode does.
 type sender struct {
 	name   string
 	fetch  int // the last one with a vector of it
