@@ -79,8 +79,11 @@ func label(ctx context.Context, c *call) error {
 	about := []any{"rows", problem.N, "classes", r.K, "rows_in_order", fmt.Sprintf("%.2f", r.Coherence)}
 	if r.UnknownScore != nil {
 		sure := "not calibrated"
-		if r.Calibrated {
+		switch method := c.Config.Solver.Method(); {
+		case r.Calibrated:
 			sure = fmt.Sprintf("about %.0f %% of the answers right", 100*given.confidence/float64(max(1, given.rows)))
+		case c.Config.Files.Calibrate && r.K > 1 && (method == "" || method == "slk-means"):
+			sure += ": fewer than 20 labelled rows, of classes with two or more, could be held out"
 		}
 		about = append(about, "examples", given.examples+problem.Support.N, "answered", given.rows, "unknown",
 			fmt.Sprintf("%d (%.1f %%; %.0f %% of the rows of known classes were allowed)", given.unknown,

@@ -355,7 +355,7 @@ func TestLabelSaysWhatItGave(t *testing.T) {
 		t.Fatal(err)
 	}
 	for more, sure := range map[string]string{
-		"--unknown-rate 0.1": "% of the answers right", "--unknown-rate 0.1 --calibrate=false": "not calibrated",
+		"--unknown-rate 0.1": "% of the answers right", "--unknown-rate 0.1 --calibrate=false": `how_sure="not calibrated" `,
 	} {
 		line := "label --force --input " + input + " --output " + output + " " + more
 		code, _, messages := runLine(t, strings.Fields(line)...)
@@ -515,4 +515,15 @@ func linesOf(t *testing.T, path string) []string {
 		t.Fatal(err)
 	}
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
+}
+
+// A file of too few labelled rows says why its confidence is not calibrated.
+func TestTooFewRowsToCalibrate(t *testing.T) {
+	input, _, _ := saveBlobs(t, 60, 8, 3, 1)
+	rows, labels, _ := saveBlobs(t, 6, 8, 3, 2)
+	output := filepath.Join(t.TempDir(), "out.jsonl")
+	code, _, messages := runLine(t, "label", "--input", input, "--output", output, "--support", rows, "--support-labels", labels)
+	if want := `"not calibrated: fewer than 20 labelled rows`; code != exitDone || !strings.Contains(messages, want) {
+		t.Errorf("exit %d, no %s in %s", code, want, messages)
+	}
 }

@@ -20,7 +20,7 @@ import (
 )
 
 var labelsCommand = command{
-	name: "labels", short: "list or export the labels topic: examples, rejections, names",
+	name: "labels", short: "list, export or import the labels topic: examples, rejections, names",
 	of: []command{
 		{
 			name:  "labels list",

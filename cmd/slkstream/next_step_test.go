@@ -71,6 +71,7 @@ func TestMessagesLeadOn(t *testing.T) {
 		{[]string{"map", in("nested.jsonl"), "--vector-field", "dets[].feat"}, lists},
 		{label("nested.jsonl", "--fields", nested, "--support", in("gallery.jsonl")), "--support-fields vector=NAME,label=NAME"},
 		{label("nested.jsonl", "--fields", nested, "--support", in("other.csv")), "--support-fields vector=NAME,label=NAME"},
+		{label("nested.jsonl", "--fields", nested, "--support", in("gallery.csv"), "--support-fields", "label=name"), "--support-fields names the fields"},
 		{label("semicolons.csv", "--k", "1"), `columns are separated by ';': save it with commas`},
 		{label("tabs.csv", "--vector-field", "emb_", "--k", "1"), `columns are separated by '\t': save it with commas`},
 		{label("no-numbers.csv", "--vector-field", "emb", "--k", "1"), "--vector-field names another column"},

@@ -56,8 +56,12 @@ func readSupport(c *config.Config) ([]taught.Example, error) {
 			return nil
 		}, nil)
 		var bad *table.BadRow
-		if len(c.Stage.SupportFields) == 0 && (errors.As(err, &bad) || errors.Is(err, table.ErrFormat)) {
-			err = fmt.Errorf("%w (if its fields have names of their own: --support-fields vector=NAME,label=NAME)", err)
+		if errors.As(err, &bad) || errors.Is(err, table.ErrFormat) {
+			says := "if its fields have names of their own: --support-fields vector=NAME,label=NAME"
+			if len(c.Stage.SupportFields) > 0 {
+				says = "of examples, --support-fields names the fields"
+			}
+			err = fmt.Errorf("%w (%s)", err, says)
 		}
 		if err == nil && without != "" && len(examples) == before {
 			err = noLabel(path, without, "support-fields label=NAME")
