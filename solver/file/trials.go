@@ -71,10 +71,9 @@ func (t *trials) large() bool { return t.problem.N > sampleRows }
 
 // heldRow is what became of a held row: its class, and what each answer says.
 type heldRow struct {
-	truth  int32
-	class  []int32
-	sure   []float32
-	placed bool // it stands in the file as rows to be answered do: not a row of the support where the file's order counts
+	truth int32
+	class []int32
+	sure  []float32
 }
 
 // outcome is what became of held rows in a space. at is the rank of a row's unknown score, 0 to 1, among those of
@@ -109,22 +108,22 @@ func (t *trials) read(ctx context.Context) (labelled int, err error) {
 func (t *trials) judge(ctx context.Context) (*calibration, error) {
 	p := t.problem
 	if p.K < 2 || !slices.Contains(t.class, -1) {
-		return t.without(whole), nil
+		return t.even(false, whole), nil
 	}
 	folds := t.folds()
 	held := len(folds[0].held) > 0
 	switch {
 	case p.ClassVectors.N > 0 && !held: // which have all directions
-		return t.without(whole), nil
+		return t.even(false, whole), nil
 	case !t.large():
 		v, _, err := t.weigh(ctx, folds, whole, directions)
 		return v, err
 	}
 	if !held {
 		if _, matched, err := t.hold(ctx, &folds[0], "trial: ", directions); err != nil || matched {
-			return t.without(directions), err
+			return t.even(false, directions), err
 		}
-		return t.without(whole), nil
+		return t.even(false, whole), nil
 	}
 	v, losses, err := t.weigh(ctx, folds, directions)
 	if err != nil || !beyond(make([]float64, len(losses)), losses) {
@@ -137,34 +136,31 @@ func (t *trials) judge(ctx context.Context) (*calibration, error) {
 	return v, nil
 }
 
-// weigh fits the weights of the answers in the spaces to the held rows of folds, and returns minus the logarithm of how
-// likely the class of each held row is then.
+// weigh fits how much the answers in the spaces weigh to the held rows of folds, which are solved in the first of them, and
+// returns minus the logarithm of how likely the class of each held row is then.
 func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (*calibration, []float64, error) {
-	v := t.without(spaces...)
 	if len(folds[0].held) == 0 {
-		return v, nil, nil
+		return t.even(false, spaces...), nil, nil
 	}
+	v, first := t.even(true, spaces...), t.even(true, spaces[0])
 	var rows []heldRow
 	guide := 0.
 	for n, f := range folds {
-		for i, in := range spaces {
-			stage := fmt.Sprintf("trial %d of %d%s: ", n*len(spaces)+i+1, len(folds)*len(spaces), in)
-			of, _, err := t.hold(ctx, &f, stage, in)
-			if err != nil {
-				return nil, nil, err
-			}
-			if i == 0 {
-				rows, v.at, guide = append(rows, of.rows...), append(v.at, of.at...), of.guide
-				continue
-			}
-			for j, row := range of.rows {
-				into := &rows[len(rows)-len(of.rows)+j]
-				into.class, into.sure = append(into.class, row.class...), append(into.sure, row.sure...)
-			}
+		of, _, err := t.hold(ctx, &f, fmt.Sprintf("trial %d of %d%s: ", n+1, len(folds), spaces[0]), spaces[0])
+		if err != nil {
+			return nil, nil, err
 		}
+		rows, v.at, guide = append(rows, of.rows...), append(v.at, of.at...), of.guide
 	}
-	v.lean(guide)
-	return v, v.fit(rows), nil
+	for _, row := range rows {
+		v.of = append(v.of, row.truth)
+	}
+	first.lean(guide)
+	factor, losses := first.fit(rows)
+	for j := range v.weights {
+		v.weights[j] *= factor
+	}
+	return v, losses, nil
 }
 
 // hold solves a fold in a space, and says whether clusters are the classes there.
@@ -194,7 +190,7 @@ func (t *trials) hold(ctx context.Context, f *fold, stage string, in space) (out
 	out.guide = solved.guide
 	for _, p := range f.held {
 		below, _ := slices.BinarySearch(among, scores[at[p]])
-		row := heldRow{truth: t.class[p], placed: int(p) < t.problem.N || solved.result.Coherence == 0}
+		row := heldRow{truth: t.class[p]}
 		for _, of := range solved.answers {
 			row.class, row.sure = append(row.class, of.class[at[p]]), append(row.sure, of.sure[at[p]])
 		}

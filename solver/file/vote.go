@@ -20,17 +20,12 @@ type calibration struct {
 	rate    float64   // share of known rows that may be above the limit
 }
 
-// Answers weigh votes together before held rows say how much each is worth, and may weigh mostVotes more or less each.
-const (
-	votes     = 4
-	mostVotes = 6
-	// scaleDeviation is of the prior, with mean 1, of the factor of all weights together.
-	scaleDeviation = .5
-)
+// votes is what all answers weigh together before held rows say how much they are worth.
+const votes = 4
 
-// without returns the calibration of a file without held rows: all answers weigh the same, with class vectors those that have
+// even returns the calibration by which all answers weigh the same; without held rows, with class vectors, those that have
 // them, and the others nothing.
-func (t *trials) without(spaces ...space) *calibration {
+func (t *trials) even(held bool, spaces ...space) *calibration {
 	v := &calibration{spaces: spaces, classes: t.problem.K, rate: t.s.UnknownRate}
 	v.vectors = t.problem.ClassVectors.N > 0 && slices.Contains(spaces, whole)
 	counted := 0.
@@ -38,7 +33,7 @@ func (t *trials) without(spaces ...space) *calibration {
 		n, named := t.problem.answersIn(in)
 		for i := range n {
 			weight := 0.
-			if !v.vectors || i >= n-named {
+			if held || !v.vectors || i >= n-named {
 				weight = votes
 				counted++
 			}
@@ -62,59 +57,41 @@ func (v *calibration) lean(guide float64) {
 // say is by how much an answer counts for its class, with a weight of 1.
 func say(sure float32) float32 { return .5 + sure }
 
-// fit fits the weights to what became of held rows, and returns minus the logarithm of how likely the class of each is
-// then. Weights have a normal prior. Held rows of a support stand nowhere in the file: where its order counts, the answers
-// that use it most are worse for these rows than for the file's. So they say only how much all votes weigh together.
-func (v *calibration) fit(held []heldRow) (losses []float64) {
-	n := len(v.weights)
-	var placed []heldRow
-	for _, row := range held {
-		v.of = append(v.of, row.truth)
-		if row.placed {
-			placed = append(placed, row)
-		}
-	}
-	deviation := slices.Repeat([]float64{mostVotes / float64(n)}, n)
-	v.weights = v.choices(placed).Fit(v.weights, logistic.Normal(v.weights, deviation))
-	for j := range v.weights {
-		v.weights[j] = max(0, v.weights[j])
-	}
-	if len(placed) < len(held) {
-		all, one := v.choices(held).Along(v.weights), []float64{1}
-		scale := max(0, all.Fit(one, logistic.Normal(one, []float64{scaleDeviation}))[0])
-		for j := range v.weights {
-			v.weights[j] *= scale
-		}
-	}
+// fit returns the factor of all weights, with a normal prior of mean and deviation 1, that suits best what became of held
+// rows, and minus the logarithm of how likely the class of each is then.
+func (v *calibration) fit(held []heldRow) (factor float64, losses []float64) {
+	one := []float64{1}
+	scale := []float64{max(leastWeight, v.choices(held).Fit(one, logistic.Normal(one, one))[0])}
 	for i := range held {
-		one := v.choices(held[i : i+1])
-		losses = append(losses, one.Loss(v.weights, make([]float64, n), make([]float64, n*n)))
+		losses = append(losses, v.choices(held[i:i+1]).Loss(scale, make([]float64, 1), make([]float64, 1)))
 	}
-	return losses
+	return scale[0], losses
 }
 
-// choices are the cases of held rows: the score of a class is the sum of the weights of the answers that name it, and it
-// is the row's with the softmax of the scores.
+// count adds to the named classes those that the answers name for a row, and to their scores the weights of these answers.
+func (v *calibration) count(named []int32, scores []float64, vote func(j int) (class int32, sure float32)) ([]int32, []float64) {
+	for j, weight := range v.weights {
+		class, sure := vote(j)
+		i := slices.Index(named, class)
+		if i < 0 {
+			i, named, scores = len(named), append(named, class), append(scores, 0)
+		}
+		scores[i] += weight * float64(say(sure))
+	}
+	return named, scores
+}
+
+// choices are the cases of held rows: a class is the row's with the softmax of the scores.
 func (v *calibration) choices(held []heldRow) *logistic.Choices {
-	n := len(v.weights)
-	c := &logistic.Choices{Weights: n}
+	c := &logistic.Choices{Weights: 1}
 	for _, row := range held {
-		named := make([]int32, 0, n+1)
-		add := func(y int32) int {
-			i := slices.Index(named, y)
-			if i < 0 {
-				i, named = len(named), append(named, y)
-				c.Values, c.Offsets = append(c.Values, make([]float32, n)...), append(c.Offsets, 0)
-			}
-			return i
+		named, scores := v.count([]int32{row.truth}, []float64{0}, func(j int) (int32, float32) { return row.class[j], row.sure[j] })
+		c.Right = append(c.Right, len(c.Offsets))
+		for _, s := range scores {
+			c.Values, c.Offsets = append(c.Values, float32(s)), append(c.Offsets, 0)
 		}
-		began := len(c.Offsets)
-		for j := range n {
-			c.Values[(began+add(row.class[j]))*n+j] = say(row.sure[j])
-		}
-		c.Right = append(c.Right, began+add(row.truth))
 		if others := v.classes - len(named); others > 0 { // each has a score of 0
-			c.Values, c.Offsets = append(c.Values, make([]float32, n)...), append(c.Offsets, float32(math.Log(float64(others))))
+			c.Values, c.Offsets = append(c.Values, 0), append(c.Offsets, float32(math.Log(float64(others))))
 		}
 		c.Ends = append(c.Ends, len(c.Offsets))
 	}
@@ -137,12 +114,9 @@ func beyond(losses, others []float64) bool {
 // they are.
 func (v *calibration) label(o *solutions, class []int32, r *Result) {
 	r.Calibrated = v.at != nil
-	switch {
-	case !r.Calibrated && o.matched:
+	if v.lean(o.guide); !r.Calibrated && o.matched {
 		clear(v.weights)
 		v.weights[len(v.weights)-1] = votes
-	case !r.Calibrated:
-		v.lean(o.guide)
 	}
 	n, trust, total := len(r.UnknownScore), float32(v.trust()), float32(0)
 	for _, w := range v.weights {
@@ -156,14 +130,8 @@ func (v *calibration) label(o *solutions, class []int32, r *Result) {
 				r.Labels[p], r.Confidence[p] = class[p], 1
 				continue
 			}
-			named, scores = named[:0], scores[:0]
-			for j, of := range o.answers {
-				i := slices.Index(named, of.class[p])
-				if i < 0 {
-					i, named, scores = len(named), append(named, of.class[p]), append(scores, 0)
-				}
-				scores[i] += v.weights[j] * float64(say(of.sure[p]))
-			}
+			votes := func(j int) (int32, float32) { return o.answers[j].class[p], o.answers[j].sure[p] }
+			named, scores = v.count(named[:0], scores[:0], votes)
 			best, second, sum := 0, -1, float64(v.classes-len(named))
 			for i, s := range scores {
 				if sum += math.Exp(s); s > scores[best] {

@@ -102,3 +102,23 @@ func TestConfidenceOfExamplesOfOneMoment(t *testing.T) {
 		t.Errorf("confidence %.2f if held rows are like the file, %.2f if not", same, other)
 	}
 }
+
+// Held rows that the answers name right make all of them count more, held rows that they name wrong less.
+func TestHeldRowsSayHowMuchVotesWeigh(t *testing.T) {
+	for right := range 3 { // of two answers
+		v := calibration{classes: 10, weights: []float64{3, 1}}
+		held := slices.Repeat([]heldRow{{truth: 4, class: []int32{4, 4}, sure: []float32{.5, .5}}}, 50)
+		for _, row := range held[:1] { // all share its answers
+			for j := range 2 - right {
+				row.class[j] = 7
+			}
+		}
+		factor, losses := v.fit(held)
+		if (factor > 1) != (right == 2) {
+			t.Errorf("%d of the answers are right: weights times %g", right, factor)
+		}
+		if small := losses[0] < math.Log(10); small != (right == 2) && right != 1 {
+			t.Errorf("%d of the answers are right: minus the logarithm of the likelihood is %g", right, losses[0])
+		}
+	}
+}
