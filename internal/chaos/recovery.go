@@ -49,8 +49,8 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 	if err := s.answeredTo(ctx, most, time.Hour); err != nil {
 		return "", err
 	}
-	worked := time.Since(began)
 	first := s.procs[0]
+	worked, work := time.Since(began), first.spent()
 	first.end(syscall.SIGKILL)
 	s.procs = nil
 	s.h.note("the stage is killed")
@@ -93,10 +93,10 @@ func (s *scenario) recover(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%d streams of %d dimensions, %d records, %d MiB; state topic: %d MiB\n"+
-		"the first stage answered %.0f%% in %v and held %d MiB\n"+
+		"the first stage answered %.0f%% in %v and %v of CPU and held %d MiB\n"+
 		"the second answered new records after %v and %v of CPU (the dead one's session is %v) and held %d MiB; violations: %d",
 		s.streams, recoveryDimension, s.records, int64(s.records)*recoveryDimension*4>>20, state>>20,
-		100*killedAt, worked.Round(time.Second), largest[0]>>20,
+		100*killedAt, worked.Round(time.Second), work, largest[0]>>20,
 		took, spent, s.session, largest[1]>>20, len(s.h.failed())), nil
 }
 

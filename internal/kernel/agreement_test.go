@@ -198,6 +198,12 @@ func (s shape) agreesWith(v, other version) error {
 				out[j] = float32(code)
 			}
 		})
+		keep("product of codes", 1, true, one, func(out []float32) {
+			first, second := make([]int16, length), make([]int8, length)
+			Narrow(first, a[:length], (1<<11-1)/max(1e-30, Largest(a[:length])))
+			Bytes(second, b[:length], (1<<7-1)/max(1e-30, Largest(b[:length])))
+			out[0] = float32(CodeProduct(first, second))
+		})
 		for _, scan := range []func(positions []int32) int{
 			func(positions []int32) int { return Below(positions, a[:length], b[:length], alpha) },
 			func(positions []int32) int { return BelowEach(positions, alpha, a[:length], b[:length]) },

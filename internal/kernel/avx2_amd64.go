@@ -80,6 +80,9 @@ func avx2Largest(x []float32) float32
 func avx2Bytes(codes []int8, x []float32, by float32) int32
 
 //go:noescape
+func avx2CodeProduct(a []int16, b []int8) int32
+
+//go:noescape
 func avx2Prefetch(rows *byte, bytes int, ids []int32)
 
 //go:noescape

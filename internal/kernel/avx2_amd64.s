@@ -2643,6 +2643,46 @@ step:
 	VZEROUPPER
 	RET
 
+// func avx2CodeProduct(a []int16, b []int8) int32
+// Requires: AVX, AVX2
+TEXT ·avx2CodeProduct(SB), NOSPLIT, $0-52
+	MOVQ   a_base+0(FP), AX
+	MOVQ   a_len+8(FP), CX
+	MOVQ   b_base+24(FP), DX
+	MOVQ   b_len+32(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	SHRQ   $0x06, CX
+
+step:
+	VPMOVSXBW    (DX), Y2
+	VPMADDWD     (AX), Y2, Y2
+	VPADDD       Y2, Y0, Y0
+	VPMOVSXBW    16(DX), Y2
+	VPMADDWD     32(AX), Y2, Y2
+	VPADDD       Y2, Y1, Y1
+	VPMOVSXBW    32(DX), Y2
+	VPMADDWD     64(AX), Y2, Y2
+	VPADDD       Y2, Y0, Y0
+	VPMOVSXBW    48(DX), Y2
+	VPMADDWD     96(AX), Y2, Y2
+	VPADDD       Y2, Y1, Y1
+	ADDQ         $+128, AX
+	ADDQ         $+64, DX
+	DECQ         CX
+	JNZ          step
+	VPADDD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X2
+	VPADDD       X2, X0, X0
+	VPERMILPS    $0x4e, X0, X2
+	VPADDD       X2, X0, X0
+	VPERMILPS    $0xb1, X0, X2
+	VPADDD       X2, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, ret+48(FP)
+	VZEROUPPER
+	RET
+
 // func avx2Prefetch(rows *byte, bytes int, ids []int32)
 // Requires: MMX+
 TEXT ·avx2Prefetch(SB), NOSPLIT, $0-40

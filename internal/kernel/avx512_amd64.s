@@ -2381,6 +2381,40 @@ step:
 	VZEROUPPER
 	RET
 
+// func avx512CodeProduct(a []int16, b []int8) int32
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
+TEXT ·avx512CodeProduct(SB), NOSPLIT, $0-52
+	MOVQ   a_base+0(FP), AX
+	MOVQ   a_len+8(FP), CX
+	MOVQ   b_base+24(FP), DX
+	MOVQ   b_len+32(FP), BX
+	VPXORD Z0, Z0, Z0
+	SHRQ   $0x06, CX
+
+step:
+	VPMOVSXBW     (DX), Z2
+	VPMADDWD      (AX), Z2, Z2
+	VPADDD        Z2, Z0, Z0
+	VPMOVSXBW     32(DX), Z2
+	VPMADDWD      64(AX), Z2, Z2
+	VPADDD        Z2, Z0, Z0
+	ADDQ          $+128, AX
+	ADDQ          $+64, DX
+	DECQ          CX
+	JNZ           step
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VPADDD        Y2, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X2
+	VPADDD        X2, X0, X0
+	VPERMILPS     $0x4e, X0, X2
+	VPADDD        X2, X0, X0
+	VPERMILPS     $0xb1, X0, X2
+	VPADDD        X2, X0, X0
+	VMOVD         X0, AX
+	MOVL          AX, ret+48(FP)
+	VZEROUPPER
+	RET
+
 // func avx512Prefetch(rows *byte, bytes int, ids []int32)
 // Requires: MMX+
 TEXT ·avx512Prefetch(SB), NOSPLIT, $0-40

@@ -60,6 +60,13 @@ func check(v version) error {
 					out[i] = float32(code)
 				}
 			}},
+			{"product of codes", func(v version, out []float32) {
+				var first [codesTogether]int16
+				var second [codesTogether]int8
+				portable.narrow(first[:], a[:codesTogether], float32(n))
+				portable.bytes(second[:], b[:codesTogether], (1<<7-1)/portable.largest(b[:]))
+				out[0] = float32(v.codeProduct(first[:], second[:]))
+			}},
 			{"transpose", func(v version, out []float32) { v.transpose(&out[0], &a[0], 9+n%3, 1) }},
 			{"weighted rows", func(v version, out []float32) {
 				v.accumulate(out[:5*min(n, 29)], a[:15], b[:3*min(n, 29)], 3, 5, min(n, 29))

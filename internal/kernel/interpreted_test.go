@@ -162,6 +162,11 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 			m.run(name+"Bytes", frame("codes", codes, "x", x, "by", by))
 			return int32(m.returned)
 		},
+		codeProduct: func(a []int16, b []int8) int32 {
+			m.pin(a, b)
+			m.run(name+"CodeProduct", frame("a", a, "b", b))
+			return int32(m.returned)
+		},
 		transpose: func(to, from *float32, stride, blocks int) {
 			out, in := unsafe.Slice(to, (8*blocks-1)*stride+8), unsafe.Slice(from, 7*stride+8*blocks)
 			m.pin(out, in)

@@ -331,6 +331,15 @@ func (m *interpreter) stepVector(name string, o []operand, last operand) {
 			pair := binary.LittleEndian.Uint32(m.word(m.effective(o[0]) + 4*uint64(i/2)))
 			return uint32(int32(int16(pair >> (16 * (i % 2)))))
 		})
+	case "VPMOVSXBW":
+		of(func(i int) uint32 {
+			pair := binary.LittleEndian.Uint32(m.word(m.effective(o[0])+4*uint64(i/2))) >> (16 * (i % 2))
+			return uint32(uint16(int8(pair))) | uint32(int8(pair>>8))<<16
+		})
+	case "VPMADDWD":
+		binaryBits(func(a, b uint32) uint32 {
+			return uint32(int32(int16(a))*int32(int16(b)) + int32(int16(a>>16))*int32(int16(b>>16)))
+		})
 	case "VPACKSSDW":
 		quarters(func(a, b [4]uint32) [4]uint32 {
 			return [4]uint32{

@@ -264,3 +264,21 @@ func Bytes(codes []int8, x []float32, by float32) (square int32) {
 	}
 	return square + portableBytes(codes[whole:], x[whole:], by)
 }
+
+// codesTogether is how many codes a step of CodeProduct takes.
+const codesTogether = 64
+
+// CodeProduct returns the inner product of whole numbers, exactly, where the sum of all absolute terms fits into 32 bits.
+// b is at least as long as a.
+func CodeProduct(a []int16, b []int8) int32 {
+	b = b[:len(a)]
+	whole := len(a) &^ (codesTogether - 1)
+	if whole == 0 {
+		return portableCodeProduct(a, b)
+	}
+	sum := active.codeProduct(a[:whole], b[:whole])
+	if whole < len(a) {
+		sum += portableCodeProduct(a[whole:], b[whole:])
+	}
+	return sum
+}

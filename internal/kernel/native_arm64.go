@@ -7,7 +7,7 @@ func native() []version {
 		difference: neonDifference, axpy: neonAxpy, scale: neonScale, exp: neonExp,
 		threeQuarterPower: neonThreeQuarterPower, softmax: neonSoftmax,
 		addRows: portableAddRows, strip: neonTiles.strip, accumulate: neonSums.accumulate, outer: neonSums.outer, groupMinima: neonGroupMinima, below: neonBelow,
-		belowEach: neonBelowEach, widen: neonWiden, narrow: neonNarrow, largest: neonLargest, bytes: neonBytes, prefetch: neonPrefetch, transpose: portableTranspose, multiplyAdds: neonMultiplyAdds, roundFlops: 12 * 4 * 2,
+		belowEach: neonBelowEach, widen: neonWiden, narrow: neonNarrow, largest: neonLargest, bytes: neonBytes, codeProduct: neonCodeProduct, prefetch: neonPrefetch, transpose: portableTranspose, multiplyAdds: neonMultiplyAdds, roundFlops: 12 * 4 * 2,
 	}}
 }
 

@@ -69,6 +69,9 @@ func neonLargest(x []float32) float32
 func neonBytes(codes []int8, x []float32, by float32) int32
 
 //go:noescape
+func neonCodeProduct(a []int16, b []int8) int32
+
+//go:noescape
 func neonPrefetch(rows *byte, bytes int, ids []int32)
 
 //go:noescape

@@ -1438,6 +1438,36 @@ end2:
 	FMOVS F17, ret+56(FP)
 	RET
 
+// func neonCodeProduct(a []int16, b []int8) int32
+TEXT ·neonCodeProduct(SB), NOSPLIT, $0-52
+	MOVD a_base+0(FP), R0
+	MOVD a_len+8(FP), R2
+	MOVD b_base+24(FP), R1
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	LSR $4, R2, R2
+	CBZ R2, end2
+again1:
+	VLD1.P 16(R1), [V0.B16]
+	VLD1.P 32(R0), [V1.H8, V2.H8]
+	WORD $0x0f08a403 // SXTL 8H V3, V0
+	WORD $0x4f08a404 // SXTL2 8H V4, V0
+	WORD $0x0e638030 // SMLAL V16.4S, V1.4S, V3.4S
+	WORD $0x4e638031 // SMLAL2 V17.4S, V1.4S, V3.4S
+	WORD $0x0e648052 // SMLAL V18.4S, V2.4S, V4.4S
+	WORD $0x4e648053 // SMLAL2 V19.4S, V2.4S, V4.4S
+	SUB $1, R2, R2
+	CBNZ R2, again1
+end2:
+	VADD V16.S4, V17.S4, V16.S4
+	VADD V18.S4, V19.S4, V18.S4
+	VADD V16.S4, V18.S4, V16.S4
+	WORD $0x4eb1ba10 // ADDV 4S V16, V16
+	FMOVS F16, ret+48(FP)
+	RET
+
 // func neonPrefetch(rows *byte, bytes int, ids []int32)
 TEXT ·neonPrefetch(SB), NOSPLIT, $0-40
 	MOVD rows+0(FP), R0

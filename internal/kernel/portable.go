@@ -32,6 +32,7 @@ var portable = version{
 	narrow:            portableNarrow,
 	largest:           portableLargest,
 	bytes:             portableBytes,
+	codeProduct:       portableCodeProduct,
 	prefetch:          func(*byte, int, []int32) {},
 	transpose:         portableTranspose,
 	multiplyAdds:      portableMultiplyAdds,
@@ -260,6 +261,14 @@ func portableBytes(codes []int8, x []float32, by float32) (square int32) {
 		square += code * code
 	}
 	return square
+}
+
+func portableCodeProduct(a []int16, b []int8) (sum int32) {
+	b = b[:len(a)]
+	for j, v := range a {
+		sum += int32(v) * int32(b[j])
+	}
+	return sum
 }
 
 func portableTranspose(to, from *float32, stride, blocks int) {

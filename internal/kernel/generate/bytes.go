@@ -70,6 +70,36 @@ func (v vector) narrowBytes() {
 	v.RET()
 }
 
+// codeProduct processes a multiple of 64 values.
+func (v vector) codeProduct() {
+	v.function("CodeProduct", "func(a []int16, b []int8) int32")
+	a, length := v.slice("a")
+	b, _ := v.slice("b")
+	parts := groups / v.lanes
+	sums, value := v.registers[:parts], v.registers[2]
+	v.zero(sums...)
+	v.SHRQ(U8(6), length)
+	v.Label("step")
+	for i := range codesTogether / (2 * v.lanes) {
+		v.VPMOVSXBW(Mem{Base: b, Disp: 2 * i * v.lanes}, value)
+		v.VPMADDWD(Mem{Base: a, Disp: i * v.bytes()}, value, value)
+		v.VPADDD(value, sums[i%parts], sums[i%parts])
+	}
+	v.ADDQ(I32(2*codesTogether), a)
+	v.ADDQ(I32(codesTogether), b)
+	v.DECQ(length)
+	v.JNZ(LabelRef("step"))
+	v.fold(sums, value, v.VPADDD)
+	total := v.GP32()
+	v.VMOVD(sums[0].AsX(), total)
+	v.Store(total, v.ReturnIndex(0))
+	v.VZEROUPPER()
+	v.RET()
+}
+
+// codesTogether is how many values a step of codeProduct takes.
+const codesTogether = 64
+
 // fold combines the lanes of registers, sixteen in all, in lane 0 of the first. It uses other.
 func (v vector) fold(r []reg.VecPhysical, other reg.VecPhysical, combine func(...Op)) {
 	x, y := r[0].AsX(), other.AsX()

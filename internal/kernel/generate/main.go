@@ -80,6 +80,7 @@ func (v vector) file() (*ir.File, error) {
 	v.narrow()
 	v.largest(constants)
 	v.narrowBytes()
+	v.codeProduct()
 	v.prefetch()
 	v.multiplyAdds()
 	v.transpose()

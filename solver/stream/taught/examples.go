@@ -18,6 +18,7 @@ type Entry struct {
 	Example
 	Sum     uint64
 	inverse float32 // of its length; 0: it has no direction
+	code    code
 }
 
 // Set is a set of examples, one per id, with a sum of their hashes, by which sets are compared. It is
@@ -69,6 +70,9 @@ func (s *Set) With(changes []Change) *Set {
 		if !changes[i].Out {
 			next.Sum, next.inverse = e.sum(), e.inverse()
 			set.hashed++
+			if s.Len()+len(changes) > WholeMost {
+				next.encode()
+			}
 			if old != nil && old.Sum == next.Sum {
 				continue
 			}

@@ -10,15 +10,19 @@ import (
 
 // nearest returns, for each of the queries, the n examples of the set that are nearest to it, exactly: a
 // process that replays an episode must find the same ones. It compares every example, in the memory in
-// which it was received: an index of 100,000 labels would hold them a second time, and change with every
+// which it was received or by its code: an index of 100,000 labels would hold them a second time, and change with every
 // lesson. Examples of another dimension or without a direction are near to nothing. Their
 // distance is the cosine below zero; of two examples alike the first id is nearer.
 func (s *Set) nearest(queries [][]float32, n int) [][]vector.Near[*Entry] {
 	const block = 64
 	d := len(queries[0])
 	asked, rows := vector.New(len(queries), d), vector.New(block, d)
+	var coded []query // none: there are so many that to read a vector costs less than its products
 	for i, query := range queries {
 		vector.Unit(asked.Row(i), query)
+		if len(queries) <= codedMost {
+			coded = append(coded, ask(asked.Row(i)))
+		}
 	}
 	out := make([][]vector.Near[*Entry], len(queries))
 	offer := func(i int, e *Entry, product float32) {
@@ -37,7 +41,7 @@ func (s *Set) nearest(queries [][]float32, n int) [][]vector.Near[*Entry] {
 	}
 	for e := range s.All() {
 		switch {
-		case len(e.Vector) != d || e.inverse == 0:
+		case len(e.Vector) != d || e.inverse == 0 || e.allFarther(coded, out, n):
 		case len(queries) == 1: // no need to copy the example beside others
 			offer(0, e, kernel.Dot(asked.Values, e.Vector))
 		default:
