@@ -47,7 +47,8 @@ func (f *Files) settings() []definition {
 		define("calibrate", &f.Calibrate, []string{"label", "eval file"}, true,
 			"choose how the file is solved, and fit confidence, by labelled rows that are held out"),
 		define("skip-bad", &f.SkipBad, label, false,
-			"label the file without rows that hold no vector, such as NaN or zeros: their label is empty, OUTPUT.bad.jsonl lists them"),
+			"label the file without rows that hold no vector, such as NaN or zeros: their label is empty, OUTPUT.bad.jsonl lists them").
+			when("feed", false, "leave out rows that hold no vector, such as NaN or zeros, and say how many"),
 		define("allow-all-labelled", &f.AllLabelled, label, false,
 			"label a file whose rows all have a label, of which none is to be answered: for its report, say"),
 		define("report", &f.Report, label, "", "file for a page of sizes, confidence, confused pairs, examples and a map").

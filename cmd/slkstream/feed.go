@@ -138,6 +138,14 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 		f.rows.Store(-1)
 	}
 	before, batch := f.sent.Load(), make([]record.Out, 0, batchOfFeed)
+	skipped, first, skip := 0, (*table.BadRow)(nil), (func(*table.BadRow) error)(nil)
+	if c.Config.Files.SkipBad {
+		skip = func(bad *table.BadRow) error {
+			skipped, first = skipped+1, cmp.Or(first, bad)
+			rows++
+			return nil
+		}
+	}
 	err = eachRowOf(source, func(row table.Row) error {
 		out, err := f.record(row, rows)
 		if err != nil {
@@ -152,14 +160,17 @@ func (f *feeder) file(ctx context.Context, c *call) (rows int64, err error) {
 		err = f.send(ctx, batch)
 		batch = batch[:0]
 		return err
-	}, nil)
+	}, skip)
 	if len(batch) > 0 { // also the rows before a bad one
 		err = errors.Join(err, f.send(ctx, batch))
 	}
 	err = cmp.Or(err, f.fits(rows))
 	if sent := f.sent.Load() - before; err != nil && sent > 0 {
-		err = fmt.Errorf("%w; the first %d rows were sent: feed a file of the others, as a row that is sent again is answered "+
+		err = fmt.Errorf("%w; %d rows were sent: feed a file of those behind them, as a row that is sent again is answered "+
 			"again (with the same itemId)", err, sent)
+	}
+	if skipped > 0 {
+		c.Log.Warn("rows that are bad are left out", "rows", skipped, "first", first)
 	}
 	return rows, err
 }

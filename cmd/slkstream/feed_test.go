@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slkstream/slkstream/config"
+	"github.com/slkstream/slkstream/internal/array"
 	"github.com/slkstream/slkstream/internal/broker"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/internal/topic"
@@ -290,22 +291,41 @@ func TestFeedOfAnotherLength(t *testing.T) {
 func TestFeedSaysWhatWasSent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.jsonl")
 	good := `{"vector":[1,2]}` + "\n"
-	for bad, says := range map[int]string{0: "", 3: "the first 3 rows were sent", 703: "the first 703 rows were sent"} {
+	for bad, says := range map[int]string{0: "", 3: "3 rows were sent", 703: "703 rows were sent"} {
 		dir, client := embedded(t)
 		rows := strings.Repeat(good, bad) + `{"vector":[0,0]}` + "\n" + good
 		if err := os.WriteFile(path, []byte(rows), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		numbers := make([]int32, bad+2)
+		for i := range numbers {
+			numbers[i] = int32(i)
+		}
+		labels := filepath.Join(t.TempDir(), "labels.npy")
+		if err := array.WriteNPYFile(labels, numbers, len(numbers)); err != nil {
+			t.Fatal(err)
+		}
 		code, _, messages := runLine(t, "feed", "--embedded-dir", dir, "--input", path, "--out", "out")
 		want := fmt.Sprintf("line %d: the vector is zero", bad+1)
 		if says != "" {
-			want += "; " + says + ": feed a file of the others"
+			want += "; " + says + ": feed a file of those behind them"
 		}
 		if code != exitFailed || !strings.Contains(messages, want) || says == "" && strings.Contains(messages, "sent") {
 			t.Errorf("exit %d, no %q: %s", code, want, messages)
 		}
-		if got := records(t, client, "out", bad); len(got) != bad {
-			t.Errorf("%d rows before the bad one, %d records", bad, len(got))
+		whole := []string{"feed", "--embedded-dir", dir, "--input", path, "--out", "out", "--skip-bad", "--labels-file", labels}
+		code, _, messages = runLine(t, whole...)
+		if code != exitDone || !strings.Contains(messages, "rows that are bad are left out\" rows=1 first=") {
+			t.Errorf("--skip-bad: exit %d: %s", code, messages)
+		}
+		last := ""
+		got := records(t, client, "out", 2*bad+1) // the rows before the bad one twice
+		for _, r := range got {
+			last = string(r.Value)
+		}
+		want = fmt.Sprintf(`"id":"%d","label":"%d"`, bad+1, bad+1) // the numbers that the last row has in the whole file
+		if !strings.Contains(last, want) {
+			t.Errorf("%d records, no %s in the last: %s", len(got), want, last)
 		}
 	}
 }
