@@ -103,24 +103,13 @@ func (o objective) byNames() objective {
 	return o
 }
 
-// solutions are the answers of the objectives, and of labels that spread, in some spaces, in the order of answersIn.
+// solutions are the answers of the objectives, and of labels that spread, in some spaces.
 type solutions struct {
 	answers []answer
 	second  []int32 // second-best class of each row by the last objective
 	matched bool    // clusters found without labels are the classes of the labelled rows
 	guide   float64 // how far prototypes are a guide in the first space
 	result  *Result // of the first space, without what the vote adds
-}
-
-// answersIn returns the number of answers in a space, and how many of them, the last, are by class vectors too.
-func (p *Problem) answersIn(in space) (answers, named int) {
-	switch {
-	case in == directions:
-		return 2, 0
-	case p.ClassVectors.N > 0:
-		return 7, 2
-	}
-	return 5, 0
 }
 
 // solveIn labels the rows by each objective in the spaces.
@@ -264,7 +253,7 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*solutions
 			return nil, err
 		}
 		// S has the graph too, and counts as far as labels reached the row.
-		own := answer{class: solved.Labels}
+		own := answer{class: solved.Labels, named: of.named}
 		own.sure, out.second = solved.Doubt(reach)
 		out.answers = append(out.answers, own)
 	}

@@ -16,6 +16,8 @@ func columnsAtOnce(k int) int { return min(k, max(16, min(64, k/2&^15))) }
 type answer struct {
 	class []int32
 	sure  []float32
+	alone bool // of labels that spread, without prototypes
+	named bool // with what class vectors say
 }
 
 // spread is the answer of labels that spread over the graph. value is how much arrives of the class.
@@ -25,7 +27,7 @@ type spread struct {
 }
 
 func newSpread(n int) spread {
-	return spread{answer{make([]int32, n), make([]float32, n)}, make([]float32, n)}
+	return spread{answer{class: make([]int32, n), sure: make([]float32, n)}, make([]float32, n)}
 }
 
 // conclude gives back to the classes their numbers, order, and to the labelled rows their classes.
@@ -123,6 +125,7 @@ func (l *loaded) labelsAlone(ctx context.Context, similar similarity, told progr
 	class, degree, total := similar.in(ranked), degrees(similar.graph), make([]float32, l.all)
 	even := newHarmonic(similar, class, leastWeight)
 	alone, less = newSpread(l.all), newSpread(l.all)
+	alone.alone, less.alone = true, true
 	err = l.eachBlock(1, told, func(from, to int, part func(int) progress) error {
 		k := to - from
 		x, err := even.classes(ctx, class, from, to, nil, part(0))

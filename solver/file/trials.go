@@ -79,9 +79,9 @@ type heldRow struct {
 // outcome is what became of held rows in a space. at is the rank of a row's unknown score, 0 to 1, among those of
 // unlabelled rows.
 type outcome struct {
-	rows  []heldRow
-	at    []float32
-	guide float64
+	rows    []heldRow
+	at      []float32
+	weights []float64 // of the answers
 }
 
 // read notes the class of each row, and returns how many are labelled.
@@ -108,22 +108,23 @@ func (t *trials) read(ctx context.Context) (labelled int, err error) {
 func (t *trials) judge(ctx context.Context) (*calibration, error) {
 	p := t.problem
 	if p.K < 2 || !slices.Contains(t.class, -1) {
-		return t.even(false, whole), nil
+		return t.without(whole), nil
 	}
 	folds := t.folds()
 	held := len(folds[0].held) > 0
 	switch {
 	case p.ClassVectors.N > 0 && !held: // which have all directions
-		return t.even(false, whole), nil
+		return t.without(whole), nil
+	case !held && !t.large():
+		return t.without(whole, directions), nil
+	case !held:
+		if _, matched, err := t.hold(ctx, &folds[0], "trial: ", directions); err != nil || matched {
+			return t.without(directions), err
+		}
+		return t.without(whole), nil
 	case !t.large():
 		v, _, err := t.weigh(ctx, folds, whole, directions)
 		return v, err
-	}
-	if !held {
-		if _, matched, err := t.hold(ctx, &folds[0], "trial: ", directions); err != nil || matched {
-			return t.even(false, directions), err
-		}
-		return t.even(false, whole), nil
 	}
 	v, losses, err := t.weigh(ctx, folds, directions)
 	if err != nil || !beyond(make([]float64, len(losses)), losses) {
@@ -136,30 +137,27 @@ func (t *trials) judge(ctx context.Context) (*calibration, error) {
 	return v, nil
 }
 
+// without returns the calibration without held rows.
+func (t *trials) without(spaces ...space) *calibration {
+	return &calibration{spaces: spaces, factor: 1, classes: t.problem.K, rate: t.s.UnknownRate}
+}
+
 // weigh fits how much the answers in the spaces weigh to the held rows of folds, which are solved in the first of them, and
 // returns minus the logarithm of how likely the class of each held row is then.
-func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (*calibration, []float64, error) {
-	if len(folds[0].held) == 0 {
-		return t.even(false, spaces...), nil, nil
-	}
-	v, first := t.even(true, spaces...), t.even(true, spaces[0])
+func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (v *calibration, losses []float64, err error) {
+	v = t.without(spaces...)
 	var rows []heldRow
-	guide := 0.
+	var of outcome
 	for n, f := range folds {
-		of, _, err := t.hold(ctx, &f, fmt.Sprintf("trial %d of %d%s: ", n+1, len(folds), spaces[0]), spaces[0])
-		if err != nil {
+		if of, _, err = t.hold(ctx, &f, fmt.Sprintf("trial %d of %d%s: ", n+1, len(folds), spaces[0]), spaces[0]); err != nil {
 			return nil, nil, err
 		}
-		rows, v.at, guide = append(rows, of.rows...), append(v.at, of.at...), of.guide
+		rows, v.at = append(rows, of.rows...), append(v.at, of.at...)
 	}
 	for _, row := range rows {
 		v.of = append(v.of, row.truth)
 	}
-	first.lean(guide)
-	factor, losses := first.fit(rows)
-	for j := range v.weights {
-		v.weights[j] *= factor
-	}
+	v.factor, losses = fit(rows, of.weights, v.classes)
 	return v, losses, nil
 }
 
@@ -187,7 +185,7 @@ func (t *trials) hold(ctx context.Context, f *fold, stage string, in space) (out
 		}
 	}
 	slices.Sort(among)
-	out.guide = solved.guide
+	out.weights = solved.weights(true, 1)
 	for _, p := range f.held {
 		below, _ := slices.BinarySearch(among, scores[at[p]])
 		row := heldRow{truth: t.class[p]}

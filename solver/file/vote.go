@@ -12,9 +12,8 @@ import (
 // calibration is what held rows say of a file: what each answer weighs, and how high the limit of the unknown is.
 type calibration struct {
 	spaces  []space
-	weights []float64 // of each answer in the spaces
+	factor  float64 // of what answers weigh without held rows
 	classes int
-	vectors bool      // answers are by class vectors too
 	at      []float32 // of each held row, the rank of its unknown score, 0 to 1, among those of unlabelled rows
 	of      []int32   // and its class
 	rate    float64   // share of known rows that may be above the limit
@@ -23,35 +22,29 @@ type calibration struct {
 // votes is what all answers weigh together before held rows say how much they are worth.
 const votes = 4
 
-// even returns the calibration by which all answers weigh the same; without held rows, with class vectors, those that have
-// them, and the others nothing.
-func (t *trials) even(held bool, spaces ...space) *calibration {
-	v := &calibration{spaces: spaces, classes: t.problem.K, rate: t.s.UnknownRate}
-	v.vectors = t.problem.ClassVectors.N > 0 && slices.Contains(spaces, whole)
-	counted := 0.
-	for _, in := range spaces {
-		n, named := t.problem.answersIn(in)
-		for i := range n {
-			weight := 0.
-			if held || !v.vectors || i >= n-named {
-				weight = votes
-				counted++
-			}
-			v.weights = append(v.weights, weight)
+// weights returns what each answer weighs: the same, and all but labels alone as far as prototypes are a guide. Without held
+// rows answers with class vectors count alone, where there are any, and what descends from clusters that are the classes.
+func (o *solutions) weights(held bool, factor float64) []float64 {
+	out, counted := make([]float64, len(o.answers)), 0.
+	for j, a := range o.answers {
+		last := j == len(o.answers)-1
+		if held || (a.named || !o.named()) && (last || !o.matched) {
+			out[j] = votes
+			counted++
 		}
 	}
-	for j := range v.weights {
-		v.weights[j] /= counted
+	for j, a := range o.answers {
+		out[j] = out[j] / counted * factor
+		if !a.alone && (held || !o.matched) {
+			out[j] *= o.guide
+		}
 	}
-	return v
+	return out
 }
 
-// lean makes all answers but those of labels alone, the first two, count as far as prototypes are a guide. In directions
-// alone, where it is not known, they are.
-func (v *calibration) lean(guide float64) {
-	for j := 2; j < len(v.weights); j++ {
-		v.weights[j] *= guide
-	}
+// named reports whether some answers are by class vectors too.
+func (o *solutions) named() bool {
+	return slices.ContainsFunc(o.answers, func(a answer) bool { return a.named })
 }
 
 // say is by how much an answer counts for its class, with a weight of 1.
@@ -59,18 +52,20 @@ func say(sure float32) float32 { return .5 + sure }
 
 // fit returns the factor of all weights, with a normal prior of mean and deviation 1, that suits best what became of held
 // rows, and minus the logarithm of how likely the class of each is then.
-func (v *calibration) fit(held []heldRow) (factor float64, losses []float64) {
+func fit(held []heldRow, weights []float64, classes int) (factor float64, losses []float64) {
 	one := []float64{1}
-	scale := []float64{max(leastWeight, v.choices(held).Fit(one, logistic.Normal(one, one))[0])}
+	scale := []float64{max(leastWeight, choices(held, weights, classes).Fit(one, logistic.Normal(one, one))[0])}
 	for i := range held {
-		losses = append(losses, v.choices(held[i:i+1]).Loss(scale, make([]float64, 1), make([]float64, 1)))
+		losses = append(losses, choices(held[i:i+1], weights, classes).Loss(scale, make([]float64, 1), make([]float64, 1)))
 	}
 	return scale[0], losses
 }
 
 // count adds to the named classes those that the answers name for a row, and to their scores the weights of these answers.
-func (v *calibration) count(named []int32, scores []float64, vote func(j int) (class int32, sure float32)) ([]int32, []float64) {
-	for j, weight := range v.weights {
+func count(
+	named []int32, scores, weights []float64, vote func(j int) (class int32, sure float32),
+) ([]int32, []float64) {
+	for j, weight := range weights {
 		class, sure := vote(j)
 		i := slices.Index(named, class)
 		if i < 0 {
@@ -82,15 +77,16 @@ func (v *calibration) count(named []int32, scores []float64, vote func(j int) (c
 }
 
 // choices are the cases of held rows: a class is the row's with the softmax of the scores.
-func (v *calibration) choices(held []heldRow) *logistic.Choices {
+func choices(held []heldRow, weights []float64, classes int) *logistic.Choices {
 	c := &logistic.Choices{Weights: 1}
 	for _, row := range held {
-		named, scores := v.count([]int32{row.truth}, []float64{0}, func(j int) (int32, float32) { return row.class[j], row.sure[j] })
+		said := func(j int) (int32, float32) { return row.class[j], row.sure[j] }
+		named, scores := count([]int32{row.truth}, []float64{0}, weights, said)
 		c.Right = append(c.Right, len(c.Offsets))
 		for _, s := range scores {
 			c.Values, c.Offsets = append(c.Values, float32(s)), append(c.Offsets, 0)
 		}
-		if others := v.classes - len(named); others > 0 { // each has a score of 0
+		if others := classes - len(named); others > 0 { // each has a score of 0
 			c.Values, c.Offsets = append(c.Values, 0), append(c.Offsets, float32(math.Log(float64(others))))
 		}
 		c.Ends = append(c.Ends, len(c.Offsets))
@@ -114,24 +110,21 @@ func beyond(losses, others []float64) bool {
 // they are.
 func (v *calibration) label(o *solutions, class []int32, r *Result) {
 	r.Calibrated = v.at != nil
-	if v.lean(o.guide); !r.Calibrated && o.matched {
-		clear(v.weights)
-		v.weights[len(v.weights)-1] = votes
-	}
+	weights, byNames := o.weights(r.Calibrated, v.factor), o.named()
 	n, trust, total := len(r.UnknownScore), float32(v.trust()), float32(0)
-	for _, w := range v.weights {
+	for _, w := range weights {
 		total += float32(w)
 	}
 	r.Labels, r.Second, r.Confidence = make([]int32, n), slices.Clone(o.second[:n]), make([]float32, n)
 	eachChunk(n, func(_, from, to int) {
-		named, scores := make([]int32, 0, len(v.weights)), make([]float64, 0, len(v.weights))
+		named, scores := make([]int32, 0, len(weights)), make([]float64, 0, len(weights))
 		for p := from; p < to; p++ {
 			if class[p] >= 0 {
 				r.Labels[p], r.Confidence[p] = class[p], 1
 				continue
 			}
-			votes := func(j int) (int32, float32) { return o.answers[j].class[p], o.answers[j].sure[p] }
-			named, scores = v.count(named[:0], scores[:0], votes)
+			said := func(j int) (int32, float32) { return o.answers[j].class[p], o.answers[j].sure[p] }
+			named, scores = count(named[:0], scores[:0], weights, said)
 			best, second, sum := 0, -1, float64(v.classes-len(named))
 			for i, s := range scores {
 				if sum += math.Exp(s); s > scores[best] {
@@ -150,11 +143,11 @@ func (v *calibration) label(o *solutions, class []int32, r *Result) {
 			if trust < 1 && total > 0 {
 				mean, most := float32(0), float32(0)
 				for j, of := range o.answers {
-					if v.weights[j] > 0 && of.class[p] == named[best] {
-						mean, most = mean+float32(v.weights[j])/total*of.sure[p], max(most, of.sure[p])
+					if weights[j] > 0 && of.class[p] == named[best] {
+						mean, most = mean+float32(weights[j])/total*of.sure[p], max(most, of.sure[p])
 					}
 				}
-				if v.vectors {
+				if byNames {
 					mean = most
 				}
 				r.Confidence[p] = trust*r.Confidence[p] + (1-trust)*mean

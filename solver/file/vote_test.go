@@ -92,8 +92,8 @@ func TestLimitOfFewHeldRows(t *testing.T) {
 // file's rows sure.
 func TestConfidenceOfExamplesOfOneMoment(t *testing.T) {
 	sure := func(rank float32) float32 {
-		v := calibration{classes: 2, weights: []float64{9}, at: []float32{rank, rank}}
-		o := &solutions{answers: []answer{{class: []int32{1}, sure: []float32{.3}}}, second: []int32{0}}
+		v := calibration{classes: 2, factor: 2, at: []float32{rank, rank}}
+		o := &solutions{answers: []answer{{class: []int32{1}, sure: []float32{.3}}}, second: []int32{0}, guide: 1}
 		r := &Result{UnknownScore: []float32{1}}
 		v.label(o, []int32{-1}, r)
 		return r.Confidence[0]
@@ -106,14 +106,13 @@ func TestConfidenceOfExamplesOfOneMoment(t *testing.T) {
 // Held rows that the answers name right make all of them count more, held rows that they name wrong less.
 func TestHeldRowsSayHowMuchVotesWeigh(t *testing.T) {
 	for right := range 3 { // of two answers
-		v := calibration{classes: 10, weights: []float64{3, 1}}
 		held := slices.Repeat([]heldRow{{truth: 4, class: []int32{4, 4}, sure: []float32{.5, .5}}}, 50)
 		for _, row := range held[:1] { // all share its answers
 			for j := range 2 - right {
 				row.class[j] = 7
 			}
 		}
-		factor, losses := v.fit(held)
+		factor, losses := fit(held, []float64{3, 1}, 10)
 		if (factor > 1) != (right == 2) {
 			t.Errorf("%d of the answers are right: weights times %g", right, factor)
 		}
