@@ -168,7 +168,7 @@ func (s *Stream) answer(ctx context.Context, of *episode, labels *taught.ForStre
 		return errLarge
 	}
 	of.relabels = p.sum != s.topic
-	if s.embedder.unlike >= changeTold && p.taughtNow(items, of.relabels) {
+	if s.embedder.unlike >= changeTold && (teaches(items) || of.relabels && p.resembled(items)) {
 		of.report.note("embedding changed and taught since: the stream starts from its labels")
 		model, d := s.model, s.dimension
 		s.restart("")
@@ -225,7 +225,6 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	report.Iterations, report.Sweeps, report.Rises = r.Iterations, r.Sweeps, r.Rises
 	report.Before, report.After = r.ObjectiveBefore, r.ObjectiveAfter
 	report.Warm = !of.cold && s.episode > 0
-	report.PriorFraction = s.priorFraction(p)
 
 	before := s.weights.trust
 	s.weights.renew(of)

@@ -34,12 +34,9 @@ type heldOut struct {
 	alone     bool    // no other item of its class is labelled: no answer could be right
 }
 
-// follow applies the labels topic's corrections and drops answers to items that it withdraws.
-func (c *calibration) follow(labels *taught.ForStream) {
-	if len(c.answers) == 0 {
-		return
-	}
-	answers := make([]heldOut, 0, len(c.answers))
+// contribute applies the labels topic's corrections and drops answers to items that it withdraws.
+func (c *calibration) contribute(e *episode) {
+	labels, answers := e.problem.taught, make([]heldOut, 0, len(c.answers))
 	for _, a := range c.answers {
 		label, known := labels.Label(a.id)
 		if labels.Forgotten(a.id) || a.topic && !known {
@@ -149,8 +146,6 @@ func (a *heldOut) fields(f *piece.Fields) {
 	piece.Number(f, piece.Score, &a.score)
 	piece.Flag(f, piece.Topic, &a.topic)
 }
-
-func (c *calibration) contribute(e *episode) { c.follow(e.problem.taught) }
 
 // untested lists the stream's own examples on the labels topic that are new since the last episode and take
 // part in this one, in the order of their ids, at most testedAtOnce.

@@ -120,8 +120,7 @@ func (c *classes) forget(id string) {
 	}
 	c.version++
 	delete(c.owner, id)
-	examples := c.kept[name]
-	c.kept[name] = slices.DeleteFunc(examples, func(e example) bool { return e.id == id })
+	c.kept[name] = slices.DeleteFunc(c.kept[name], func(e example) bool { return e.id == id })
 }
 
 // keep adds a taught item to its class. A full class drops its oldest example. keep returns the id of the

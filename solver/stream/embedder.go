@@ -47,10 +47,8 @@ func (h *embedder) judge(p *problem, items []Item) (other bool) {
 	w := &p.shapes
 	sum, squares, row := vector.Zeroed(w[0], d), vector.Zeroed(w[1], d), vector.Resize(w[2], d)
 	w[0], w[1], w[2] = sum, squares, row
-	if h.count > 0 {
-		copy(sum, h.sum)
-		copy(squares, h.squares)
-	}
+	copy(sum, h.sum)
+	copy(squares, h.squares)
 	judged := addShape(sum, squares, row, items)
 	if h.count += judged; h.count < enough {
 		h.sum, h.squares = slices.Clone(sum), slices.Clone(squares)
@@ -152,12 +150,6 @@ func (p *problem) resembled(items []Item) bool {
 		}
 	}
 	return false
-}
-
-// taughtNow reports whether an episode of another embedder carries labels, or whether labels have changed and
-// resemble its items: these are of the new embedder.
-func (p *problem) taughtNow(items []Item, relabels bool) bool {
-	return teaches(items) || relabels && p.resembled(items)
 }
 
 // answer makes answers to unlabelled items of another embedder unknown, with at most the

@@ -182,18 +182,13 @@ func (p *problem) contradict(s *Stream, items []Item) []float32 {
 	}
 	rows := make([]taught.Row, len(items))
 	for i := range items {
-		rows[i] = rejectable(&items[i])
+		rows[i] = taught.Row{Vector: items[i].Vector, Track: items[i].Track, Given: items[i].Label != ""}
 	}
 	out := make([]float32, len(items)*len(p.names))
 	if !against.Speak(out, rows, &p.rejections) {
 		return nil
 	}
 	return out
-}
-
-// rejectable is what rejections need of an item.
-func rejectable(item *Item) taught.Row {
-	return taught.Row{Vector: item.Vector, Track: item.Track, Given: item.Label != ""}
 }
 
 // byClass returns the labelled examples that the episode gets, by their class.

@@ -80,9 +80,6 @@ type Report struct {
 	Rises         int     // half-steps in which R rose; 0 is expected except with preset paper
 	Warm          bool    // learned state took part in the answers
 	Admitted      int     // items learned from
-	NotAdmitted   int     // items not confident enough to be learned from
-	// the learned prototypes' share of the mass of labelled items and learned prototypes together
-	PriorFraction float64
 	Unknown       int
 	// of the newest labelled items: those also answered without their label ...
 	Labelled      int
@@ -114,7 +111,6 @@ func (r *Report) add(next *Report) {
 	sum.Rises += r.Rises
 	sum.Warm = r.Warm || sum.Warm
 	sum.Admitted += r.Admitted
-	sum.NotAdmitted += r.NotAdmitted
 	sum.Unknown += r.Unknown
 	sum.Labelled += r.Labelled
 	sum.LabelledRight += r.LabelledRight

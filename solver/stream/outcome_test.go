@@ -361,15 +361,15 @@ func TestTeachingEndsThePrior(t *testing.T) {
 	items, _ := f.episode(30, 0)
 	answer(t, s, e, items, labels)
 	items, _ = f.episode(30, 0)
-	if _, report := answer(t, s, e, items, labels); report.PriorFraction == 0 {
+	if answer(t, s, e, items, labels); e.problem.Prior == nil {
 		t.Fatal("no prior in the second episode: this test tests nothing")
 	}
 	items, _ = f.episode(30, 0)
 	items[0].Label = label(0)
 	answer(t, s, e, items, labels)
 	items, _ = f.episode(30, 0)
-	if _, report := answer(t, s, e, items, labels); report.PriorFraction != 0 || !s.Summary().Taught {
-		t.Errorf("prior's share %g after teaching", report.PriorFraction)
+	if answer(t, s, e, items, labels); e.problem.Prior != nil || !s.Summary().Taught {
+		t.Error("a prior after teaching")
 	}
 }
 
@@ -408,10 +408,15 @@ func TestTeachingKeepsWhatItConfirms(t *testing.T) {
 			t.Fatal(err)
 		}
 		items, _ = f.episode(30, 0)
-		_, before := answer(t, s, e, items, labels)
-		_, after := answer(t, restored, e, items, labels)
-		if (before.PriorFraction > 0) != (len(want) > 0) || before.PriorFraction != after.PriorFraction {
-			t.Errorf("%s: prior's share %g, restored %g", name, before.PriorFraction, after.PriorFraction)
+		prior := func(s *Stream) []float32 {
+			if answer(t, s, e, items, labels); e.problem.Prior == nil {
+				return nil
+			}
+			return slices.Clone(e.problem.Prior.Weights)
+		}
+		before, after := prior(s), prior(restored)
+		if (before != nil) != (len(want) > 0) || !slices.Equal(before, after) {
+			t.Errorf("%s: prior's weights %g, restored %g", name, before, after)
 		}
 	}
 }

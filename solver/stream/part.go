@@ -89,18 +89,7 @@ func (e *episode) fair() []heldOut {
 
 // taughtLater reports whether the episode brings labels to a stream that has answered before.
 func (e *episode) taughtLater() bool {
-	if e.number == 1 {
-		return false
-	}
-	if e.relabels {
-		return true
-	}
-	for i := range e.items {
-		if e.items[i].Label != "" && !e.cold {
-			return true
-		}
-	}
-	return false
+	return e.number > 1 && (e.relabels || !e.cold && teaches(e.items))
 }
 
 // lesson is what learners learn from an episode: copies, as the engine goes on to other streams.

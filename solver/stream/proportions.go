@@ -96,11 +96,9 @@ func (p *proportions) names() []string { return slices.Sorted(maps.Keys(p.counts
 // variety is 1 - sum p^2 over the stream's proportions p, the probability that two of its items are of two
 // classes; 0 before the first item.
 func (p *proportions) variety() float32 {
-	var sum, squares float64
+	sum, squares := p.total(), 0.
 	for _, name := range p.names() {
-		n := p.counts[name]
-		sum += n
-		squares += n * n
+		squares += p.counts[name] * p.counts[name]
 	}
 	if sum == 0 {
 		return 0

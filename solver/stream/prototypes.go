@@ -3,7 +3,6 @@ package stream
 import (
 	"iter"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
@@ -98,25 +97,21 @@ func (p *prototypes) observe(e *episode) {
 	}
 }
 
-// admit returns S of the items to be learned from, zeros for the others and for shares below leastShare, and
-// counts both kinds of items in the report.
+// admit returns S of the items to be learned from, which the report counts; zeros for the others and for shares below leastShare.
 func admit(e *episode) []float32 {
 	k := e.problem.K
 	e.problem.admitted = vector.Zeroed(e.problem.admitted, len(e.items)*k)
 	weights := e.problem.admitted
 	for i := range e.items {
-		switch {
-		case e.items[i].Label != "":
-		case float64(e.solved.Agreement[i]) >= gateAgreement:
-			for c, v := range e.solved.S[i*k : i*k+k] {
-				if v >= leastShare {
-					weights[i*k+c] = v
-				}
-			}
-			e.report.Admitted++
-		default:
-			e.report.NotAdmitted++
+		if e.items[i].Label != "" || float64(e.solved.Agreement[i]) < gateAgreement {
+			continue
 		}
+		for c, v := range e.solved.S[i*k : i*k+k] {
+			if v >= leastShare {
+				weights[i*k+c] = v
+			}
+		}
+		e.report.Admitted++
 	}
 	return weights
 }
@@ -211,20 +206,6 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 		prior.Weights[c] = float32(weight)
 	}
 	return prior
-}
-
-// priorFraction is the learned prototypes' share of the mass of labelled items and
-// learned prototypes together.
-func (s *Stream) priorFraction(p *problem) float64 {
-	if p.Prior == nil {
-		return 0
-	}
-	var learned, labelled float64
-	for c, w := range p.Prior.Weights {
-		learned += float64(w)
-		labelled += s.settings.Solver.LabelWeight * p.labelCounts[c]
-	}
-	return learned / max(learned+labelled, math.SmallestNonzeroFloat64)
 }
 
 func (p *prototypes) reset(class string) bool {

@@ -39,18 +39,16 @@ func (s *Stream) trial(of *episode) *trial {
 	if len(hidden)+len(fresh) == 0 {
 		return nil
 	}
-	t := &trial{hidden: hidden, fresh: fresh}
-	t.known = slices.Clone(p.labels)
-	for _, e := range t.fresh {
-		t.known = append(t.known, p.numbers[e.Label])
+	t := &trial{hidden: hidden, fresh: fresh, known: slices.Clone(p.labels), others: slices.Clone(p.labelCounts)}
+	for _, i := range hidden {
+		t.others[p.labels[i]]--
 	}
-	t.labels, t.others = slices.Repeat([]int32{-1}, p.Rows.N()+len(t.fresh)), slices.Clone(p.labelCounts)
-	for _, i := range t.hidden {
-		t.others[p.numbers[of.items[i].Label]]--
+	for _, e := range fresh {
+		c := p.numbers[e.Label]
+		t.known = append(t.known, c)
+		t.others[c]--
 	}
-	for _, e := range t.fresh {
-		t.others[p.numbers[e.Label]]--
-	}
+	t.labels = slices.Repeat([]int32{-1}, len(t.known))
 	if slices.Max(t.others) == 0 {
 		return nil
 	}

@@ -107,7 +107,7 @@ func (s *Set) assign(e *Episode, chosen []int) []Member {
 	if e.Together {
 		s.together(p.items[p.before:], members)
 	}
-	s.before = lastItems(p.items)
+	s.before = slices.Clone(p.items[max(0, len(p.items)-lateItems):])
 	for _, c := range s.list[born:] {
 		e.Born(c.Label())
 	}
@@ -144,11 +144,6 @@ func (s *Set) gather(items []Item, chosen []int, d int) *grouping {
 		}
 	}
 	return p
-}
-
-// lastItems copies the last items, for those that follow.
-func lastItems(items []linkedItem) []linkedItem {
-	return slices.Clone(items[max(0, len(items)-lateItems):])
 }
 
 // centre is the mean of the clusters, by mass, of the episode's unit rows, with lateItems rows' weight at
