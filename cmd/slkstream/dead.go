@@ -205,7 +205,7 @@ func chosenLetters(ctx context.Context, c *call, client *topic.Client) (letters 
 	if err != nil {
 		return nil, err
 	}
-	replayed := map[string]bool{}
+	replayed, all := map[string]bool{}, 0
 	for raw, err := range client.Records(ctx, spans...) {
 		if err != nil {
 			return nil, err
@@ -214,6 +214,9 @@ func chosenLetters(ctx context.Context, c *call, client *topic.Client) (letters 
 			replayed[letter] = true
 		}
 		l, ok := record.ReadLetter(raw)
+		if ok {
+			all++
+		}
 		letter := deadLetter{
 			Position: l.Position(), ID: l.ID, Time: l.Time, Written: raw.Time, Stream: streamOf(raw), Reason: l.Reason,
 			Bytes: len(raw.Value), Cut: l.Truncated, offset: raw.Offset,
@@ -223,6 +226,9 @@ func chosenLetters(ctx context.Context, c *call, client *topic.Client) (letters 
 			(chosen.Stream == "" || letter.Stream == chosen.Stream) {
 			letters = append(letters, letter)
 		}
+	}
+	if len(letters) == 0 {
+		c.Log.Info("there are no such dead letters", "topic", name, "letters", all)
 	}
 	for i := range letters {
 		letters[i].Replayed = replayed[letters[i].Position]

@@ -108,3 +108,18 @@ func TestDeadLetters(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// A topic without dead letters, or without such ones, says so: an empty output could be a fault.
+func TestNoSuchDeadLetters(t *testing.T) {
+	dir, client := embedded(t)
+	if err := client.Ensure(t.Context(), topic.Description{Name: "named-dead", Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"list", "show"} {
+		code, _, messages := runLine(t, "dead", command, "--out", "named", "--embedded-dir", dir)
+		if says := "there are no such dead letters\" topic=named-dead letters=0"; code != exitDone ||
+			!strings.Contains(messages, says) {
+			t.Errorf("dead %s: exit %d, no %s in %s", command, code, says, messages)
+		}
+	}
+}

@@ -87,7 +87,7 @@ func (p *Page) apiSimilar(_ *http.Request, body *struct {
 		item := all[body.ID]
 		if item.Vector == nil {
 			return nil, refuse(http.StatusNotFound,
-				"that item is not among the recent ones of this process (--recent): send its vector instead of its id")
+				"that item is not among the recent ones of this process, whose memory is --recent (POST /api/similar also takes a vector)")
 		}
 		asked := p.recentView(&item.Item)
 		asked.Vector = vectorText(item.Vector)
