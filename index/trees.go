@@ -124,7 +124,13 @@ func (w *worker) nearest(rows []float32, l *leaders, part []uint8) {
 			minima[g] = infinity
 		}
 		kernel.GroupMinima(minima, l.norms, products)
-		kernel.Below(w.positions, l.norms, products, slices.Min(minima[:]))
+		least := minima[0]
+		for _, v := range minima[1:] { // none is NaN
+			if v < least {
+				least = v
+			}
+		}
+		kernel.Below(w.positions, l.norms, products, least)
 		part[i] = uint8(w.positions[0])
 	}
 }

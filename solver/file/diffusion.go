@@ -58,18 +58,20 @@ func (s *harmonic) classes(ctx context.Context, class []int32, from, to int, evi
 		evidence = make([]float32, n*k)
 	}
 	holds := func(q int32) bool { return int(class[q]) >= from && int(class[q]) < to }
-	for p := range n {
-		if class[p] >= 0 {
-			continue
-		}
-		kernel.Axpy(s.weight/(1+s.weight)*s.diagonal[p], evidence[p*k:p*k+k], b[p*k:p*k+k])
-		columns, weights := s.graph.Row(p)
-		for j, q := range columns {
-			if holds(q) {
-				b[p*k+int(class[q])-from] += weights[j]
+	eachChunk(n, func(_, first, last int) {
+		for p := first; p < last; p++ {
+			if class[p] >= 0 {
+				continue
+			}
+			kernel.Axpy(s.weight/(1+s.weight)*s.diagonal[p], evidence[p*k:p*k+k], b[p*k:p*k+k])
+			columns, weights := s.graph.Row(p)
+			for j, q := range columns {
+				if holds(q) {
+					b[p*k+int(class[q])-from] += weights[j]
+				}
 			}
 		}
-	}
+	})
 	x, err := s.solve(ctx, b, evidence, k, told)
 	for p := range n {
 		if err == nil && holds(int32(p)) {

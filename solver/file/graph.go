@@ -93,24 +93,26 @@ func similar(lists *index.Neighbours, order, position []int32) *index.Affinity {
 	width := lists.Rho
 	near := &index.Neighbours{N: lists.N, Rho: width, IDs: make([]int32, lists.N*width)}
 	weights := make([]float32, lists.N*width)
-	for i, p := range order {
-		ids, distances := lists.Row(int(p))
-		last := width - 1
-		for last > 0 && ids[last] < 0 {
-			last--
-		}
-		for j := range width {
-			at := i*width + j
-			near.IDs[at], weights[at] = -1, 1
-			if ids[j] >= 0 {
-				near.IDs[at] = position[ids[j]]
+	eachChunk(lists.N, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			ids, distances := lists.Row(int(order[i]))
+			last := width - 1
+			for last > 0 && ids[last] < 0 {
+				last--
 			}
-			if distances[last] > 0 {
-				r := float64(distances[j]) / float64(distances[last])
-				weights[at] = float32(math.Exp(-4 * r * r))
+			for j := range width {
+				at := i*width + j
+				near.IDs[at], weights[at] = -1, 1
+				if ids[j] >= 0 {
+					near.IDs[at] = position[ids[j]]
+				}
+				if distances[last] > 0 {
+					r := float64(distances[j]) / float64(distances[last])
+					weights[at] = float32(math.Exp(-4 * r * r))
+				}
 			}
 		}
-	}
+	})
 	graph := new(index.Affinity)
 	near.LabelledInto(graph, lists.N, nil, weights)
 	return graph
@@ -128,11 +130,13 @@ func (s *similarity) in(values []int32) []int32 {
 // degrees returns the sums of the rows of a graph.
 func degrees(a *index.Affinity) []float32 {
 	d := make([]float32, a.N())
-	for p := range d {
-		_, weights := a.Row(p)
-		for _, w := range weights {
-			d[p] += w
+	eachChunk(len(d), func(_, from, to int) {
+		for p := from; p < to; p++ {
+			_, weights := a.Row(p)
+			for _, w := range weights {
+				d[p] += w
+			}
 		}
-	}
+	})
 	return d
 }
