@@ -48,7 +48,7 @@ type Settings struct {
 	Plan     func(Plan)                            // called before the work and when recall is known; may be nil
 	Progress func(stage string, done, total int64) // may be nil
 
-	trial bool // labelled rows are held out
+	trial *fold // what is held out; nil: nothing
 }
 
 func (s *Settings) adjusted(c solver.Settings) solver.Settings {

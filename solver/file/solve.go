@@ -154,7 +154,7 @@ func (l *loaded) search(ctx context.Context, s *Settings) (*index.Neighbours, er
 	floor := s.RecallFloor
 	if floor == 0 {
 		floor = index.DefaultRecallFloor
-		if s.trial {
+		if s.trial != nil {
 			floor = enoughRecall
 		}
 		if l.recall > 0 {
@@ -169,6 +169,24 @@ func (l *loaded) search(ctx context.Context, s *Settings) (*index.Neighbours, er
 		return nil, fmt.Errorf("neighbours: %w", err)
 	}
 	return lists, nil
+}
+
+// searchFirst is search before a metric is learned. Where principal directions save nothing, the rows of a trial are the
+// same in both spaces, and their neighbours are searched once.
+func (l *loaded) searchFirst(ctx context.Context, s *Settings) (*index.Neighbours, error) {
+	if s.trial == nil || l.recall > 0 {
+		return l.search(ctx, s)
+	}
+	if s.trial.near == nil {
+		lists, err := l.search(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		s.trial.near = lists
+	}
+	lists := *s.trial.near
+	lists.IDs, lists.Distances = slices.Clone(lists.IDs), slices.Clone(lists.Distances)
+	return &lists, nil
 }
 
 // progress is called with the steps of a stage that are done, and their total. A stage may end before
@@ -188,7 +206,7 @@ func (s *Settings) progress(stage string) progress {
 // the labels again, and descends from there by each objective; in directions from clusters, if they are the classes. r
 // has what is known already.
 func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*solutions, error) {
-	lists, err := l.search(ctx, s)
+	lists, err := l.searchFirst(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
@@ -27,7 +28,10 @@ type trials struct {
 }
 
 // fold is what a trial hides: the labels of the held rows. given is what the others have.
-type fold struct{ held, given []int32 }
+type fold struct {
+	held, given []int32
+	near        *index.Neighbours // of its rows whole; nil: not known
+}
 
 // folds returns disjoint sets of labelled rows to hold out, or one that holds out none if there are too few or none is to be. Of each
 // class with two or more labelled rows a fold takes a quarter, at least one, spread over the class.
@@ -148,8 +152,8 @@ func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (v *c
 	v = t.without(spaces...)
 	var rows []heldRow
 	var of outcome
-	for n, f := range folds {
-		if of, _, err = t.hold(ctx, &f, fmt.Sprintf("trial %d of %d%s: ", n+1, len(folds), spaces[0]), spaces[0]); err != nil {
+	for n := range folds {
+		if of, _, err = t.hold(ctx, &folds[n], fmt.Sprintf("trial %d of %d%s: ", n+1, len(folds), spaces[0]), spaces[0]); err != nil {
 			return nil, nil, err
 		}
 		rows, v.at = append(rows, of.rows...), append(v.at, of.at...)
@@ -165,7 +169,7 @@ func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (v *c
 func (t *trials) hold(ctx context.Context, f *fold, stage string, in space) (out outcome, matched bool, err error) {
 	sample, at := t.sample(f)
 	s := *t.s
-	s.Plan, s.Check, s.trial = nil, false, true
+	s.Plan, s.Check, s.trial = nil, false, f
 	if t.s.Progress != nil {
 		s.Progress = func(of string, done, total int64) { t.s.Progress(stage+of, done, total) }
 	}

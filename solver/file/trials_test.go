@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -106,5 +107,37 @@ func TestTrialsOfLargeFiles(t *testing.T) {
 		if r := solve(t, small, Settings{Uncalibrated: uncalibrated}); r.Calibrated == uncalibrated {
 			t.Errorf("calibrated %v where uncalibrated is %v", r.Calibrated, uncalibrated)
 		}
+	}
+}
+
+// Rows that principal directions leave whole have the same neighbours in both spaces of a trial: they are searched once,
+// and the answers are those of a search of their own.
+func TestTrialsSearchRowsOnce(t *testing.T) {
+	p, _ := blobs(1500, 8, 4, 6, true, .6, 13)
+	searched := 0
+	c := trials{problem: p, s: &Settings{Progress: func(stage string, _, _ int64) {
+		if strings.HasSuffix(stage, "ranking") {
+			searched++
+		}
+	}}, class: append(slices.Repeat([]int32{-1}, p.N), p.SupportClasses...)}
+	held := func(f *fold) outcome {
+		out, _, err := c.hold(context.Background(), f, "", directions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	alone := c.folds()[0]
+	apart := held(&alone)
+	shared := c.folds()[0]
+	if _, _, err := c.hold(context.Background(), &shared, "", whole); err != nil {
+		t.Fatal(err)
+	}
+	before := searched
+	if together := held(&shared); !reflect.DeepEqual(together, apart) {
+		t.Error("other answers with neighbours found in the first trial")
+	}
+	if before == 0 || searched > before {
+		t.Errorf("%d searches in the first trials, %d in the last", before, searched-before)
 	}
 }
