@@ -1,7 +1,9 @@
 package state
 
 import (
+	"bytes"
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -71,5 +73,42 @@ func TestKept(t *testing.T) {
 	k.Leave(of)
 	if k.Saved(of, at(3)) != nil {
 		t.Error("it is kept although it was left")
+	}
+}
+
+// A stream may be saved twice before a commit is written: for a hand-over after its turn, for example. Only the last of its
+// snapshots is written: if the process dies between their chunks, the next owner never joins chunks of both.
+func TestTwoSnapshotsOfAStreamInOneCommit(t *testing.T) {
+	t.Parallel()
+	of, filler := record.StreamID{Name: "cam"}, record.StreamID{Name: "door"}
+	snapshot := func(at int64) *Snapshot {
+		return &Snapshot{Stream: of, Learned: record.Start(at), Pieces: []Piece{
+			{Name: "items", Bytes: bytes.Repeat([]byte{byte(at)}, 3*chunkBytes/2)},
+			{Name: "head", Bytes: []byte{byte(at)}},
+		}}
+	}
+	k := NewWriter("g", "in", "state", 0, Owner{Generation: 1}, NewLoader("g", "in").Restore())
+	k.Start(record.Start(0))
+	written := k.Commit(&Journal{From: record.Start(1), Decided: record.Start(1)}, []*Snapshot{snapshot(1)})
+	k.Committed()
+	next := k.Commit(&Journal{From: record.Start(3), Decided: record.Start(3)},
+		[]*Snapshot{snapshot(2), {Stream: filler, Learned: record.Start(2)}, snapshot(3)})
+	for cut := range len(next) + 1 {
+		l := NewLoader("g", "in")
+		for _, r := range append(written[:len(written):len(written)], next[:cut]...) {
+			l.Add(&record.Raw{Key: r.Key, Value: r.Value})
+		}
+		r := l.Restore()
+		got := r.Snapshots[of]
+		if len(r.Faults) > 0 || got == nil {
+			t.Fatalf("after %d records: %v, %v", cut, got, r.Faults)
+		}
+		if !reflect.DeepEqual(got.Pieces, snapshot(got.Learned.Offset).Pieces) {
+			t.Fatalf("after %d records: a snapshot to %v with other bytes", cut, got.Learned)
+		}
+	}
+	k.Committed()
+	if k.Saved(of, record.Start(2)) != nil || len(k.streams[of].current.keys) != 2 {
+		t.Error(k.streams[of])
 	}
 }

@@ -216,6 +216,7 @@ func (k *Writer) stream(s record.StreamID) *inTopic {
 // If many episodes were answered, the journal is several records. All but the last repeat the reading
 // position of the previous commit, so that the next owner can start from each prefix of them.
 func (k *Writer) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
+	snapshots = lastOfEach(snapshots)
 	k.pending = pending{decided: j.Decided, snapshots: snapshots, repeated: map[*written]bool{}, stretch: new(stretch)}
 	episodes := append(k.carry(), j.Episodes...)
 	earlier := k.earlier()
@@ -267,6 +268,22 @@ func (k *Writer) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 	}
 	k.superfluous = nil
 	return records
+}
+
+// lastOfEach leaves out the snapshots that later ones of their streams follow. Both would have the same version and the same
+// keys: of a write that is cut short between them, the chunks of both would be taken for one snapshot.
+func lastOfEach(snapshots []*Snapshot) []*Snapshot {
+	last := make(map[record.StreamID]*Snapshot, len(snapshots))
+	for _, s := range snapshots {
+		last[s.Stream] = s
+	}
+	list := make([]*Snapshot, 0, len(last))
+	for _, s := range snapshots {
+		if last[s.Stream] == s {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 func (k *Writer) record(key string, value []byte) record.Out {
