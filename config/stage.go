@@ -182,7 +182,7 @@ func (m *Memory) settings() []definition {
 			"bytes that the process may take: beyond, streams silent for a minute wait in the state topic, then metrics "+
 				"are given up, then streams of few episodes, then reading waits; 0: GOMEMLIMIT, or what the control "+
 				"group allows, or no bound", atLeast[Bytes](0)),
-		define("recovery-target", &m.RecoveryTarget, stage, 30*time.Second,
+		define("recovery-target", &m.RecoveryTarget, stage, 10*time.Second,
 			"time that a new owner of a partition may take to catch up: state is written often enough for it",
 			atLeast(time.Second)),
 	}

@@ -90,7 +90,7 @@ type Commits struct {
 	DrainTimeout   time.Duration // default 10 s
 	DrainOpen      bool          // answer open episodes at a stop
 	HandOver       time.Duration // default a third of the group's shorter timeout
-	// RecoveryTarget bounds how long a new owner may take to replay what no snapshot covers, default 30 s. Where
+	// RecoveryTarget bounds how long a new owner may take to replay what no snapshot covers, default 10 s. Where
 	// it would take longer, more state is written than its usual share of the results' bytes.
 	RecoveryTarget time.Duration
 }
@@ -131,7 +131,7 @@ func (o *Options) fill() {
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 10*time.Second)
 	o.Watchdog = cmp.Or(o.Watchdog, 2*time.Minute)
 	o.StallAfter = cmp.Or(o.StallAfter, 45*time.Second)
-	o.RecoveryTarget = cmp.Or(o.RecoveryTarget, 30*time.Second)
+	o.RecoveryTarget = cmp.Or(o.RecoveryTarget, 10*time.Second)
 	o.NowWithin = cmp.Or(o.NowWithin, 2*time.Second)
 	o.HandOver = cmp.Or(o.HandOver, o.group().HandOver())
 	o.MaxStreams = cmp.Or(o.MaxStreams, 20_000)

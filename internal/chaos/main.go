@@ -42,7 +42,7 @@ func main() {
 	flag.DurationVar(&s.away, "away", 0, "how long a broker is away, 0: at random; of -table: a fault")
 	flag.DurationVar(&s.pause, "pause", 1500*time.Millisecond, "time from event to event")
 	flag.DurationVar(&s.session, "session", 2*time.Second, "session timeout of the group; with -table stall-after too")
-	flag.DurationVar(&s.target, "recovery-target", 30*time.Second, "--recovery-target of the stages of recovery and taught")
+	flag.DurationVar(&s.target, "recovery-target", 10*time.Second, "--recovery-target of the stages of recovery and taught")
 	flag.IntVar(&s.stages, "stages", 3, "stages at work")
 	flag.StringVar(&s.binary, "binary", "", "slkstream to run; none: it is built")
 	flag.StringVar(

@@ -95,14 +95,18 @@ func (s *scenario) labelled(ctx context.Context) (string, error) {
 			s.h.violation("memory: stage %d held %d MiB, more than %d", i+1, largest[i]>>20, taughtMemory>>20)
 		}
 	}
+	state, err := sizeOf(ctx, s.client, groupName+"-state")
+	if err != nil {
+		return "", err
+	}
 	if most := int64(20 * s.rate); behind > most {
 		s.h.violation("behind: %d records are not committed after %v", behind, s.long)
 	}
 	return fmt.Sprintf("%d labels of %d dimensions, %d lessons and %.0f items a second, %d streams\n"+
 		"first answers in every partition %v (%v of CPU) after the start, %v (%v) after a kill (the dead one's session is %v)\n"+
-		"largest stage %d MiB, after the kill %d MiB; %d records behind at the end; violations: %d",
+		"largest stage %d MiB, after the kill %d MiB; state topic: %d MiB; %d records behind at the end; violations: %d",
 		s.records, recoveryDimension, taughtLessons, s.rate, s.streams, took[0], spent[0], took[1], spent[1], s.session,
-		largest[0]>>20, largest[1]>>20, behind, len(s.h.failed())), nil
+		largest[0]>>20, largest[1]>>20, state>>20, behind, len(s.h.failed())), nil
 }
 
 // lesson is one example for all streams.
