@@ -34,7 +34,7 @@ func load(ctx context.Context, p *Problem, s *Settings, labelled, directions boo
 	if e.power == 0 {
 		e.power = solver.Defaults().Power
 	}
-	kept := vector.Matrix{D: p.D}
+	var kept vector.Matrix
 	var picked []int32 // rows of the sample, or all of them
 	every := 1
 	if plan.Code > 0 {
