@@ -106,6 +106,9 @@ func TestFirstAnswers(t *testing.T) {
 				return
 			}
 			if answered+late != n || answered < n/2 {
+				for _, outcome := range first.Counts {
+					t.Logf("%s: %.0f", outcome, s.metrics.now.Value(outcome))
+				}
 				t.Fatalf("%d answered and %d late of %d", answered, late, n)
 			}
 			first := collect(t, client, o.Now, count(answered))
