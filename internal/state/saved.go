@@ -53,8 +53,8 @@ func (k *Writer) Saved(s record.StreamID, learned record.Position) *Saved {
 // Begin begins to read it, or begins again.
 func (k *Saved) Begin() { k.chunks = map[string]chunk{} }
 
-// Add takes the next record, of which it keeps no memory. Of one key the last counts: a commit may have two snapshots of a
-// stream.
+// Add takes the next record, of which it keeps no memory. Of one key the last counts: the topic may hold others between From
+// and To.
 func (k *Saved) Add(raw *record.Raw) error {
 	if raw.Value == nil || !slices.Contains(k.keys, string(raw.Key)) {
 		return nil

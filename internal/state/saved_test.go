@@ -112,3 +112,36 @@ func TestTwoSnapshotsOfAStreamInOneCommit(t *testing.T) {
 		t.Error(k.streams[of])
 	}
 }
+
+// A stream that is forgotten and comes back before the next commit may take the keys of its last snapshot again: their
+// chunks are told apart all the same.
+func TestForgottenStreamComesBackInOneCommit(t *testing.T) {
+	t.Parallel()
+	of := record.StreamID{Name: "cam"}
+	snapshot := func(at int64) *Snapshot {
+		return &Snapshot{Stream: of, Learned: record.Start(at), Pieces: []Piece{
+			{Name: "items", Bytes: bytes.Repeat([]byte{byte(at)}, 3*chunkBytes/2)}, {Name: "head", Bytes: []byte{byte(at)}},
+		}}
+	}
+	k := NewWriter("g", "in", "state", 0, Owner{Generation: 1}, NewLoader("g", "in").Restore())
+	k.Start(record.Start(0))
+	written := k.Commit(&Journal{From: record.Start(1), Decided: record.Start(1)}, []*Snapshot{snapshot(1)})
+	k.Committed()
+	if !k.Forget(of) {
+		t.Fatal("it is still needed")
+	}
+	next := k.Commit(&Journal{From: record.Start(2), Decided: record.Start(2)}, []*Snapshot{snapshot(2)})
+	for cut := range len(next) + 1 {
+		l := NewLoader("g", "in")
+		for _, r := range append(written[:len(written):len(written)], next[:cut]...) {
+			l.Add(&record.Raw{Key: r.Key, Value: r.Value})
+		}
+		got := l.Restore().Snapshots[of]
+		if got != nil && !reflect.DeepEqual(got.Pieces, snapshot(got.Learned.Offset).Pieces) {
+			t.Errorf("after %d records: a snapshot to %v with other bytes", cut, got.Learned)
+		}
+		if cut == len(next) && (got == nil || got.Learned != record.Start(2)) {
+			t.Errorf("the last snapshot: %v", got)
+		}
+	}
+}

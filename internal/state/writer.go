@@ -25,6 +25,7 @@ type Writer struct {
 	lastJournal      Journal       // the last journal: where reading starts again
 	free             []int         // slots of journals no longer needed
 	slots            int
+	forgotten        int64    // the highest version of a forgotten stream: those that come back go on after it
 	superfluousNext  []string // keys, superfluous once the next commit is durable
 	superfluous      []string // keys, superfluous now: the next commit writes their tombstones
 	pending          pending
@@ -202,7 +203,7 @@ func (w *written) needed(decided record.Position) bool {
 func (k *Writer) stream(s record.StreamID) *inTopic {
 	t := k.streams[s]
 	if t == nil {
-		t = &inTopic{learned: record.NoPosition}
+		t = &inTopic{version: k.forgotten, learned: record.NoPosition}
 		k.streams[s] = t
 	}
 	return t
@@ -444,6 +445,7 @@ func (k *Writer) Forget(s record.StreamID) bool {
 	}
 	k.superfluous = append(k.superfluous, t.current.keys...)
 	k.gone(t)
+	k.forgotten = max(k.forgotten, t.version)
 	delete(k.streams, s)
 	return true
 }
