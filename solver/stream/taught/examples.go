@@ -70,11 +70,11 @@ func (s *Set) With(changes []Change) *Set {
 		if !changes[i].Out {
 			next.Sum, next.inverse = e.sum(), e.inverse()
 			set.hashed++
-			if s.Len()+len(changes) > WholeMost {
-				next.encode()
-			}
 			if old != nil && old.Sum == next.Sum {
 				continue
+			}
+			if s.Len()+len(changes) > WholeMost {
+				next.encode()
 			}
 			set.Sum += next.Sum
 		}
