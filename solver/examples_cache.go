@@ -17,7 +17,7 @@ type ExampleCache struct {
 	sets           []uint64 // ids of its sets
 	names, without []int32
 	k              int
-	mean           []float32
+	mean           []float32 // never changed: streams of one mean share it
 	metric         *metric.Metric
 	ready          bool // computed for mean and metric
 
@@ -118,6 +118,7 @@ func (l *ExampleCache) of(list []ExampleSet, k int) bool {
 
 // prepareWork is the workspace of prepare, and what it computes anew for each problem.
 type prepareWork struct {
+	mean     []float32   // of the last ExampleCache that was prepared
 	row      []float32   // d
 	along    []float32   // tile x directions
 	products []float32   // tile x 2
@@ -144,7 +145,10 @@ func (l *ExampleCache) prepare(list []ExampleSet, mean []float32, m *metric.Metr
 	if l.ready && l.metric == m && slices.Equal(l.mean, mean) {
 		return
 	}
-	l.mean, l.metric, l.ready = append(l.mean[:0], mean...), m, true
+	if !slices.Equal(w.mean, mean) {
+		w.mean = slices.Clone(mean)
+	}
+	l.mean, l.metric, l.ready = w.mean, m, true
 	l.remembered.forget()
 	l.inverse, l.square, l.by = vector.Zeroed(l.inverse, n), vector.Zeroed(l.square, n), vector.Zeroed(l.by, n)
 	l.unit = vector.Zeroed(l.unit, l.k)

@@ -28,7 +28,7 @@ type Sketch struct {
 	Freedom float64   // degrees of freedom of the residuals
 	Trace   float64   // of C
 	Scales  []float32 // of each of Rows, or of each row of Root: what 1 stands for
-	Rows    []byte    // the residuals, while they are few: vector.Halve
+	Rows    [][]byte  // the residuals, while they are few, in the Pieces of them all: vector.Halve
 
 	Metric     *Metric // the last one, whose directions are the first of D; nil: none
 	Directions []int8  // the next of D, all but the random ones: vector.Bytes of unit rows
@@ -41,7 +41,11 @@ func (r *Sketch) Fits(d int) bool {
 		return false
 	}
 	if m := len(r.Scales); r.Root == nil {
-		return len(r.Directions) == 0 && len(r.Rows) == m*vector.HalfBytes(d)
+		bytes := 0
+		for _, piece := range r.Rows {
+			bytes += len(piece)
+		}
+		return len(r.Directions) == 0 && bytes == m*vector.HalfBytes(d)
 	} else if len(r.Rows) > 0 || len(r.Root) != m*d {
 		return false
 	}
@@ -139,15 +143,36 @@ func (r *Sketch) add(of Rows, rank int) {
 
 // keep adds rows to those that are kept.
 func (r *Sketch) keep(rows []float32) {
-	d, n := len(r.Sum), len(r.Scales)
-	size, some := vector.HalfBytes(d), len(rows)/d
-	r.Rows = append(make([]byte, 0, (n+some)*size), r.Rows...)[:(n+some)*size]
-	r.Scales = append(make([]float32, 0, n+some), r.Scales...)[:n+some]
-	for i := range some {
-		at := n + i
-		r.Scales[at] = vector.Halve(r.Rows[at*size:at*size+size], rows[i*d:i*d+d])
+	d := len(r.Sum)
+	size, most := vector.HalfBytes(d), pieceOf(d)
+	r.Rows = slices.Clone(r.Rows)
+	r.Scales = append(make([]float32, 0, len(r.Scales)+len(rows)/d), r.Scales...)
+	for len(rows) > 0 {
+		last := len(r.Rows) - 1
+		if last < 0 || len(r.Rows[last]) >= most {
+			r.Rows, last = append(r.Rows, nil), last+1
+		}
+		before := r.Rows[last] // other sketches share it
+		piece := make([]byte, min(most, len(before)+len(rows)/d*size))
+		for at := copy(piece, before); at < len(piece); at += size {
+			r.Scales = append(r.Scales, vector.Halve(piece[at:at+size], rows[:d]))
+			rows = rows[d:]
+		}
+		r.Rows[last] = piece
 	}
 }
+
+// pieceOf is how many bytes of residuals of dimension d are in one piece: sketches of a stream share all but the last, and
+// the allocator rounds up what is larger.
+func pieceOf(d int) int {
+	size := max(1, vector.HalfBytes(d))
+	return max(1, pieceBytes/size) * size
+}
+
+const pieceBytes = 8 << 10
+
+// Pieces returns residuals of dimension d as a sketch has them.
+func Pieces(rows []byte, d int) [][]byte { return slices.Collect(slices.Chunk(rows, pieceOf(d))) }
 
 // decode fills in a workspace's directions, as many as r has scales, as unit rows, the random ones last.
 func (r *Sketch) decode(w *workspace) {
@@ -176,8 +201,12 @@ func (r *Sketch) rows(w *workspace) {
 		return
 	}
 	size := vector.HalfBytes(d)
-	for i, scale := range r.Scales {
-		vector.Unhalve(w.rows[i*d:i*d+d], r.Rows[i*size:i*size+size], scale)
+	at := 0
+	for _, piece := range r.Rows {
+		for row := range slices.Chunk(piece, size) {
+			vector.Unhalve(w.rows[at*d:at*d+d], row, r.Scales[at])
+			at++
+		}
 	}
 }
 

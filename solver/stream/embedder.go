@@ -27,10 +27,10 @@ func unrelated(d int) float64 { return correlationChance / math.Sqrt(float64(d))
 // embedder is what all vectors of a stream's embedder have in common, their shape: the mean and the spread of the
 // unit rows, coordinate by coordinate.
 type embedder struct {
-	mean, spread []float32 // nil: nothing was judged yet
-	mass         float64   // of the judgements that made it
-	usual        float64   // likeness of earlier judgements, the latest first: 1/2, 1/4 ...
-	unlike       int       // consecutive judgements by which rows are of another one
+	mean, spread []int16 // vector.Shorts at scale unitRow; nil: nothing was judged yet
+	mass         float64 // of the judgements that made it
+	usual        float64 // likeness of earlier judgements, the latest first: 1/2, 1/4 ...
+	unlike       int     // consecutive judgements by which rows are of another one
 
 	sum, squares []float32 // of rows that are not judged yet
 	count        int
@@ -58,10 +58,15 @@ func (h *embedder) judge(p *problem, items []Item) (other bool) {
 	shapeOf(mean, spread, h.count)
 	h.sum, h.squares, h.count = nil, nil, 0
 	if h.mean == nil {
-		h.mean, h.spread, h.mass = slices.Clone(mean), slices.Clone(spread), 1
+		h.mass = 1
 	} else {
-		w[3] = vector.Resize(w[3], d)
-		alike := max(correlation(h.mean, mean, row, w[3]), correlation(h.spread, spread, row, w[3]))
+		for i := 3; i < len(w); i++ {
+			w[i] = vector.Resize(w[i], d)
+		}
+		usualMean, usualSpread := w[4], w[5]
+		vector.Longs(usualMean, h.mean, unitRow)
+		vector.Longs(usualSpread, h.spread, unitRow)
+		alike := max(correlation(usualMean, mean, row, w[3]), correlation(usualSpread, spread, row, w[3]))
 		if alike < unrelated(d) && h.usual > 2*unrelated(d) && !p.resembled(items) {
 			h.unlike++
 			return true
@@ -69,11 +74,11 @@ func (h *embedder) judge(p *problem, items []Item) (other bool) {
 		h.usual = (h.usual + alike) / 2
 		h.mass = episodeKept*h.mass + 1
 		kept := float32(1 - 1/h.mass)
-		h.mean, h.spread = mixed(h.mean, mean, kept), mixed(h.spread, spread, kept)
+		mix(mean, usualMean, kept)
+		mix(spread, usualSpread, kept)
 	}
 	h.unlike = 0
-	vector.Rounded(h.mean, unitRow)
-	vector.Rounded(h.spread, unitRow)
+	h.mean, h.spread = vector.Shorts(nil, mean, unitRow), vector.Shorts(nil, spread, unitRow)
 	return false
 }
 
@@ -103,12 +108,11 @@ func shapeOf(sum, squares []float32, count int) {
 	}
 }
 
-func mixed(a, b []float32, part float32) []float32 {
-	out := make([]float32, len(a))
-	for i := range a {
-		out[i] = part*a[i] + (1-part)*b[i]
+// mix replaces a part of each number of a row by that of another.
+func mix(row, other []float32, part float32) {
+	for i, v := range other {
+		row[i] = part*v + (1-part)*row[i]
 	}
-	return out
 }
 
 // correlation returns that of a and b over their coordinates. It overwrites x and y.
@@ -186,7 +190,7 @@ func (h *embedder) tell(report *Report) {
 }
 
 func (h *embedder) bytes(int) int {
-	return 4 * (len(h.mean) + len(h.spread) + len(h.sum) + len(h.squares))
+	return 2*(len(h.mean)+len(h.spread)) + 4*(len(h.sum)+len(h.squares))
 }
 
 func (h *embedder) kinds() []string { return []string{"embedder"} }
@@ -199,12 +203,12 @@ func (h *embedder) fields(f *piece.Fields) {
 	piece.Integer(f, piece.Count, &h.count)
 	piece.Integer(f, piece.ItemCount, &h.unlike)
 	piece.Number(f, piece.Usual, &h.usual)
-	piece.Shorts(f, piece.Mean, &h.mean, unitRow)
-	piece.Shorts(f, piece.Spread, &h.spread, unitRow)
+	piece.Slice(f, piece.Mean, &h.mean, -1)
+	piece.Slice(f, piece.Spread, &h.spread, -1)
 	piece.Slice(f, piece.Sum, &h.sum, -1)
 	piece.Slice(f, piece.Pending, &h.squares, -1)
-	fits := func(v []float32, there bool) bool { return len(v) == 0 && !there || there && len(v) == f.Dimension }
+	fits := func(n int, there bool) bool { return n == 0 && !there || there && n == f.Dimension }
 	f.Check(h.count >= 0 && h.unlike >= 0 && h.mass >= 0, "number in a shape")
-	f.Check(fits(h.mean, h.mass > 0) && fits(h.spread, h.mass > 0), "shape")
-	f.Check(fits(h.sum, h.count > 0) && fits(h.squares, h.count > 0), "sum of rows")
+	f.Check(fits(len(h.mean), h.mass > 0) && fits(len(h.spread), h.mass > 0), "shape")
+	f.Check(fits(len(h.sum), h.count > 0) && fits(len(h.squares), h.count > 0), "sum of rows")
 }

@@ -39,7 +39,7 @@ type problem struct {
 	admitted []float32    // S of the items that are learned from
 	mean     []float32    // of a prototype that learns
 	masses   [2][]float64 // of proportions.observe
-	shapes   [4][]float32 // of embedder.judge
+	shapes   [6][]float32 // of embedder.judge
 
 	taught     *taught.ForStream // the labels topic
 	against    []float32         // evidence of rejections against classes, n x K; nil: none

@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"slices"
+
 	"github.com/slkstream/slkstream/solver"
 	"github.com/slkstream/slkstream/solver/metric"
 	"github.com/slkstream/slkstream/solver/stream/internal/piece"
@@ -58,7 +60,10 @@ func (m *learnedMetric) bytes() (n int) {
 		n += 4*(len(c.Centre)+len(c.Scales)) + 2*len(c.Units)
 	}
 	if c := m.seen; c != nil {
-		n += 8*len(c.Sum) + 4*len(c.Scales) + len(c.Rows) + len(c.Directions) + len(c.Root)
+		n += 8*len(c.Sum) + 4*len(c.Scales) + len(c.Directions) + len(c.Root)
+		for _, rows := range c.Rows {
+			n += len(rows)
+		}
 	}
 	return n
 }
@@ -115,7 +120,10 @@ func sketchFields(f *piece.Fields, r *metric.Sketch, current *metric.Metric) {
 		r.Metric = current
 	}
 	if !f.Writes || len(r.Rows) > 0 {
-		piece.Text(f, piece.HalfBytes, &r.Rows)
+		rows := slices.Concat(r.Rows...)
+		if piece.Text(f, piece.HalfBytes, &rows); !f.Writes {
+			r.Rows = metric.Pieces(rows, f.Dimension)
+		}
 	}
 	piece.Slice(f, piece.Directions, &r.Directions, -1)
 	piece.Slice(f, piece.Root, &r.Root, -1)

@@ -81,8 +81,8 @@ func TestSketchesThatDoNotFitAreRefused(t *testing.T) {
 		current *metric.Metric
 	}{
 		"root":           {sketch{Root: make([]int8, 3)}, nil},
-		"rows":           {sketch{Rows: make([]byte, 3)}, nil},
-		"both":           {sketch{Rows: make([]byte, 34), Root: root}, nil},
+		"rows":           {sketch{Rows: [][]byte{make([]byte, 3)}}, nil},
+		"both":           {sketch{Rows: [][]byte{make([]byte, 34)}, Root: root}, nil},
 		"directions":     {sketch{Root: root, Directions: make([]int8, 3)}, nil},
 		"too many":       {sketch{Root: root, Directions: make([]int8, 6)}, nil},
 		"and the metric": {sketch{Root: root, Directions: make([]int8, 4), Metric: about}, about},

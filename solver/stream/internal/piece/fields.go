@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
-
-	"github.com/slkstream/slkstream/internal/vector"
 )
 
 // A piece of state is: magic, version, fields, CRC-32C of all before. A field is a number, a length and
@@ -175,16 +173,6 @@ func Number[T float32 | float64](f *Fields, number int, v *T) {
 	one := []T{*v}
 	Slice(f, number, &one, 1)
 	*v = one[0]
-}
-
-// Shorts are values of at most scale, in 16 bits each.
-func Shorts(f *Fields, number int, v *[]float32, scale float32) {
-	codes := vector.Shorts(nil, *v, scale)
-	Slice(f, number, &codes, -1)
-	if !f.Writes && len(codes) > 0 {
-		*v = make([]float32, len(codes))
-		vector.Longs(*v, codes, scale)
-	}
 }
 
 // Group is a field that is itself a list of fields.
