@@ -83,7 +83,7 @@ func label(ctx context.Context, c *call) error {
 		case r.Calibrated:
 			sure = fmt.Sprintf("about %.0f %% of the answers right", 100*given.confidence/float64(max(1, given.rows)))
 		case c.Config.Files.Calibrate && r.K > 1 && (method == "" || method == "slk-means"):
-			sure += ": fewer than 20 labelled rows, of classes with two or more, could be held out"
+			sure += ": fewer than 20 labelled rows could be held out, of a class with fewer than 8 at most 4"
 		}
 		about = append(about, "examples", given.examples+problem.Support.N, "answered", given.rows, "unknown",
 			fmt.Sprintf("%d (%.1f %%; %.0f %% of the rows of known classes were allowed)", given.unknown,
@@ -231,7 +231,7 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 		row++
 		return errors.Join(list.Encode(badRow{bad.Row, bad.ID, bad.Err.Error()}),
 			output.Write(&table.Answer{
-				Row: row - 1, Result: record.Result{ID: cmp.Or(bad.ID, strconv.FormatInt(row-1, 10))}, Kept: make([]any, len(f.kept)),
+				Row: row - 1, Result: record.Result{ID: cmp.Or(bad.ID, strconv.FormatInt(row-1, 10))}, Kept: append(bad.Kept, make([]any, len(f.kept)-len(bad.Kept))...),
 			}))
 	})
 	return given, err

@@ -527,3 +527,24 @@ func TestTooFewRowsToCalibrate(t *testing.T) {
 		t.Errorf("exit %d, no %s in %s", code, want, messages)
 	}
 }
+
+// A row that is left out keeps its other columns, in every form that has some.
+func TestBadRowsKeepTheirColumns(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"x.csv": "id,label,note,x0,x1\n1,a,n1,1,2\n2,b,n2,2,1\n3,b,n3,NaN,1\n4,,n4,1,2\n",
+		"x.jsonl": `{"id":1,"label":"a","note":"n1","vector":[1,2]}` + "\n" + `{"id":2,"label":"b","note":"n2","vector":[2,1]}` + "\n" +
+			`{"id":3,"label":"b","note":"n3","vector":[0,0]}` + "\n" + `{"id":4,"note":"n4","vector":[1,2]}` + "\n",
+	} {
+		input := filepath.Join(folder, name)
+		if err := os.WriteFile(input, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, out, messages := runLine(t, "label", "--input", input, "--skip-bad", "--output", "-")
+		lines := strings.Split(out, "\n")
+		want := `{"row":2,"id":"3","label":"","confidence":0,"calibrated":false,"unknown":false,"unknownScore":0,"input_label":"b","note":"n3"}`
+		if code != exitDone || len(lines) < 4 || lines[2] != want {
+			t.Errorf("%s: exit %d: %s%s", name, code, out, messages)
+		}
+	}
+}

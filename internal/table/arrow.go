@@ -203,8 +203,8 @@ func textAt(batch arrow.RecordBatch, column, row int) string {
 	if column < 0 || batch.Column(column).IsNull(row) {
 		return ""
 	}
-	if at, is := batch.Column(column).(*array.Timestamp); is {
-		return textOf(valueAt(at, row))
+	if kind := arrowKind(batch.Column(column).DataType()); kind == record.Time || kind == record.Number { // NaN is no text
+		return textOf(valueAt(batch.Column(column), row))
 	}
 	return batch.Column(column).ValueStr(row)
 }

@@ -58,9 +58,11 @@ func (r *Row) setTime(text string) (err error) {
 	}
 	written := strings.Replace(text, " ", "T", 1)
 	if r.Time, err = record.ParseTime(written); err != nil {
-		if at, isTime := record.ParseTime(written + "Z"); isTime == nil {
-			r.Time = at
-			return nil
+		for _, left := range []string{"Z", "T00:00:00Z"} { // of a date, its day
+			if at, isTime := record.ParseTime(written + left); isTime == nil {
+				r.Time = at
+				return nil
+			}
 		}
 		_, err = record.ParseTime(text)
 		return badRow("time-field: %v (--time-field names another column, --time-field %s none)", err, record.Nowhere)

@@ -53,7 +53,7 @@ func (l *linesEncoder) write(values []any) error {
 
 func (l *linesEncoder) finish() error { return nil }
 
-// labelsEncoder keeps all labels until finish, which knows whether all of them are whole numbers. A row
+// labelsEncoder keeps all labels until finish, which knows whether all of them are whole numbers from 0 on. A row
 // without a label is -1 among numbers and empty among texts.
 type labelsEncoder struct {
 	to                    io.Writer
@@ -101,7 +101,7 @@ func (c *labelsEncoder) writeLabels(to io.Writer) error {
 			continue
 		}
 		class, err := strconv.ParseInt(name, 10, 32)
-		if err != nil || strconv.FormatInt(class, 10) != name {
+		if err != nil || class < 0 || strconv.FormatInt(class, 10) != name {
 			return array.WriteTexts(to, len(c.labels), func(i int) string { return c.names[c.labels[i]] })
 		}
 		numbers[i] = int32(class)

@@ -79,6 +79,20 @@ func (l *lines) keep(item *record.Item) []any {
 	return kept
 }
 
+// named returns what a line without a usable vector has besides, if it is one item.
+func (l *lines) named(line []byte) Row {
+	var has struct{ ID, Stream, Objects json.RawMessage }
+	_ = json.Unmarshal(line, &has) // it may be no JSON
+	row := Row{ID: textOf(has.ID), Stream: textOf(has.Stream)}
+	if l.source == nil || has.Objects != nil || !json.Valid(line) {
+		return row
+	}
+	if l.rests = l.decoder.Rests(line, nil); len(l.rests) == 1 {
+		row.Kept = l.keep(&record.Item{Source: record.Source{Object: -1}})
+	}
+	return row
+}
+
 func (l *lines) next() (Row, error) {
 	for l.pending == 0 && l.in.Scan() {
 		l.number++
@@ -93,9 +107,7 @@ func (l *lines) next() (Row, error) {
 			continue // a frame in which nothing was found
 		}
 		if err != nil {
-			var named struct{ ID, Stream string }
-			_ = json.Unmarshal(line, &named) // a row without a vector may have an id
-			return Row{ID: named.ID, Stream: named.Stream}, &BadRow{Err: &lineError{l.number, err}}
+			return l.named(line), &BadRow{Err: &lineError{l.number, err}}
 		}
 		if l.pending = len(items); l.source != nil {
 			l.rests = l.decoder.Rests(line, items)

@@ -165,12 +165,13 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// Labels of .npy are numbers if all of them are, with -1 for rows without a label; else texts.
+// Labels of .npy are numbers if all of them are and none is below 0, with -1 for rows without a label; else texts.
 func TestLabelsOfNPY(t *testing.T) {
 	for name, c := range map[string]struct{ labels, want []string }{
 		"numbers": {[]string{"3", "", "0"}, []string{"3", "", "0"}},
 		"texts":   {[]string{"milk", "", "Käse", "7"}, []string{"milk", "", "Käse", "7"}},
 		"zeros":   {[]string{"007", "1"}, []string{"007", "1"}},
+		"below 0": {[]string{"-1", "1", ""}, []string{"-1", "1", ""}},
 		"none":    {nil, nil},
 	} {
 		path := filepath.Join(t.TempDir(), "y.npy")

@@ -3,17 +3,14 @@
 package table
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -36,12 +33,12 @@ type table struct {
 
 // column is what a needed leaf column holds.
 type column struct {
-	fields  []int // of rowFields that its values are
-	kept    int   // where they go among the kept; -1: nowhere
-	kind    record.Kind
-	list    bool // kept as a list
-	unit    time.Duration
-	vector  bool // its values are numbers of the vector
+	fields  []int                   // of rowFields that its values are
+	kept    int                     // where they go among the kept; -1: nowhere
+	read    func(parquet.Value) any // a copy of a value that is there, for fields and what is kept
+	list    bool                    // kept as a list
+	there   int                     // the definition level of a list that is there
+	vector  bool                    // its values are numbers of the vector
 	float16 bool
 	bytes   bool // each value is a whole vector
 }
@@ -69,7 +66,7 @@ func openParquet(file *os.File, how Reading) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{groups: p.RowGroups(), needed: slices.Clone(l.vector)}
+	t := &table{needed: slices.Clone(l.vector)}
 	t.columns = make([]column, len(leaves))
 	for i := range t.columns {
 		t.columns[i].kept = -1
@@ -80,7 +77,7 @@ func openParquet(file *os.File, how Reading) (*Source, error) {
 		}
 	}
 	for i, at := range l.fields {
-		if at < 0 {
+		if at < 0 || isNothing(p, leaves[at]) {
 			continue
 		}
 		if err := checkText(p, leaves[at]); err != nil {
@@ -92,21 +89,29 @@ func openParquet(file *os.File, how Reading) (*Source, error) {
 	source := &Source{Rows: p.NumRows(), next: t.next, close: t.close}
 	source.Unread = l.unread
 	for i, at := range l.kept {
-		c := &t.columns[at]
-		c.kept, c.kind, c.unit, c.list = i, record.JSON, 0, false
-		leaf, _ := p.Schema().Lookup(leaves[at]...)
-		if c.kind, c.unit = parquetKind(leaf.Node.Type()); leaf.MaxRepetitionLevel > 0 {
-			c.list = true
+		if isNothing(p, leaves[at]) {
+			source.Kept = append(source.Kept, Column{has[at], record.JSON})
+			continue
 		}
-		kind := c.kind
-		if c.list {
-			kind = record.JSON
+		leaf, _ := p.Schema().Lookup(leaves[at]...)
+		kind, _ := parquetValue(leaf.Node.Type())
+		c := &t.columns[at]
+		if c.kept, c.list = i, leaf.MaxRepetitionLevel > 0; c.list {
+			kind, c.there = record.JSON, listLevel(p, leaves[at])
 		}
 		source.Kept = append(source.Kept, Column{has[at], kind})
 		t.need(at)
 	}
+	for _, at := range t.needed {
+		leaf, _ := p.Schema().Lookup(leaves[at]...)
+		_, t.columns[at].read = parquetValue(leaf.Node.Type())
+	}
 	t.keeps = len(l.kept)
-	for _, group := range p.Metadata().RowGroups {
+	for i, group := range p.Metadata().RowGroups {
+		if group.NumRows == 0 { // its columns may have no page of values
+			continue
+		}
+		t.groups = append(t.groups, p.RowGroups()[i])
 		for _, at := range t.needed {
 			if err := checkPages(file, &group.Columns[at].MetaData); err != nil {
 				return nil, err
@@ -176,65 +181,6 @@ func (t *table) need(at int) {
 	}
 }
 
-// parquetKind returns the kind of a leaf's values when they are kept, and the unit of times.
-func parquetKind(of parquet.Type) (record.Kind, time.Duration) {
-	logical := of.LogicalType()
-	switch {
-	case logical != nil && logical.Timestamp != nil && logical.Timestamp.Unit.Millis != nil:
-		return record.Time, time.Millisecond
-	case logical != nil && logical.Timestamp != nil && logical.Timestamp.Unit.Micros != nil:
-		return record.Time, time.Microsecond
-	case logical != nil && logical.Timestamp != nil:
-		return record.Time, time.Nanosecond
-	}
-	switch of.Kind() {
-	case parquet.Boolean:
-		return record.Truth, 0
-	case parquet.Int32, parquet.Int64:
-		return record.Whole, 0
-	case parquet.Float, parquet.Double:
-		return record.Number, 0
-	case parquet.ByteArray:
-		if logical != nil && (logical.UTF8 != nil || logical.Enum != nil || logical.Json != nil) {
-			return record.Text, 0
-		}
-		return record.Bytes, 0
-	}
-	return record.Text, 0
-}
-
-// value returns a copy of a kept value; nil if it is missing.
-func (c *column) value(v parquet.Value) any {
-	if v.IsNull() {
-		return nil
-	}
-	switch c.kind {
-	case record.Time:
-		n := v.Int64()
-		perSecond := int64(time.Second / c.unit)
-		return time.Unix(n/perSecond, n%perSecond*int64(c.unit)).UTC()
-	case record.Truth:
-		return v.Boolean()
-	case record.Whole:
-		if v.Kind() == parquet.Int32 {
-			return int64(v.Int32())
-		}
-		return v.Int64()
-	case record.Number:
-		x := v.Double()
-		if v.Kind() == parquet.Float {
-			x = float64(v.Float())
-		}
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil // JSON has no such number
-		}
-		return x
-	case record.Bytes:
-		return bytes.Clone(v.ByteArray())
-	}
-	return v.String()
-}
-
 // vectorColumn returns a leaf of numbers. With flat it holds one number per row; otherwise a list, or whole
 // vectors as bytes.
 func vectorColumn(p *parquet.File, path []string, flat bool) (column, error) {
@@ -262,17 +208,6 @@ func vectorColumn(p *parquet.File, path []string, flat bool) (column, error) {
 		)
 	}
 	return c, nil
-}
-
-// checkText refuses a leaf that holds neither texts nor whole numbers.
-func checkText(p *parquet.File, path []string) error {
-	leaf, _ := p.Schema().Lookup(path...)
-	kind := leaf.Node.Type().Kind()
-	if leaf.MaxRepetitionLevel > 0 || kind != parquet.ByteArray && kind != parquet.Int32 && kind != parquet.Int64 {
-		return fmt.Errorf("%w: column %s is a %s with %d levels of lists, not texts", ErrFormat, path[0],
-			leaf.Node.Type(), leaf.MaxRepetitionLevel)
-	}
-	return nil
 }
 
 func (t *table) close() error {
@@ -308,18 +243,11 @@ func (t *table) next() (Row, error) {
 				wrong = err // the rows behind it can be read
 			}
 		}
-		if c.kept >= 0 && c.list {
-			list, _ := t.row.Kept[c.kept].([]any)
-			t.row.Kept[c.kept] = append(list, c.value(v))
-		} else if c.kept >= 0 {
-			t.row.Kept[c.kept] = c.value(v)
+		if c.kept >= 0 {
+			t.row.Kept[c.kept] = c.keep(t.row.Kept[c.kept], v)
 		}
 		for _, field := range c.fields {
-			text := ""
-			if !v.IsNull() {
-				text = v.String()
-			}
-			wrong = cmp.Or(wrong, rowFields[field].set(&t.row, text))
+			wrong = cmp.Or(wrong, rowFields[field].set(&t.row, c.text(v)))
 		}
 	}
 	for i, v := range t.row.Kept {

@@ -48,6 +48,7 @@ type BadRow struct {
 	ID  string // "" if the row has none that can be read
 	// Stream is that of the row; "" if it has none that can be read.
 	Stream string
+	Kept   []any // as of a good row; nil if they cannot be read
 	Path   string
 	Err    error
 }
@@ -159,7 +160,7 @@ func (s *Source) Next() (row Row, err error) {
 		return row, nil
 	case errors.As(err, &bad):
 		s.row++
-		bad.Row, bad.ID, bad.Stream, bad.Path = at, row.ID, row.Stream, s.path
+		bad.Row, bad.ID, bad.Stream, bad.Kept, bad.Path = at, row.ID, row.Stream, row.Kept, s.path
 		return Row{}, bad
 	case errors.As(err, &line):
 		return Row{}, fmt.Errorf("%s: %w", s.path, err)
