@@ -32,7 +32,7 @@ type decoder struct {
 	partition int32
 	keys      map[string]string // header names, interned
 	maxRecord int               // bytes of an inflated record that are kept; 0: 16 MiB
-	kept      int               // bytes of inflated records in the present call of next
+	kept      int               // memory for inflated records in the present call of decode or more, in bytes
 	stream    *bufio.Reader     // of the open batch
 	chunk     []byte            // free memory for inflated records
 	open      *inflating        // the batch of which only a part was inflated; nil: none
@@ -148,7 +148,8 @@ func (d *decoder) batch(h head, body []byte, position int64, records []record.Ra
 		return d.inflateBatch(codec, h, body, position, records)
 	}
 	r := kbin.Reader{Src: body}
-	if h.count >= 0 && h.count <= len(body) {
+	const least = 7 // bytes of a record: its length, attributes, time, offset, key, value, headers
+	if h.count >= 0 && h.count <= len(body)/least {
 		records = slices.Grow(records, h.count)
 	}
 	next := max(h.base, position)
@@ -171,6 +172,9 @@ func (d *decoder) batch(h head, body []byte, position int64, records []record.Ra
 	return records, h.last + 1
 }
 
+// mostHeaders bounds the headers of a record, as an empty one takes twenty times the memory of its bytes.
+const mostHeaders = 1000
+
 // record decodes a record. Its key, value and headers' values alias body.
 func (d *decoder) record(h head, body []byte) (record.Raw, *record.Rejection) {
 	r := kbin.Reader{Src: body}
@@ -179,6 +183,13 @@ func (d *decoder) record(h head, body []byte) (record.Raw, *record.Rejection) {
 	n := int(r.Varint())
 	if bad || !r.Ok() || n < 0 || n > len(body) {
 		return raw, unreadable("a record of %d bytes cannot be read", len(body))
+	}
+	if n > mostHeaders {
+		raw.Key, raw.Value = key, value
+		raw.Rejected = &record.Rejection{
+			Fault: record.TooLarge, Reason: fmt.Sprintf("the record has %d headers, more than %d", n, mostHeaders),
+		}
+		return raw, nil
 	}
 	if n > 0 {
 		raw.Headers = make([]record.Header, n)
@@ -231,8 +242,12 @@ func unreadable(format string, values ...any) *record.Rejection {
 	return &record.Rejection{Fault: record.Unreadable, Reason: fmt.Sprintf(format, values...)}
 }
 
-// name interns a header name.
+// name interns a header name. A long one is unlikely to come again.
 func (d *decoder) name(b []byte) string {
+	const longest = 64
+	if len(b) > longest {
+		return string(b)
+	}
 	if s, ok := d.keys[string(b)]; ok {
 		return s
 	}

@@ -21,7 +21,7 @@ import (
 // the batch declares.
 const (
 	defaultMaxRecord = 16 << 20
-	// mostKept bytes of inflated records end a call of decode or more; the following call continues there.
+	// mostKept bytes of memory for inflated records end a call of decode or more; the following call continues there.
 	mostKept = 16 << 20
 	// mostInflated bytes of one batch are inflated; records beyond that are rejected.
 	mostInflated = 1 << 30
@@ -31,6 +31,8 @@ const (
 	// for batches above that size.
 	largestWindow = 32 << 20
 	chunkSize     = 256 << 10
+	// besideRecord is about what an inflated record takes beside its bytes, of which it may have very few.
+	besideRecord = 512
 )
 
 // inflating is a compressed batch that is being read. A batch of a few megabytes may hold gigabytes, so it is
@@ -76,6 +78,7 @@ func (d *decoder) inflate(b *inflating, position int64, records []record.Raw) ([
 		if raw.Offset >= next {
 			records = append(records, raw)
 			next = raw.Offset + 1
+			d.kept += besideRecord
 		}
 	}
 	d.stream.Reset(nil) // release the source

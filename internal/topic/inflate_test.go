@@ -51,7 +51,7 @@ func put(w io.Writer, delta int, key string, n int64) {
 	head = kbin.AppendVarintBytes(head, []byte(key))
 	head = binary.AppendVarint(head, n)
 	w.Write(append(binary.AppendVarint(nil, int64(len(head))+n+1), head...))
-	zeros := make([]byte, 1<<20)
+	zeros := make([]byte, min(n, 1<<20))
 	for left := n; left > 0; left -= min(left, int64(len(zeros))) {
 		w.Write(zeros[:min(left, int64(len(zeros)))])
 	}
