@@ -32,3 +32,12 @@ func TestTokensOfMSKSayHowLongTheyLive(t *testing.T) {
 		}
 	}
 }
+
+// A token that lives for longer than a duration reaches, times eight, is kept too: its command is not run for each connection.
+func TestATokenOfACenturyIsKept(t *testing.T) {
+	claims := base64.RawURLEncoding.EncodeToString([]byte(`{"exp":4102444800}`)) // 2100
+	b, err := newBearer("", "echo head."+claims+".seal")
+	if err != nil || time.Until(b.until) < 24*time.Hour {
+		t.Errorf("kept for %v, %v", time.Until(b.until), err)
+	}
+}

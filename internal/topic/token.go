@@ -104,7 +104,7 @@ func (b *bearer) current(ctx context.Context) (string, error) {
 	case b.expiry.IsZero():
 		b.until = now.Add(tokenAge)
 	default:
-		b.until = now.Add(b.expiry.Sub(now) * 8 / 10)
+		b.until = now.Add(b.expiry.Sub(now) / 10 * 8)
 	}
 	return b.token, nil
 }
