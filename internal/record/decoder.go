@@ -251,8 +251,11 @@ func (d *Decoder) append(e *envelope, vector []float32, object int32, attributes
 	raw := d.raw
 	d.drop(e)
 	stream := d.stream(raw, e.texts[streamField], e.stream)
-	for field, text := range e.texts[:parentField] {
-		if bad := tooLong(textNames[field], len(text)); bad != nil {
+	for i, text := range e.texts[:parentField] {
+		if d.examples && field(i) == idField {
+			continue // it may be a key: see CheckKey
+		}
+		if bad := tooLong(textNames[i], len(text)); bad != nil {
 			return bad
 		}
 	}

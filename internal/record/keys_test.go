@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -67,5 +68,21 @@ func TestExamplesUnderOthersKeys(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Whatever fits as a name of a stream and as an id fits as the key of an example that is made of both.
+func TestLongKeysOfExamples(t *testing.T) {
+	key := StreamKey(strings.Repeat("/", longestName), strings.Repeat("i", longestName))
+	taught := Teach("labels", &Example{ID: key, Label: "cat", Stream: strings.Repeat("/", longestName), Vector: []float32{1}})
+	not := Not("labels", &NotThis{ID: key, Not: []string{"cat"}, Vector: []float32{1}})
+	for _, out := range []Out{taught, not, Forget("labels", key)} {
+		if err := CheckLabel(t.Context(), &out); err != nil {
+			t.Errorf("%.40s: %v", out.Value, err)
+		}
+	}
+	beyond := Teach("labels", &Example{ID: strings.Repeat("i", longestName+1), Label: "cat", Vector: []float32{1}})
+	if err := CheckLabel(t.Context(), &beyond); err == nil {
+		t.Error("an id of an author's own has no bound")
 	}
 }

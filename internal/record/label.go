@@ -100,6 +100,15 @@ func (d *Decoder) DecodeLabel(ctx context.Context, raw *Raw) (Label, error) {
 	return label, nil
 }
 
+// CheckLabel returns why no stage would take a record for the labels topic; nil: each does.
+func CheckLabel(ctx context.Context, out *Out) error {
+	d, err := NewDecoder(Options{})
+	if err == nil {
+		_, err = d.DecodeLabel(ctx, &Raw{Key: out.Key, Value: out.Value, Headers: out.Headers})
+	}
+	return err
+}
+
 // example decodes a record of the labels topic with one embedding.
 func (d *Decoder) example(ctx context.Context, raw *Raw) (*Item, error) {
 	d.examples = true
