@@ -218,6 +218,9 @@ func (p *Page) apiSkip(_ *http.Request, body *struct {
 	Who string `json:"who"`
 },
 ) (any, error) {
+	if utf8.RuneCountInString(body.Who) > longestLabel {
+		return nil, wrong("who has more than %d letters", longestLabel)
+	}
 	if !p.questions.Skip(body.Who, body.ID) {
 		return nil, refuse(http.StatusNotFound, "nobody is asked about that item (any more)")
 	}

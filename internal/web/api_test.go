@@ -177,8 +177,13 @@ func TestLabellingTool(t *testing.T) {
 			`vector has 3 numbers, and the feed's vectors of model "" have 2`,
 		},
 		{"/api/teach", `[`, 400, "not JSON"},
+		{"/api/teach", `{"id":"far","label":"dog","stream":"` + strings.Repeat("x", 1025) + `","vector":[1,2]}`, 400, "stream"},
+		{"/api/teach", `{"id":"far","label":"dog","model":"` + strings.Repeat("x", 1025) + `","vector":[1,2]}`, 400, "model"},
+		{"/api/teach", `{"id":"a","label":"dog","stream":"` + strings.Repeat("x", 1025) + `"}`, 400, "stream"},
+		{"/api/names", `{"name":"cluster-1","into":"dog","stream":"` + strings.Repeat("x", 1025) + `"}`, 400, "stream"},
 		{"/api/forget", `{}`, 400, "id is needed"},
 		{"/api/review/skip", `{"id":"b","who":"ann"}`, 404, "nobody is asked"},
+		{"/api/review/skip", `{"id":"a","who":"` + strings.Repeat("x", 201) + `"}`, 400, "who"},
 	} {
 		if status, text := post(t, server, c.path, c.body); status != c.status || !strings.Contains(text, c.says) {
 			t.Errorf("%s %s: %d %s", c.path, c.body, status, text)

@@ -362,8 +362,13 @@ func newly(what string, label *string) error {
 	return nil
 }
 
-// say writes records to the labels topic.
+// say writes records to the labels topic. It refuses what no stage would take: that would have no effect, and no one would notice.
 func (p *Page) say(r *http.Request, records ...record.Out) error {
+	for i := range records {
+		if err := record.CheckLabel(r.Context(), &records[i]); err != nil {
+			return wrong("%v", err)
+		}
+	}
 	if err := p.options.Say(r.Context(), records); err != nil {
 		return p.failed(http.StatusBadGateway, "the labels topic did not take it", err, "path", r.URL.Path)
 	}
