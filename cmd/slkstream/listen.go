@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -101,6 +102,7 @@ func serveWhile(ctx context.Context, c *call, stage *pipeline.Stage, page *web.P
 		IdleTimeout: time.Minute,
 		ConnState:   new(web.Visitors).State,
 		TLSConfig:   secure,
+		ErrorLog:    slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn),
 	}
 	serve := server.Serve
 	if secure != nil {

@@ -49,7 +49,8 @@ func writeCertificate(t *testing.T, cert, key, name string) {
 }
 
 // With --listen-cert and --listen-key the page speaks TLS, its events too; health trusts the certificate by its
-// file. A renewed certificate is served without a restart; one that does not fit is not.
+// file. A renewed certificate is served without a restart; one that does not fit is not. What the server says of visitors
+// is in the stage's log, in its form.
 func TestPageSpeaksTLS(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
@@ -107,5 +108,9 @@ func TestPageSpeaksTLS(t *testing.T) {
 	}
 	if name := served(); name != "new.example" {
 		t.Errorf("with a key that does not fit, the certificate is of %s", name)
+	}
+	d.end(t)
+	if log := d.messages.String(); !strings.Contains(log, "level=WARN") || !strings.Contains(log, "TLS handshake error") {
+		t.Errorf("a visitor without TLS is not in the log: %s", log)
 	}
 }

@@ -34,7 +34,7 @@ func (v *Visitors) State(conn net.Conn, state http.ConnState) {
 		v.all = append(v.all, visitor{conn: conn})
 		if len(v.all) > mostConnections {
 			oldest := max(0, slices.IndexFunc(v.all[:mostConnections], func(one visitor) bool { return !one.asks }))
-			v.all[oldest].conn.Close()
+			go v.all[oldest].conn.Close() // with TLS it says so to the visitor first, for up to 5 s
 			v.all = slices.Delete(v.all, oldest, oldest+1)
 		}
 	case at < 0: // it was closed

@@ -57,3 +57,25 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Errorf("%d connections are kept", len(v.all))
 	}
 }
+
+// lasting is a connection whose end takes as long as a visitor wants, as that of one with TLS who does not read may.
+type lasting struct {
+	net.Conn
+	closing chan struct{}
+}
+
+func (l *lasting) Close() error {
+	l.closing <- struct{}{}
+	return nil
+}
+
+// Whoever comes is not held up by the end of another's connection.
+func TestClosingHoldsNobodyUp(t *testing.T) {
+	var v Visitors
+	first := &lasting{closing: make(chan struct{})}
+	v.State(first, http.StateNew)
+	for range mostConnections {
+		v.State(&lasting{}, http.StateNew)
+	}
+	<-first.closing
+}
