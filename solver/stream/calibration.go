@@ -31,7 +31,6 @@ type heldOut struct {
 	z         float32 // confidence before calibration
 	score     float32 // unknown score; 0 of a copy of a labelled item, which says nothing of others
 	topic     bool    // the item is an example of the labels topic
-	alone     bool    // no other item of its class is labelled: no answer could be right
 }
 
 // contribute applies the labels topic's corrections and drops answers to items that it withdraws.
@@ -55,7 +54,7 @@ func (c *calibration) observe(e *episode) {
 		return
 	}
 	before := doubtful(c.score())
-	c.answers = append(c.answers, e.fair()...)
+	c.answers = append(c.answers, e.tested...)
 	if over := len(c.answers) - heldOutKept; over > 0 {
 		c.answers = slices.Delete(c.answers, 0, over)
 	}
@@ -156,15 +155,6 @@ func (c *calibration) untested(p *problem) (out []*taught.Entry) {
 		}
 	}
 	return out
-}
-
-// added reports whether the labels topic has changed since the last episode only by examples of the stream's
-// own that this episode tests. topic is the topic's sum at the last episode.
-func (c *calibration) added(p *problem, topic uint64) bool {
-	for _, e := range c.untested(p) {
-		topic += e.Sum
-	}
-	return topic == p.sum
 }
 
 // fitted reports whether enough items were answered before their label came for the confidence to rest on them.

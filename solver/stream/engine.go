@@ -340,8 +340,8 @@ func (e *episode) solve(ctx context.Context) (*solver.Result, error) {
 			return nil, err
 		}
 	}
-	if fair := e.fair(); s.settings.Time && len(fair) > 0 {
-		p.Proportions = s.proportions.corrected(p.names, p.numbers, fair)
+	if s.settings.Time && len(e.tested) > 0 {
+		p.Proportions = s.proportions.corrected(p.names, p.numbers, e.tested)
 	}
 	if t != nil {
 		if err = space.Label(p.labels); err != nil {

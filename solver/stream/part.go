@@ -2,7 +2,6 @@ package stream
 
 import (
 	"iter"
-	"slices"
 	"sync"
 
 	"github.com/slkstream/slkstream/solver"
@@ -75,16 +74,11 @@ type episode struct {
 	answers []Answer
 	report  Report
 
-	tested        []heldOut     // the stream's answers to labelled items without their labels
+	tested        []heldOut     // the stream's answers to labelled items without their labels, where these could be right
 	scores        *scoreDensity // the unknown scores, including this episode's
 	relabels      bool          // the labels topic has changed since the last episode
 	cold          bool          // only clusters are learned
 	otherEmbedder bool          // the rows are of another embedder
-}
-
-// fair lists the tested answers that could be right.
-func (e *episode) fair() []heldOut {
-	return slices.DeleteFunc(slices.Clone(e.tested), func(a heldOut) bool { return a.alone })
 }
 
 // taughtLater reports whether the episode brings labels to a stream that has answered before.

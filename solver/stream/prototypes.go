@@ -13,15 +13,12 @@ import (
 
 // An answer is learned from if its agreement with the prototypes of the labelled items alone is at least
 // gateAgreement. No learned prototype weighs more than Settings.Examples items, as many as are kept of a
-// class with labels. One of a class with fewer than fewLabels labelled items is dropped at the first label
-// that comes after the first episode: a class that rests on one or two may have been consistently
-// misclassified.
+// class with labels.
 // Of an item a prototype learns no share below leastShare. One that weighs less than leastPrior of the
 // class's labels is left out of a solve. Neither would move it, and most classes of a stream with many are
 // not there.
 const (
 	gateAgreement = .4
-	fewLabels     = 3
 	leastShare    = .001
 	leastPrior    = .01
 )
@@ -29,7 +26,7 @@ const (
 // prototypes are the means m' of the items answered with each class, in z-space: the warm start.
 type prototypes struct {
 	of          map[string]*prototype
-	taughtLater bool // labels came after the first episode: no more classes get a learned prototype
+	taughtLater bool // labels came after the first episode: there are no learned prototypes any more
 }
 
 // prototype is stored in terms of rows before the embedding's mean mu is subtracted: labels move mu, and a
@@ -61,25 +58,6 @@ func (p *prototypes) detach() {
 // stream's own answers would only work against them.
 func (p *prototypes) dropAll() { p.of, p.taughtLater = nil, true }
 
-// dropDoubtful applies labels that come after the start to the learned prototypes of a stream with an order. Those
-// of classes with few labels are dropped. Where a label differs from the stream's answer, those of both
-// classes are: one has learned from items of the other, which has missed them. So a class that is split
-// loses its prototype if the examples that moved were answered with it. All others stay.
-func (p *prototypes) dropDoubtful(e *episode) {
-	p.taughtLater = true
-	for c, name := range e.problem.names {
-		if e.problem.labelCounts[c] < fewLabels {
-			delete(p.of, name)
-		}
-	}
-	for _, t := range e.tested {
-		if t.predicted != t.label {
-			delete(p.of, t.predicted)
-			delete(p.of, t.label)
-		}
-	}
-}
-
 // observe updates the prototypes. Only answers that pass the gate count: learning from every answer ruins a
 // stream whose classes do not recur.
 func (p *prototypes) observe(e *episode) {
@@ -87,12 +65,7 @@ func (p *prototypes) observe(e *episode) {
 		p.learn(e, admit(e))
 		maps.DeleteFunc(p.of, func(name string, _ *prototype) bool { return !e.problem.labelled(name) })
 	}
-	if !e.taughtLater() {
-		return
-	}
-	if e.stream.settings.Time && e.solved != nil {
-		p.dropDoubtful(e)
-	} else {
+	if e.taughtLater() {
 		p.dropAll()
 	}
 }
@@ -118,14 +91,11 @@ func admit(e *episode) []float32 {
 
 // learn adds items to the prototypes, each with its weight for every class.
 func (p *prototypes) learn(e *episode, weights []float32) {
-	if p.taughtLater && len(p.of) == 0 {
+	if p.taughtLater {
 		return
 	}
 	k, d, x := e.problem.K, e.stream.dimension, e.space
 	for c, name := range e.problem.names {
-		if p.taughtLater && p.of[name] == nil {
-			continue
-		}
 		var mass float64
 		for i := range e.items {
 			mass += float64(weights[i*k+c])
@@ -166,18 +136,12 @@ func (p *prototypes) entry(class string) *prototype {
 	return p.of[class]
 }
 
-// contribute adds the warm start. If the labels topic has changed by more than examples to be tested, it is
-// dropped.
+// contribute adds the warm start, or drops it if the labels topic has changed.
 func (p *prototypes) contribute(e *episode) {
-	s := e.stream
 	if e.relabels && e.number > 1 {
-		if s.settings.Time && s.calibration.added(e.problem, s.topic) {
-			p.taughtLater = true
-		} else {
-			p.dropAll()
-		}
+		p.dropAll()
 	}
-	e.problem.Prior = s.prior(e.problem)
+	e.problem.Prior = e.stream.prior(e.problem)
 }
 
 // prior is the warm start: the learned prototypes with their weights; nil if nothing was learned. None weighs
@@ -188,7 +152,7 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 	var prior *solver.Prior
 	for c, name := range p.names {
 		learned := s.prototypes.of[name]
-		if learned == nil || learned.mean == nil || s.prototypes.taughtLater && p.labelCounts[c] < fewLabels {
+		if learned == nil || learned.mean == nil {
 			continue
 		}
 		labelled := s.settings.Solver.LabelWeight * p.labelCounts[c]
@@ -233,7 +197,7 @@ func (p *prototypes) fields(f *piece.Fields) {
 		piece.Slice(f, piece.ShortMean, &k.mean, f.Dimension)
 		piece.Number(f, piece.Scales, &k.scale)
 		piece.Number(f, piece.Inverse, &k.inverse)
-		if f.Check(k.mass >= 0, "mass"); k.mean != nil && !f.Writes {
+		if f.Check(k.mass >= 0, "mass"); k.mean != nil && !f.Writes && !p.taughtLater { // earlier versions kept some
 			*p.entry(f.Name) = *k
 		}
 	}

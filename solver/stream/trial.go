@@ -120,15 +120,16 @@ func (t *trial) learn(of *episode, solved *solver.Problem, x *solver.Space, r *s
 			return
 		}
 		given.Sources(row, &sources.item)
-		if t.others[c] > 0 {
-			sources.add(c)
+		if t.others[c] == 0 { // no answer could be right
+			return
 		}
+		sources.add(c)
 		if id == "" {
 			return
 		}
 		answer := s.weights.answer(&sources.item)
 		of.tested = append(of.tested, heldOut{
-			id: id, label: label, predicted: p.names[answer], topic: topic, alone: t.others[c] == 0,
+			id: id, label: label, predicted: p.names[answer], topic: topic,
 			z: limit.Confidence(s.weights.probability(&sources.item, answer), scores[row]), score: float32(scores[row]),
 		})
 	}
