@@ -1,6 +1,7 @@
 package web
 
 import (
+	"crypto/tls"
 	"net"
 	"net/http"
 	"slices"
@@ -34,7 +35,7 @@ func (v *Visitors) State(conn net.Conn, state http.ConnState) {
 		v.all = append(v.all, visitor{conn: conn})
 		if len(v.all) > mostConnections {
 			oldest := max(0, slices.IndexFunc(v.all[:mostConnections], func(one visitor) bool { return !one.asks }))
-			go v.all[oldest].conn.Close() // with TLS it says so to the visitor first, for up to 5 s
+			cut(v.all[oldest].conn)
 			v.all = slices.Delete(v.all, oldest, oldest+1)
 		}
 	case at < 0: // it was closed
@@ -43,4 +44,12 @@ func (v *Visitors) State(conn net.Conn, state http.ConnState) {
 	default:
 		v.all = slices.Delete(v.all, at, at+1)
 	}
+}
+
+// cut closes a connection at once: with TLS, Close says so to the visitor first, which takes 5 s if they do not read.
+func cut(conn net.Conn) {
+	if secure, is := conn.(*tls.Conn); is {
+		conn = secure.NetConn()
+	}
+	conn.Close()
 }

@@ -1,11 +1,15 @@
 package web
 
 import (
+	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // However many connections visitors keep open, another one is served: the oldest without a request are closed.
@@ -58,24 +62,30 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// lasting is a connection whose end takes as long as a visitor wants, as that of one with TLS who does not read may.
-type lasting struct {
-	net.Conn
-	closing chan struct{}
-}
-
-func (l *lasting) Close() error {
-	l.closing <- struct{}{}
-	return nil
-}
-
-// Whoever comes is not held up by the end of another's connection.
+// Whoever comes is not held up by a visitor with TLS who does not read, to whom it would say goodbye.
 func TestClosingHoldsNobodyUp(t *testing.T) {
-	var v Visitors
-	first := &lasting{closing: make(chan struct{})}
-	v.State(first, http.StateNew)
-	for range mostConnections {
-		v.State(&lasting{}, http.StateNew)
-	}
-	<-first.closing
+	secure := httptest.NewUnstartedServer(nil)
+	secure.StartTLS() // for its certificate
+	defer secure.Close()
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		visitor, first := tls.Client(there, &tls.Config{InsecureSkipVerify: true}), tls.Server(here, secure.TLS)
+		go visitor.Handshake()
+		if err := first.Handshake(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		var v Visitors
+		begun := time.Now()
+		v.State(first, http.StateNew)
+		for range mostConnections {
+			v.State(here, http.StateNew)
+		}
+		if waited := time.Since(begun); waited > 0 {
+			t.Errorf("the next visitor waits for %v", waited)
+		}
+		if _, err := here.Write(nil); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("the oldest connection is open: %v", err)
+		}
+	})
 }
