@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,8 +11,11 @@ import (
 	"github.com/slkstream/slkstream/consumer"
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
+	"github.com/slkstream/slkstream/internal/state"
 	"github.com/slkstream/slkstream/internal/topic"
 	"github.com/slkstream/slkstream/pipeline/admin"
+	"github.com/slkstream/slkstream/pipeline/first"
+	"github.com/slkstream/slkstream/pipeline/health"
 	"github.com/slkstream/slkstream/producer"
 )
 
@@ -67,14 +71,28 @@ func TestOneOffKeysPushOutOneAnother(t *testing.T) {
 	}
 }
 
+// slow is a delivery each of whose commits lasts longer than the time from one tick to the next.
+type slow struct{ producer.Delivery }
+
+func (s slow) Claim(ctx context.Context, c producer.Claim) (producer.Committer, int64, error) {
+	committer, offset, err := s.Delivery.Claim(ctx, c)
+	return slowCommitter{committer}, offset, err
+}
+
+type slowCommitter struct{ producer.Committer }
+
+func (s slowCommitter) Commit(ctx context.Context, c *producer.Commit) error {
+	return errors.Join(topic.Pause(ctx, 2*tickEvery), s.Committer.Commit(ctx, c))
+}
+
 // Items with keys that never recur are all answered, and the memory kept of them is bounded, in the process
-// and in the state. A stream that continues is not evicted.
+// and in the state, although each tick finds a commit in flight. A stream that continues is not evicted.
 func TestStreamsAreBounded(t *testing.T) {
 	client := brokertest.Connect(t, brokertest.Brokers(t))
 	f := newFeed(61)
 	in := brokertest.Topic(t, client, "in", 1, nil)
 	o := basics(client, in, f)
-	o.State = o.Group + "-state"
+	o.State, o.Delivery = o.Group+"-state", slow{o.Delivery}
 	o.MaxStreams, o.StateInterval = 40, 100*time.Millisecond
 	o.Limits = consumer.Limits{Size: 5, Age: time.Hour, Idle: 200 * time.Millisecond, Memory: 64 << 20}
 	const n = 1000
@@ -113,6 +131,40 @@ func TestStreamsAreBounded(t *testing.T) {
 		// Episodes closed by silence at the end of the input stay in the journal until another record comes.
 		write(t, client, f.records(in, 1, 1))
 		time.Sleep(100 * time.Millisecond) // pace: of the feed
+	}
+}
+
+// A stream that is evicted leaves the state once its last snapshot, which says what was answered, is there.
+func TestEvictedStreamsLeaveTheState(t *testing.T) {
+	t.Parallel()
+	committer := &noted{commits: make(chan *producer.Commit, 1)}
+	s := &Stage{
+		metrics: newMetrics(new(health.Watch)), firstAnswers: first.New(first.Settings{}),
+		options: Options{Answers: Answers{MaxStreams: 2}},
+	}
+	p := owned(s, committer)
+	begin(t, p, 3, nil)
+	for i := range 20 {
+		p.answering.Stream(record.StreamID{Name: fmt.Sprint(i)})
+	}
+	loader := state.NewLoader("group", "in")
+	saved := 0
+	for range 4 {
+		p.retired = time.Time{}
+		p.free(time.Now())
+		if !p.commit(true) {
+			continue
+		}
+		for _, r := range (<-committer.commits).State {
+			loader.Add(&record.Raw{Key: r.Key, Value: r.Value})
+			saved++
+		}
+		if err := p.acknowledge(<-p.ledger.Done()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := len(loader.Restore().Snapshots); left > 0 || saved < 18 || p.answering.Len() > 2 {
+		t.Errorf("%d streams, %d in the state, %d records", p.answering.Len(), left, saved)
 	}
 }
 

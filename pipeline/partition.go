@@ -36,6 +36,7 @@ type partition struct {
 	input       topic.ID  // the topic's; zero: not known
 	afterCommit func()    // called once it is acknowledged
 	retired     time.Time // when silent streams were last searched for
+	postponed   bool      // free waits for the end of the commit in flight
 	warned      telemetry.Warnings
 	handed      bool // everything is committed or in flight; closing waits for it
 }
@@ -87,6 +88,9 @@ func (p *partition) run(ctx context.Context, reader *topic.Reader, decoder *reco
 		case err := <-p.ledger.Done():
 			if err := p.acknowledge(err); err != nil {
 				return err
+			}
+			if p.postponed {
+				p.free(time.Now())
 			}
 		case err := <-p.ledger.Failed():
 			return err
@@ -277,8 +281,7 @@ func (p *partition) tick() time.Duration {
 			p.answering.Save(s)
 		}
 	}
-	p.relieve(now)
-	p.retire(now)
+	p.free(now)
 	p.report(now)
 	next := min(restingTick, p.stage.options.StallAfter/4)
 	if p.intake.CaughtUp() {

@@ -34,6 +34,14 @@ func (s *Stage) guard(now time.Time) {
 	}
 }
 
+// free gives up what memory, or the number and the silence of streams, asks for. Streams leave only while no commit is in
+// flight: the end of one that is takes them, as commits may follow one another so closely that each tick finds one.
+func (p *partition) free(now time.Time) {
+	p.postponed = p.ledger.Sending()
+	p.relieve(now)
+	p.retire(now)
+}
+
 // relieve frees what the budget asks for: first silent streams wait in the state topic, then metrics go, the largest
 // first, then the streams of least worth for their bytes.
 func (p *partition) relieve(now time.Time) {
@@ -85,9 +93,9 @@ func (p *partition) retire(now time.Time) {
 	p.retired = now
 	p.away(p.answering.PutAway(now, p.ledger.Saves))
 	from := p.ledger.Restart(p.intake.Restart()).From
-	forgotten := p.answering.ForgetEvicted(from)
+	forgotten := p.answering.ForgetEvicted(from, p.ledger.Saves)
 	if o.StateTTL > 0 {
-		for _, s := range p.answering.ForgetSilent(p.intake.High().Add(-o.StateTTL), from) {
+		for _, s := range p.answering.ForgetSilent(p.intake.High().Add(-o.StateTTL), from, p.ledger.Saves) {
 			forgotten = true
 			p.drop(s)
 			p.extensions.forgotten(s.Key)

@@ -111,13 +111,13 @@ func (a *Streams) Evict(list []*Stream) (empty []*state.Snapshot) {
 }
 
 // ForgetEvicted deletes the state of evicted streams of which no item at from or later will be read again, and says
-// whether of any.
-func (a *Streams) ForgetEvicted(from record.Position) (any bool) {
+// whether of any. saves says whether a snapshot of a stream is on its way to the state, from where it would stay.
+func (a *Streams) ForgetEvicted(from record.Position, saves func(record.StreamID) bool) (any bool) {
 	left := a.evicted[:0]
 	for _, l := range a.evicted {
 		switch {
 		case a.all[l.key] != nil: // the stream has returned
-		case from.After(l.last) && a.owner.State.Forget(l.key):
+		case from.After(l.last) && !saves(l.key) && a.owner.State.Forget(l.key):
 			any = true
 		default:
 			left = append(left, l)
@@ -130,12 +130,12 @@ func (a *Streams) ForgetEvicted(from record.Position) (any bool) {
 
 // ForgetSilent gives up saved streams without an item since an event time, none of whose items at from or later will be
 // read again, deletes their state and returns them.
-func (a *Streams) ForgetSilent(since time.Time, from record.Position) (list []*Stream) {
+func (a *Streams) ForgetSilent(since time.Time, from record.Position, saves func(record.StreamID) bool) (list []*Stream) {
 	for key, s := range a.all {
 		if s.unsaved || !s.free() || !from.After(s.learned) || since.Before(s.learnedTime) {
 			continue
 		}
-		if !a.owner.State.Forget(key) {
+		if saves(key) || !a.owner.State.Forget(key) {
 			continue
 		}
 		delete(a.all, key)
