@@ -59,18 +59,18 @@ func (p *Partition) Rename(named Named) []Corrected {
 }
 
 // SetLastKnown sets the labels of the block's items whose result ids are in labels, and deletes these from labels.
-// It says whether there were any. A label "" says that the item was forgotten.
-func (p *Partition) SetLastKnown(b *Block, labels map[string]string) (any bool) {
+// It says whether there were any, and whether one was "": that item was forgotten.
+func (p *Partition) SetLastKnown(b *Block, labels map[string]string) (any, forgotten bool) {
 	p.store.mutex.Lock()
 	defer p.store.mutex.Unlock()
 	for i := range b.items {
 		id := b.text(i, ofID)
 		if label, known := labels[id]; known {
-			b.items[i].label, any = b.number(label), true
+			b.items[i].label, any, forgotten = b.number(label), true, forgotten || label == ""
 			delete(labels, id)
 		}
 	}
-	return any
+	return any, forgotten
 }
 
 // Forget drops the partition's items whose class or label was forgotten, and returns them without labels.

@@ -254,11 +254,12 @@ func (r *Partition) relabel(to *labels.Version, it *earlierItem) (kind string, b
 }
 
 // setLastKnown sets the labels of a block's items that previous owners had answered to their last known ones, so
-// that any other label is a correction.
-func (r *Partition) setLastKnown(b *recent.Block) (any bool) {
-	any = r.earlier != nil && len(r.earlier.called) > 0 && r.recent.SetLastKnown(b, r.earlier.called)
-	if any {
-		r.earlier.readAgain = true
+// that any other label is a correction. It says whether one of them was forgotten.
+func (r *Partition) setLastKnown(b *recent.Block) (forgotten bool) {
+	if r.earlier == nil || len(r.earlier.called) == 0 {
+		return false
 	}
-	return any
+	any, forgotten := r.recent.SetLastKnown(b, r.earlier.called)
+	r.earlier.readAgain = r.earlier.readAgain || any
+	return forgotten
 }

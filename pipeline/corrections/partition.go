@@ -79,9 +79,9 @@ func (r *Partition) Answered(e *extension.Answered) {
 	}
 	block := r.recent.Block(items, func(i int) []float32 { return e.Episode.Items[i].Vector })
 	block.Labels = e.Labels
-	readAgain := r.setLastKnown(block)
+	forgotten := r.setLastKnown(block)
 	r.recent.Add(block)
-	if readAgain {
+	if forgotten { // it looks at all that is kept: not for every episode that is learned again
 		r.recent.DropForgotten()
 	}
 }
