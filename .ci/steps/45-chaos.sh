@@ -26,4 +26,4 @@ chaos -scenario now -delivery at-least-once -broker embedded -records 3000 -even
 chaos -scenario names -delivery exactly-once -broker embedded -records 3000 -events 6 -pause 1s
 chaos -scenario names -delivery at-least-once -broker embedded -records 3000 -events 6 -pause 1s
 # Stages killed between runs with other settings; and builds with mistakes, each of which these histories find.
-go test -tags mistakes -count=1 -timeout 900s -run TestSettingsBetweenRuns -parallel 8 ./cmd/slkstream -histories 60
+go test -tags mistakes -count=1 -timeout 900s -run 'TestSettingsBetweenRuns|TestHistoriesOfTheState' -parallel 8 ./cmd/slkstream -histories 60

@@ -52,9 +52,51 @@ func TestSettingsBetweenRunsFindMistakes(t *testing.T) {
 	}
 }
 
+// The histories of a state topic find its builds that hold a mistake.
+func TestHistoriesOfTheStateFindMistakes(t *testing.T) {
+	for name, m := range map[string]struct{ right, wrong string }{
+		"snapshots of one commit have one version": {"		k.version++\n", "		k.version = k.sequence\n"},
+		"a stream that comes back counts from one": {
+			"		k.version++\n", "		if k.version++; len(t.current.keys) == 0 {\nk.version = 1\n}\n",
+		},
+		"a key is taken while it holds something": {" || taken[at.String()] {", " {"},
+		"so it is, and all versions are one": {
+			"		k.version++\n		s.Commit, s.Version = k.sequence, k.version\n" +
+				"		at := stateKey{group: k.group, topic: k.topic, owner: k.owner, kind: snapshotKind, stream: s.Stream}\n" +
+				"		for t.current.owner == k.owner && t.current.slot == at.slot || taken[at.String()] {\n",
+			"		s.Commit, s.Version = k.sequence, k.version\n" +
+				"		at := stateKey{group: k.group, topic: k.topic, owner: k.owner, kind: snapshotKind, stream: s.Stream}\n" +
+				"		for t.current.owner == k.owner && t.current.slot == at.slot {\n",
+		},
+		"the first chunk is deleted first":                {"range slices.Backward(t.current.keys)", "range t.current.keys"},
+		"a stream is forgotten before what is left of it": {"t.entries > 0 || k.superfluousNext != nil", "t.entries > 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mistaken, _ := overlay(t, "internal/state", m.right, m.wrong)
+			said, err := exec.Command("go", "test", "-count=1", "-overlay", mistaken, "-run", "^TestRandomHistories$",
+				"../../internal/state").CombinedOutput()
+			if !strings.Contains(string(said), "--- FAIL: TestRandomHistories") {
+				t.Errorf("they do not find it: %v, %s", err, said)
+			}
+		})
+	}
+}
+
 // buildMistaken builds slkstream with a text that is in one place of a folder of this repository replaced.
 func buildMistaken(t *testing.T, folder, right, wrong string) string {
-	dir := t.TempDir()
+	mistaken, dir := overlay(t, folder, right, wrong)
+	binary := filepath.Join(dir, "slkstream")
+	build := exec.Command("go", "build", "-overlay", mistaken, "-o", binary, ".")
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return binary
+}
+
+// overlay is a file, in a folder of the test's, by which go replaces a text that is in one place of a folder of this repository.
+func overlay(t *testing.T, folder, right, wrong string) (file, dir string) {
+	dir = t.TempDir()
 	var path, source string
 	err := filepath.WalkDir(filepath.Join("..", "..", folder), func(name string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
@@ -76,14 +118,9 @@ func buildMistaken(t *testing.T, folder, right, wrong string) string {
 	}
 	save := saver(t, dir)
 	replaced := save("mistaken.go", strings.Replace(source, right, wrong, 1))
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: replaced}})
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {path: replaced}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary := filepath.Join(dir, "slkstream")
-	build := exec.Command("go", "build", "-overlay", save("overlay.json", string(overlay)), "-o", binary, ".")
-	if said, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
-	return binary
+	return save("overlay.json", string(list)), dir
 }

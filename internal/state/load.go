@@ -46,10 +46,12 @@ type Restored struct {
 	bounds           map[Owner]int64
 }
 
+// snapshotKeys says where a snapshot is in the topic.
 type snapshotKeys struct {
-	owner Owner
-	slot  int
-	keys  []string
+	owner   Owner
+	slot    int
+	version int64 // the keys may have held others
+	keys    []string
 }
 
 type journalRecord struct {
@@ -67,8 +69,8 @@ type lostJournal struct {
 type candidate struct {
 	candidateName
 	commit int64
-	chunks []chunk
-	keys   []string
+	chunks []chunk  // snapshots sorts them
+	keys   []string // of the chunks
 }
 
 type candidateName struct {
@@ -134,15 +136,15 @@ func (l *Loader) Restore() *Restored {
 			v = &candidate{candidateName: name, commit: c.commit}
 			versions[name] = v
 		}
+		c.key = key
 		v.chunks = append(v.chunks, c)
-		v.keys = append(v.keys, key)
 	}
 	r.journals(journals)
 	r.block(lost)
 	r.snapshots(versions, torn)
 	r.cover()
 	r.hangs()
-	slices.Sort(r.superfluous)
+	slices.SortFunc(r.superfluous, func(a, b string) int { return cmp.Compare(b, a) }) // of a snapshot the first chunk last
 	for stream, keys := range r.keys {
 		at := &stretch{from: math.MaxInt64}
 		for _, key := range keys.keys {
@@ -193,14 +195,6 @@ func (r *Restored) counts(o Owner, commit int64) bool {
 	return o == r.Journal.Owner || ok && commit <= bound
 }
 
-// last is the owner's last commit that counts.
-func (r *Restored) last(o Owner) int64 {
-	if o == r.Journal.Owner {
-		return r.Journal.Sequence
-	}
-	return r.bounds[o]
-}
-
 func (r *Restored) journals(list []journalRecord) {
 	slices.SortFunc(list, func(a, b journalRecord) int {
 		return cmp.Or(a.Owner.Compare(b.Owner), cmp.Compare(a.Sequence, b.Sequence))
@@ -223,24 +217,23 @@ func (r *Restored) journals(list []journalRecord) {
 
 func (r *Restored) snapshots(versions map[candidateName]*candidate, torn map[stateKey]bool) {
 	whole := map[record.StreamID][]*candidate{}
-	broken := map[record.StreamID]error{}
+	broken, begun := map[stateKey]error{}, map[stateKey]bool{}
 	for _, v := range versions {
+		slices.SortFunc(v.chunks, func(a, b chunk) int { return a.index - b.index })
+		for _, c := range v.chunks {
+			v.keys = append(v.keys, c.key)
+		}
+		begun[v.key] = begun[v.key] || v.chunks[0].index == 0
 		if !r.counts(v.key.owner, v.commit) {
 			r.superfluous = append(r.superfluous, v.keys...)
 			continue
 		}
-		slices.SortFunc(v.chunks, func(a, b chunk) int { return a.index - b.index })
 		if torn[v.key] {
 			r.Unreadable = append(r.Unreadable, v.keys...)
 			continue
 		}
-		if len(v.chunks) != v.chunks[0].count {
-			// If the version is of its owner's last commit, the write was cut short, and nothing is lost: that
-			// commit's journal lists the episodes to replay. Leftover chunks of an older version, partly
-			// overwritten, are a fault only if the stream has no whole version.
-			if have, want := len(v.chunks), v.chunks[0].count; v.commit != r.last(v.key.owner) {
-				broken[v.key.stream] = fmt.Errorf("%w: %d of %d chunks", ErrUnreadable, have, want)
-			}
+		if have, want := len(v.chunks), v.chunks[0].count; have != want {
+			broken[v.key] = fmt.Errorf("stream %q: %w: %d of %d chunks", v.key.stream.Name, ErrUnreadable, have, want)
 			r.superfluous = append(r.superfluous, v.keys...)
 			continue
 		}
@@ -256,11 +249,15 @@ func (r *Restored) snapshots(versions map[candidateName]*candidate, torn map[sta
 		}
 		r.Snapshots[stream] = s
 		r.Done[stream] = s.Learned
-		r.keys[stream] = snapshotKeys{v.key.owner, v.key.slot, v.keys}
-		delete(broken, stream)
+		r.keys[stream] = snapshotKeys{v.key.owner, v.key.slot, v.number, v.keys}
 	}
-	for stream, err := range broken {
-		r.Faults = append(r.Faults, fmt.Errorf("stream %q: %w", stream.Name, err))
+	// Chunks are written from the first on, and deleted from the last on. So where there is a first chunk, of this version or of
+	// one that is written over it, the writing or the deletion was cut short, and nothing is lost: the commit's journal lists the
+	// episodes to replay.
+	for key, err := range broken {
+		if r.Snapshots[key.stream] == nil && !begun[key] {
+			r.Faults = append(r.Faults, err)
+		}
 	}
 }
 

@@ -34,9 +34,8 @@ func (k *Writer) Durable() func(end int64, known bool) {
 type Saved struct {
 	From, To int64
 	stream   record.StreamID
-	version  int64
-	keys     []string
-	chunks   map[string]chunk // by key
+	snapshotKeys
+	chunks map[string]chunk // by key
 }
 
 // Saved returns the durable snapshot of a stream; nil: none is known that covers all up to a position. It holds until the
@@ -47,7 +46,7 @@ func (k *Writer) Saved(s record.StreamID, learned record.Position) *Saved {
 		len(t.current.keys) == 0 {
 		return nil
 	}
-	return &Saved{From: t.stretch.from, To: t.stretch.to, stream: s, version: t.version, keys: t.current.keys}
+	return &Saved{From: t.stretch.from, To: t.stretch.to, stream: s, snapshotKeys: t.current}
 }
 
 // Begin begins to read it, or begins again.

@@ -76,8 +76,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A stream may be saved twice before a commit is written: for a hand-over after its turn, for example. Only the last of its
-// snapshots is written: if the process dies between their chunks, the next owner never joins chunks of both.
+// A stream may be saved twice before a commit is written: for a hand-over after its turn, for example. If the process dies
+// between the chunks of its snapshots, the next owner never joins chunks of both.
 func TestTwoSnapshotsOfAStreamInOneCommit(t *testing.T) {
 	t.Parallel()
 	of, filler := record.StreamID{Name: "cam"}, record.StreamID{Name: "door"}
@@ -113,8 +113,7 @@ func TestTwoSnapshotsOfAStreamInOneCommit(t *testing.T) {
 	}
 }
 
-// A stream that is forgotten and comes back before the next commit may take the keys of its last snapshot again: their
-// chunks are told apart all the same.
+// A stream that is forgotten and comes back before the next commit does not take the keys of its last snapshot.
 func TestForgottenStreamComesBackInOneCommit(t *testing.T) {
 	t.Parallel()
 	of := record.StreamID{Name: "cam"}

@@ -18,7 +18,7 @@ const chunkBytes = 512 << 10
 type Snapshot struct {
 	Stream  record.StreamID
 	Commit  int64 // its owner's commit that it is part of
-	Version int64 // grows with each snapshot of the stream, across owners
+	Version int64 // no other snapshot of its owner has it, and later ones have higher ones
 	Learned record.Position
 	Labels  []int64   // the offsets of the labels topic in force at its last answer
 	Seen    time.Time // event time of its last item
@@ -77,6 +77,7 @@ type chunk struct {
 	commit, version int64
 	index, count    int
 	body            []byte
+	key             string // set only where a partition is restored
 }
 
 func decodeChunk(value []byte) (chunk, error) {

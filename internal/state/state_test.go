@@ -2,11 +2,7 @@ package state
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,206 +11,10 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// world simulates a state topic and tracks the episodes that were really answered, in a few streams.
-type world struct {
-	random *rand.Rand
-	log    []record.Out
-	next   int64                                 // offset of the next episode
-	ends   map[record.StreamID][]record.Position // ends of each stream's answered episodes, by the present owner
-	large  bool
-}
-
-func (w *world) write(records []record.Out, most int) bool {
-	if most < len(records) {
-		w.log = append(w.log, records[:most]...)
-		return false
-	}
-	w.log = append(w.log, records...)
-	return true
-}
-
-// load restores the state from the topic, which it compacts now and then.
-func (w *world) load() *Restored {
-	if w.random.IntN(4) == 0 {
-		last := map[string]int{}
-		for i, r := range w.log {
-			last[string(r.Key)] = i
-		}
-		var kept []record.Out
-		for i, r := range w.log {
-			if last[string(r.Key)] == i && r.Value != nil {
-				kept = append(kept, r)
-			}
-		}
-		w.log = kept
-	}
-	l := NewLoader("g", "in")
-	for _, r := range w.log {
-		l.Add(&record.Raw{Key: r.Key, Value: r.Value})
-	}
-	return l.Restore()
-}
-
-// commit answers a few episodes and writes the commit. cut is the number of records that are written,
-// -1: all.
-func (w *world) commit(k *Writer, cut int) (done bool, answered []Episode) {
-	j := &Journal{Rejected: w.next, Dimensions: map[string]int{"": 4}}
-	for range w.random.IntN(4) {
-		s := record.StreamID{Name: fmt.Sprint("s", w.random.IntN(5))}
-		at := record.Start(w.next)
-		answered = append(answered, Episode{
-			Stream: s, First: at, Last: record.Start(w.next + 9),
-			At: record.Start(w.next + 9), Closed: "size", Labels: []int64{w.next},
-		})
-		w.next += 10
-	}
-	j.Episodes = answered
-	j.From, j.Decided, j.High = record.Start(w.next), record.Start(w.next), time.Unix(w.next, 5).UTC()
-	ends := map[record.StreamID]record.Position{}
-	for s, list := range w.ends {
-		if len(list) > 0 {
-			ends[s] = list[len(list)-1]
-		}
-	}
-	for _, a := range answered {
-		ends[a.Stream] = a.Last
-	}
-	var snapshots []*Snapshot
-	for i := range 5 { // in the same order in every run
-		s := record.StreamID{Name: fmt.Sprint("s", i)}
-		end, some := ends[s]
-		if some && w.random.IntN(4) == 0 {
-			size := 10
-			if w.large && w.random.IntN(5) == 0 {
-				size = chunkBytes + w.random.IntN(2*chunkBytes)
-			}
-			snapshots = append(snapshots, &Snapshot{
-				Stream: s, Learned: end, Labels: []int64{end.Offset},
-				Pieces: []Piece{{Name: "head", Bytes: fmt.Append(make([]byte, size), end.Offset)}},
-			})
-		}
-	}
-	records := k.Commit(j, snapshots)
-	if cut < 0 {
-		cut = len(records)
-	}
-	if done = w.write(records, cut); done {
-		k.Committed()
-		for _, a := range answered {
-			w.ends[a.Stream] = append(w.ends[a.Stream], a.Last)
-		}
-	}
-	return done, answered
-}
-
-// check compares the restored state with the truth: each stream's snapshot and the episodes to replay
-// together must be all of its answered episodes, without a gap.
-func (w *world) check(t *testing.T, r *Restored) {
-	t.Helper()
-	if len(r.Faults) > 0 {
-		t.Fatal(errors.Join(r.Faults...))
-	}
-	for s, ends := range w.ends {
-		if len(ends) == 0 {
-			continue
-		}
-		learned := record.NoPosition
-		if snapshot := r.Snapshots[s]; snapshot != nil {
-			learned = snapshot.Learned
-			if want := fmt.Sprint(learned.Offset); string(snapshot.Pieces[0].Bytes[len(snapshot.Pieces[0].Bytes)-len(want):]) != want {
-				t.Fatalf("%v: the snapshot to %v holds something else", s, learned)
-			}
-		}
-		var again []record.Position
-		for _, a := range r.Relearn {
-			if a.Stream == s {
-				again = append(again, a.Last)
-			}
-		}
-		var want []record.Position
-		for _, end := range ends {
-			if end.After(learned) {
-				want = append(want, end)
-			}
-		}
-		if !reflect.DeepEqual(again, want) {
-			t.Fatalf("%v: saved to %v, to be learned again %v, not %v", s, learned, again, want)
-		}
-		if r.Done[s] != ends[len(ends)-1] {
-			t.Fatalf("%v: answered to %v, not %v", s, r.Done[s], ends[len(ends)-1])
-		}
-	}
-}
-
-// late writes a commit that must not count.
-func (w *world) late(k *Writer) {
-	ends, next := w.ends, w.next
-	w.ends = map[record.StreamID][]record.Position{}
-	w.commit(k, -1)
-	w.ends, w.next = ends, next+100
-}
-
-// Owners change, commits are cut short anywhere, the topic is compacted, and previous owners write late
-// commits. The next owner must always restore exactly the committed state, or with it the whole commit that
-// was cut short. With SLKSTREAM_TEST_LONG there are four times as many.
-func TestRandomHistories(t *testing.T) {
-	histories := uint64(100)
-	if os.Getenv("SLKSTREAM_TEST_LONG") != "" {
-		histories = 400
-	}
-	for seed := range histories {
-		w := &world{random: rand.New(rand.NewPCG(seed, 1)), ends: map[record.StreamID][]record.Position{}}
-		w.large = seed%20 == 0
-		var old *Writer
-		for owner := range 12 {
-			r := w.load()
-			w.check(t, r)
-			k := NewWriter("g", "in", "state", 0, Owner{Generation: int32(3 * owner)}, r)
-			if done, _ := w.commit(k, -1); !done {
-				t.Fatal("a whole commit is not done")
-			}
-			if old != nil && w.random.IntN(2) == 0 { // a late commit, which must not count
-				w.late(old)
-			}
-			for range w.random.IntN(30) {
-				w.commit(k, -1)
-				if w.random.IntN(80) == 0 { // the owner succeeds itself; one in between writes late
-					between := NewWriter("g", "in", "state", 0, Owner{Generation: int32(3*owner + 1)}, w.load())
-					k.Succeed(Owner{Generation: int32(3*owner + 2)})
-					w.commit(k, -1)
-					w.late(between)
-				}
-			}
-			old = k
-			if w.random.IntN(2) == 0 {
-				before := map[record.StreamID][]record.Position{}
-				for s, list := range w.ends {
-					before[s] = append([]record.Position(nil), list...)
-				}
-				if done, answered := w.commit(k, w.random.IntN(6)); !done {
-					old = nil // it has crashed
-					// The journal is written first: with it, the commit counts.
-					if r := w.load(); r.Journal.Owner == k.owner && r.Journal.Sequence == k.sequence {
-						for _, a := range answered {
-							w.ends[a.Stream] = append(w.ends[a.Stream], a.Last)
-						}
-					} else {
-						w.ends = before
-					}
-				}
-			}
-		}
-		w.check(t, w.load())
-		if live := len(w.load().live); live > 200 {
-			t.Fatalf("seed %d: %d journals are kept", seed, live)
-		}
-	}
-}
-
 // If the first snapshot of a stream is cut short, its episodes are replayed, and no fault is reported; nor by
 // the owner after the next, which may find the remaining chunks.
 func TestFirstSnapshotCutShort(t *testing.T) {
-	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[record.StreamID][]record.Position{}}
+	w := newWorld(1)
 	s := record.StreamID{Name: "s1"}
 	k := NewWriter("g", "in", "state", 0, Owner{Generation: 1}, w.load())
 	episode := Episode{Stream: s, First: record.Start(0), Last: record.Start(9), At: record.Start(9)}
@@ -223,23 +23,23 @@ func TestFirstSnapshotCutShort(t *testing.T) {
 	records := k.Commit(j, []*Snapshot{{
 		Stream: s, Learned: record.Start(9), Pieces: []Piece{{Name: "head", Bytes: make([]byte, 2*chunkBytes)}},
 	}})
-	w.write(records, 2) // the journal and one chunk
-	w.ends[s] = []record.Position{record.Start(9)}
-	w.check(t, w.load())
+	w.write(records[:2]) // the journal and one chunk
+	w.truth[s].ends = []record.Position{record.Start(9)}
+	w.check(t, w.load(), nil)
 	next := NewWriter("g", "in", "state", 0, Owner{Generation: 2}, w.load())
-	w.write(next.Commit(&Journal{From: record.Start(10), Decided: record.Start(10)}, nil), 1)
-	w.check(t, w.load())
+	w.write(next.Commit(&Journal{From: record.Start(10), Decided: record.Start(10)}, nil)[:1])
+	w.check(t, w.load(), nil)
 }
 
 // A changed or cut record is reported as a fault, and the others are read.
 func TestUnreadableRecords(t *testing.T) {
-	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[record.StreamID][]record.Position{}}
+	w := newWorld(1)
 	k := NewWriter("g", "in", "state", 0, Owner{Generation: 1}, w.load())
 	for range 40 {
-		w.commit(k, -1)
+		w.commit(k)
 	}
 	for i := range w.log {
-		replaced := slices.ContainsFunc(w.log[i+1:], func(r record.Out) bool { return bytes.Equal(r.Key, w.log[i].Key) })
+		replaced := slices.ContainsFunc(w.log[i+1:], func(r record.Raw) bool { return bytes.Equal(r.Key, w.log[i].Key) })
 		if len(w.log[i].Value) == 0 || replaced {
 			continue
 		}
@@ -267,8 +67,8 @@ func TestUnreadableRecords(t *testing.T) {
 
 // State of another input's partition of the same number is ignored.
 func TestInputsAreApart(t *testing.T) {
-	w := &world{random: rand.New(rand.NewPCG(2, 1)), ends: map[record.StreamID][]record.Position{}}
-	w.commit(NewWriter("g", "in", "state", 0, Owner{Generation: 1}, w.load()), -1)
+	w := newWorld(2)
+	w.commit(NewWriter("g", "in", "state", 0, Owner{Generation: 1}, w.load()))
 	l := NewLoader("g", "i")
 	for _, r := range w.log {
 		l.Add(&record.Raw{Key: r.Key, Value: r.Value})
@@ -279,10 +79,10 @@ func TestInputsAreApart(t *testing.T) {
 }
 
 func FuzzRecords(f *testing.F) {
-	w := &world{random: rand.New(rand.NewPCG(3, 1)), ends: map[record.StreamID][]record.Position{}}
+	w := newWorld(3)
 	k := NewWriter("g", "in", "state", 0, Owner{Generation: 1}, w.load())
 	for range 10 {
-		w.commit(k, -1)
+		w.commit(k)
 	}
 	for _, r := range w.log {
 		f.Add(string(r.Key), r.Value)
@@ -488,12 +288,12 @@ func TestHungWhileLearnedAgain(t *testing.T) {
 // Of two owners of one generation that have read the same state, the later incarnation counts, and what the earlier one
 // writes late replaces nothing of it. Keys and journals hold the incarnation.
 func TestIncarnationsOfOneGeneration(t *testing.T) {
-	w := &world{random: rand.New(rand.NewPCG(1, 1)), ends: map[record.StreamID][]record.Position{}}
+	w := newWorld(1)
 	first := NewWriter("g", "in", "state", 0, Owner{Generation: 7}, w.load())
 	next := NewWriter("g", "in", "state", 0, Owner{Generation: 7, Incarnation: 1}, w.load())
 	journal := func(at int64) *Journal { return &Journal{From: record.Start(at), Decided: record.Start(at)} }
-	w.write(next.Commit(journal(20), nil), 1)
-	w.write(first.Commit(journal(10), nil), 1)
+	w.write(next.Commit(journal(20), nil)[:1])
+	w.write(first.Commit(journal(10), nil)[:1])
 	r := w.load()
 	if want := (Owner{Epoch: 1, Generation: 7, Incarnation: 1}); r.Journal.Owner != want || r.Journal.From != record.Start(20) {
 		t.Errorf("%v counts, from %v", r.Journal.Owner, r.Journal.From)

@@ -3,12 +3,16 @@ package state
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
 )
@@ -145,5 +149,94 @@ func TestEarlierFormatIsLeftAlone(t *testing.T) {
 	}
 	if r := b.load("new"); r.Journal == nil || r.Old != len(old) {
 		t.Errorf("%d of %d records are left", r.Old, len(old))
+	}
+}
+
+// A topic that the build of 2026-11-29 wrote, with two slots a stream and a version a stream: snapshots of one and of two
+// records, a stream that was forgotten and came back, another owner, and a last commit that was cut short in a snapshot whose
+// key an earlier one had. It is read as that build read it, from each prefix, and written on.
+func TestRecordsOfAnEarlierBuild(t *testing.T) {
+	f, err := os.Open("testdata/topic-2026-11-29.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w := newWorld(1)
+	cam, door, hall := record.StreamID{Name: "cam"}, record.StreamID{Name: "a/door", Model: "m/2"}, record.StreamID{Name: "hall"}
+	sizes := map[record.StreamID]map[int64]int{cam: {9: 1500, 19: 500}, hall: {9: 5, 29: 10}, door: {39: 1500, 49: 20}}
+	snapshot := func(of record.StreamID, learned int64) *Snapshot {
+		return &Snapshot{
+			Stream: of, Learned: record.Start(learned), Labels: []int64{learned, 7}, Seen: time.Unix(learned, 5).UTC(), Pieces: []Piece{
+				{Name: "items", Bytes: bytes.Repeat([]byte{byte(learned)}, sizes[of][learned])},
+				{Name: "head", Bytes: []byte{byte(learned)}},
+			},
+		}
+	}
+	load := func() *Restored {
+		l := NewLoader("g/1", "in")
+		for i := range w.log {
+			l.Add(&w.log[i])
+		}
+		r := l.Restore()
+		if len(r.Faults) > 0 || r.Blocked != nil {
+			t.Fatal(r.Faults, r.Blocked)
+		}
+		return r
+	}
+	for lines := json.NewDecoder(f); lines.More(); {
+		var line struct {
+			Key   string
+			Value []byte
+		}
+		if err := lines.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		w.write([]record.Out{{Key: []byte(line.Key), Value: line.Value}})
+		for of, s := range load().Snapshots {
+			if want := snapshot(of, s.Learned.Offset); sizes[of][s.Learned.Offset] == 0 || !same(s, want) || !s.Seen.Equal(want.Seen) {
+				t.Errorf("after %d records: %+v", len(w.log), s)
+			}
+		}
+	}
+	check := func(r *Restored, saved map[record.StreamID]int64, again map[record.StreamID]int64) {
+		t.Helper()
+		if len(r.Snapshots) != len(saved) || len(r.Relearn) != len(again) {
+			t.Fatalf("%d streams, %d episodes to learn again", len(r.Snapshots), len(r.Relearn))
+		}
+		for of, at := range saved {
+			if s := r.Snapshots[of]; s == nil || s.Learned.Offset != at {
+				t.Errorf("%v: %+v", of, s)
+			}
+		}
+		for _, a := range r.Relearn {
+			if a.Last != (record.Position{Offset: again[a.Stream], Object: 1}) || !slices.Equal(a.Labels, []int64{a.Last.Offset, 7}) {
+				t.Errorf("%+v", a)
+			}
+		}
+	}
+	r := load()
+	check(r, map[record.StreamID]int64{cam: 19, hall: 29, door: 49}, map[record.StreamID]int64{cam: 25, hall: 38, door: 58})
+	if j := r.Journal; j.From != record.Start(60) || j.Owner != (Owner{2, 4, 0}) || j.Reading != "f32" || j.Dimensions[""] != 4 {
+		t.Errorf("%+v", j)
+	}
+	k := NewWriter("g/1", "in", "state", 0, Owner{Generation: 5}, r)
+	for at := int64(70); at < 100; at += 10 {
+		var list []*Snapshot
+		if at == 80 {
+			sizes[cam][75], sizes[cam][79] = 3000, 40
+			list = []*Snapshot{snapshot(cam, 75), snapshot(hall, 29), snapshot(cam, 79)}
+		}
+		w.write(k.Commit(&Journal{From: record.Start(at), Decided: record.Start(at)}, list))
+		k.Committed()
+	}
+	check(load(), map[record.StreamID]int64{cam: 79, hall: 29, door: 49}, map[record.StreamID]int64{hall: 38, door: 58})
+	left := map[string]bool{}
+	for _, raw := range w.log {
+		left[string(raw.Key)] = raw.Value != nil
+	}
+	for key, is := range left {
+		if p, err := parseStateKey([]byte(key)); err != nil || is && p.kind == snapshotKind && p.stream != door && p.owner != k.owner {
+			t.Errorf("%s is left: %v", key, err)
+		}
 	}
 }

@@ -25,7 +25,7 @@ type Writer struct {
 	lastJournal      Journal       // the last journal: where reading starts again
 	free             []int         // slots of journals no longer needed
 	slots            int
-	forgotten        int64    // the highest version of a forgotten stream: those that come back go on after it
+	version          int64    // of its last snapshot
 	superfluousNext  []string // keys, superfluous once the next commit is durable
 	superfluous      []string // keys, superfluous now: the next commit writes their tombstones
 	pending          pending
@@ -35,7 +35,6 @@ type Writer struct {
 
 // inTopic is one stream's state in the topic.
 type inTopic struct {
-	version int64
 	current snapshotKeys
 	stretch *stretch        // of current; nil: not known
 	learned record.Position // the last position covered by its snapshot
@@ -88,10 +87,7 @@ func NewWriter(group, topic, out string, partition int32, owner Owner, r *Restor
 		largest: 2 * chunkBytes, reached: r.end,
 	}
 	for stream, keys := range r.keys {
-		k.streams[stream] = &inTopic{
-			version: r.Snapshots[stream].Version, current: keys, stretch: r.stretches[stream],
-			learned: r.Snapshots[stream].Learned,
-		}
+		k.streams[stream] = &inTopic{current: keys, stretch: r.stretches[stream], learned: r.Snapshots[stream].Learned}
 		k.snapshots[keys.owner]++
 	}
 	if r.Journal == nil {
@@ -203,7 +199,7 @@ func (w *written) needed(decided record.Position) bool {
 func (k *Writer) stream(s record.StreamID) *inTopic {
 	t := k.streams[s]
 	if t == nil {
-		t = &inTopic{version: k.forgotten, learned: record.NoPosition}
+		t = &inTopic{learned: record.NoPosition}
 		k.streams[s] = t
 	}
 	return t
@@ -217,7 +213,6 @@ func (k *Writer) stream(s record.StreamID) *inTopic {
 // If many episodes were answered, the journal is several records. All but the last repeat the reading
 // position of the previous commit, so that the next owner can start from each prefix of them.
 func (k *Writer) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
-	snapshots = lastOfEach(snapshots)
 	k.pending = pending{decided: j.Decided, snapshots: snapshots, repeated: map[*written]bool{}, stretch: new(stretch)}
 	episodes := append(k.carry(), j.Episodes...)
 	earlier := k.earlier()
@@ -240,51 +235,35 @@ func (k *Writer) Commit(j *Journal, snapshots []*Snapshot) []record.Out {
 			break
 		}
 	}
-	again := map[string]bool{} // keys of superfluous records that this commit overwrites
+	taken := map[string]bool{} // keys that hold something until this commit is whole
+	for _, key := range k.superfluous {
+		taken[key] = true
+	}
 	for _, s := range snapshots {
 		t := k.stream(s.Stream)
-		s.Commit, s.Version = k.sequence, t.version+1
-		keys := snapshotKeys{owner: k.owner}
-		if t.current.owner == k.owner && t.current.slot == 0 {
-			keys.slot = 1 // keep the current version, in case this one is only written in part
+		k.version++
+		s.Commit, s.Version = k.sequence, k.version
+		at := stateKey{group: k.group, topic: k.topic, owner: k.owner, kind: snapshotKind, stream: s.Stream}
+		for t.current.owner == k.owner && t.current.slot == at.slot || taken[at.String()] {
+			at.slot++
 		}
-		at := stateKey{
-			group: k.group, topic: k.topic, owner: k.owner, kind: snapshotKind, slot: keys.slot, stream: s.Stream,
-		}
+		keys := snapshotKeys{owner: k.owner, slot: at.slot, version: k.version}
 		const around = 160 // bytes of a record besides its key and value, and the chunk's digits
 		room := k.largest - len(at.String()) - around
 		for i, value := range s.chunks(max(min(room, chunkBytes), leastChunk)) {
 			at.chunk = i
 			key := at.String()
 			keys.keys = append(keys.keys, key)
-			again[key] = true
+			taken[key] = true
 			records = append(records, k.record(key, value))
 		}
 		k.pending.keys = append(k.pending.keys, keys)
 	}
 	for _, key := range k.superfluous {
-		if !again[key] {
-			records = append(records, k.record(key, nil))
-		}
+		records = append(records, k.record(key, nil))
 	}
 	k.superfluous = nil
 	return records
-}
-
-// lastOfEach leaves out the snapshots that later ones of their streams follow. Both would have the same version and the same
-// keys: of a write that is cut short between them, the chunks of both would be taken for one snapshot.
-func lastOfEach(snapshots []*Snapshot) []*Snapshot {
-	last := make(map[record.StreamID]*Snapshot, len(snapshots))
-	for _, s := range snapshots {
-		last[s.Stream] = s
-	}
-	list := make([]*Snapshot, 0, len(last))
-	for _, s := range snapshots {
-		if last[s.Stream] == s {
-			list = append(list, s)
-		}
-	}
-	return list
 }
 
 func (k *Writer) record(key string, value []byte) record.Out {
@@ -377,17 +356,8 @@ func (k *Writer) Committed() {
 	}
 	for i, s := range p.snapshots {
 		t := k.stream(s.Stream)
-		kept := map[string]bool{}
-		for _, key := range p.keys[i].keys {
-			kept[key] = true
-		}
-		for _, key := range t.current.keys {
-			if !kept[key] {
-				k.superfluous = append(k.superfluous, key)
-			}
-		}
-		k.gone(t)
-		t.version, t.current, t.stretch, t.learned = s.Version, p.keys[i], p.stretch, s.Learned
+		k.discard(t)
+		t.current, t.stretch, t.learned = p.keys[i], p.stretch, s.Learned
 		k.snapshots[t.current.owner]++
 		rest := t.open[:0]
 		for _, u := range t.open {
@@ -412,6 +382,15 @@ func (k *Writer) Committed() {
 	k.journals = kept
 }
 
+// discard has the next commit delete a stream's snapshot, after those of the stream before it, and its first chunk last: see
+// Restored.snapshots.
+func (k *Writer) discard(t *inTopic) {
+	for _, key := range slices.Backward(t.current.keys) {
+		k.superfluous = append(k.superfluous, key)
+	}
+	k.gone(t)
+}
+
 // gone removes a stream's snapshot from the counts per owner.
 func (k *Writer) gone(t *inTopic) {
 	if len(t.current.keys) == 0 {
@@ -433,19 +412,17 @@ func (k *Writer) Leave(s record.StreamID) {
 	t.current, t.stretch = snapshotKeys{}, nil
 }
 
-// Forget removes a stream: the next commit deletes its snapshot. It returns false and does nothing while a
-// needed journal names the stream, because the next owner would replay it from there.
+// Forget removes a stream: the next commit deletes its snapshot. It returns false and does nothing while a needed journal
+// names the stream, because the next owner would replay it from there, and while earlier owners' snapshots of it may be left.
 func (k *Writer) Forget(s record.StreamID) bool {
 	t := k.streams[s]
 	if t == nil {
 		return true
 	}
-	if t.entries > 0 {
+	if t.entries > 0 || k.superfluousNext != nil {
 		return false
 	}
-	k.superfluous = append(k.superfluous, t.current.keys...)
-	k.gone(t)
-	k.forgotten = max(k.forgotten, t.version)
+	k.discard(t)
 	delete(k.streams, s)
 	return true
 }
