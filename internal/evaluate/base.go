@@ -41,7 +41,7 @@ func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task,
 		if s.MetricBetween > 0 {
 			scatter.AddMeans(x.Z(), r.S, p.K)
 		}
-		if n := i + 1; metric.Refreshes(int64(n)) || n == len(earlier) {
+		if n := i + 1; metric.Turn(0).Refreshes(int64(n)) || n == len(earlier) {
 			if e.Metric, err = scatter.Refresh(s.MetricRank, s.MetricShrink); err != nil {
 				return nil, fmt.Errorf("data %s: metric after base task %d: %w", set.Name, n, err)
 			}

@@ -2,6 +2,7 @@ package metric
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -11,23 +12,42 @@ import (
 // that drifts, and labels that come.
 const often = 64
 
+// Turn is how many episodes before the 64th, fewer than 32, a stream that is no longer new learns what takes long, and as many
+// before each 64th later. Streams that began together, as the cameras of a site do, would all do so at once else, and answers
+// would wait for it.
+type Turn int64
+
+// TurnOf returns the turn of a stream whose first item has a vector. What is learned from the same items does not
+// hang on the stream's name.
+func TurnOf(first []float32) Turn {
+	h := uint32(0)
+	for _, v := range first {
+		h = (h ^ math.Float32bits(v)) * 16777619
+	}
+	return Turn(h >> 16 % (often / 2))
+}
+
 // Refreshes says after which episodes a metric is made, which is in force from the next one on: at first
 // whenever the episodes have doubled, as it changes most then.
-func Refreshes(episode int64) bool {
-	return episode%often == 0 || episode < often && episode&(episode-1) == 0
+func (t Turn) Refreshes(episode int64) bool {
+	if episode <= often/2 {
+		return episode&(episode-1) == 0
+	}
+	return (episode+int64(t))%often == 0
 }
 
 // Folds says which episodes add to the residuals of r, which may be nil: all of a young stream's until there
 // are as many degrees of freedom as dimensions, then fewer and fewer. A fold costs .4 ms at 512 dimensions.
-func (r *Sketch) Folds(episode int64) bool {
-	if episode <= often/2 && (r == nil || r.Freedom < float64(len(r.Sum))) {
+func (t Turn) Folds(r *Sketch, episode int64) bool {
+	switch {
+	case episode > often/2:
+		return (episode+int64(t))%8 == 0
+	case episode <= 8, r == nil, r.Freedom < float64(len(r.Sum)):
 		return true
+	case episode <= 16:
+		return episode%2 == 0
 	}
-	every := int64(1)
-	for every < 8 && episode > 8*every {
-		every *= 2
-	}
-	return episode%every == 0
+	return episode%4 == 0
 }
 
 // Material is the input from which a metric is made.

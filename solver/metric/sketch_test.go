@@ -281,7 +281,7 @@ func TestFolds(t *testing.T) {
 	folds := func(freedom float64) (out []int64) {
 		r := &Sketch{Sum: make([]float64, 64), Freedom: freedom}
 		for episode := range int64(49) {
-			if episode > 0 && r.Folds(episode) {
+			if episode > 0 && Turn(0).Folds(r, episode) {
 				out = append(out, episode)
 			}
 		}
@@ -297,8 +297,62 @@ func TestFolds(t *testing.T) {
 	}
 	var none *Sketch
 	for _, episode := range []int64{1, 8, 9, 32} {
-		if !none.Folds(episode) {
+		if !Turn(5).Folds(none, episode) {
 			t.Errorf("the first residuals do not come in episode %d", episode)
 		}
+	}
+}
+
+// From the 33rd episode on, a stream of any turn makes a metric and folds as often as any other, and folds whenever it makes a metric.
+func TestTurns(t *testing.T) {
+	made := map[int64]int{}
+	for turn := range Turn(often / 2) {
+		var metrics, folds int
+		for episode := int64(33); episode <= 96; episode++ {
+			if turn.Folds(nil, episode) {
+				folds++
+			}
+			if turn.Refreshes(episode) {
+				metrics++
+				made[episode]++
+				if !turn.Folds(nil, episode) || !turn.Refreshes(episode+often) {
+					t.Errorf("turn %d: a metric in episode %d, without a fold or not again", turn, episode)
+				}
+			}
+		}
+		if metrics != 1 || folds != 8 {
+			t.Errorf("turn %d: %d metrics, %d folds", turn, metrics, folds)
+		}
+		for episode := int64(1); episode <= 32; episode++ {
+			if turn.Refreshes(episode) != Turn(0).Refreshes(episode) {
+				t.Errorf("turn %d: episode %d", turn, episode)
+			}
+		}
+	}
+	if len(made) != often/2 {
+		t.Errorf("metrics are made in %d of 32 episodes", len(made))
+	}
+}
+
+// Streams of other first items have other turns.
+func TestTurnOf(t *testing.T) {
+	turns, random := map[Turn]int{}, rand.New(rand.NewPCG(1, 2))
+	for range 640 {
+		row := make([]float32, 32)
+		for i := range row {
+			row[i] = random.Float32()
+		}
+		turn := TurnOf(row)
+		if turns[turn]++; turn != TurnOf(row) || turn < 0 || turn >= often/2 {
+			t.Fatalf("turn %d", turn)
+		}
+	}
+	for turn, n := range turns {
+		if n > 40 { // twenty are expected, with a deviation of four or five
+			t.Errorf("%d streams of 640 have turn %d", n, turn)
+		}
+	}
+	if len(turns) < 31 {
+		t.Errorf("%d turns", len(turns))
 	}
 }

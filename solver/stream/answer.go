@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/internal/view"
+	"github.com/slkstream/slkstream/solver/metric"
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
@@ -44,6 +45,9 @@ func (s *Stream) Answer(ctx context.Context, e *Engine, items []Item, labels *ta
 	defer func() { e.fork = Stream{} }()                               // the engine keeps nothing of the stream
 	if model := items[0].Model; s.dimension != 0 && model != s.model { // vectors of two models are never mixed
 		next.restart(fmt.Sprintf("the model changed from %q to %q", s.model, model))
+	}
+	if next.dimension == 0 {
+		next.turn = metric.TurnOf(items[0].Vector)
 	}
 	next.model, next.dimension = items[0].Model, d
 	if answers, report, err = next.answerAll(ctx, e, items, labels.For(s.Name)); err != nil {

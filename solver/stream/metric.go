@@ -40,7 +40,7 @@ func (m *learnedMetric) learn(s *Stream, of *lesson) {
 		}
 		m.seen = m.seen.With(of.rows, own)
 	}
-	if !metric.Refreshes(of.number) {
+	if !s.turn.Refreshes(of.number) {
 		return
 	}
 	from := &metric.Material{

@@ -44,6 +44,45 @@ func TestResidueChangesRarely(t *testing.T) {
 	}
 }
 
+// TestMetricsInTurn: streams that began together make their metrics in different episodes once they are no longer
+// new, each in the same one if it was restored meanwhile.
+func TestMetricsInTurn(t *testing.T) {
+	set, e, made := settings(t), new(Engine), map[int]int{}
+	for seed := range uint64(8) {
+		f := newCamera(seed+1, 3, 12, 1)
+		labels := f.labels(1)
+		s := New("cam", set)
+		var restored *Stream
+		for episode := 1; episode <= 32+64; episode++ {
+			was := s.metric.current
+			items, _ := f.episode(12, 0)
+			answer(t, s, e, items, labels)
+			if s.Learn(); episode > 32 && s.metric.current != was {
+				made[episode]++
+			}
+			if episode == 32 {
+				var err error
+				if restored, err = Restore(set, s.State()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if episode > 32 {
+				answer(t, restored, e, items, labels)
+			}
+		}
+		if !reflect.DeepEqual(restored.State(), s.State()) {
+			t.Errorf("stream %d: restored, it has another state", seed)
+		}
+	}
+	total := 0
+	for _, n := range made {
+		total += n
+	}
+	if total != 8 || len(made) < 6 {
+		t.Errorf("metrics of eight streams in these episodes: %v", made)
+	}
+}
+
 // TestResidualsOfSmallEpisodesCount: the residuals of small episodes count from the start, and come back from
 // the state as they were.
 func TestResidualsOfSmallEpisodesCount(t *testing.T) {

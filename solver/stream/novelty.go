@@ -236,7 +236,7 @@ const leftOutMost = 128
 // learn leaves out labelled items that have another one of their class, each by itself, whenever the metric
 // is refreshed, and scores them against all others. Items of class Nobody are not used.
 func (v *novelty) learn(s *Stream, of *lesson) {
-	if !metric.Refreshes(of.number) {
+	if !s.turn.Refreshes(of.number) {
 		return
 	}
 	d, k := s.dimension, of.rows.K

@@ -103,8 +103,8 @@ var lessons = sync.Pool{New: func() any { return new(lesson) }}
 // lesson copies what is left to learn; nil: nothing.
 func (e *episode) lesson() *lesson {
 	p, r, d := e.problem, e.solved, e.stream.dimension
-	folds := e.stream.metric.seen.Folds(e.number) && e.stream.settings.Solver.MetricRank > 0
-	refreshes := metric.Refreshes(e.number)
+	folds := e.stream.turn.Folds(e.stream.metric.seen, e.number) && e.stream.settings.Solver.MetricRank > 0
+	refreshes := e.stream.turn.Refreshes(e.number)
 	if r == nil || !folds && !refreshes {
 		return nil
 	}

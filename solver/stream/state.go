@@ -79,6 +79,7 @@ func (s *Stream) headFields(f *piece.Fields, h *head) {
 	piece.Integer(f, piece.Dimension, &s.dimension)
 	piece.Integer(f, piece.Fingerprint, &h.fingerprint)
 	piece.Integer(f, piece.Episode, &s.episode)
+	piece.Integer(f, piece.Turn, &s.turn)
 	piece.Integer(f, piece.Offset, &s.learned.Offset)
 	piece.Integer(f, piece.Object, &s.learned.Object)
 	piece.Integer(f, piece.Seen, &s.topic)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/solver"
+	"github.com/slkstream/slkstream/solver/metric"
 )
 
 // Stream answers the episodes of one stream, in order, and learns from them. New and Restore make one. Only
@@ -28,6 +29,7 @@ type state struct {
 	model     string // the embedder that everything below belongs to
 	dimension int    // 0 until the first episode
 	episode   int64
+	turn      metric.Turn
 	learned   Position
 	topic     uint64   // sum of the labels topic's examples in force at the last episode
 	notes     []string // for the next report

@@ -6,7 +6,6 @@ import (
 
 	"github.com/slkstream/slkstream/internal/logistic"
 	"github.com/slkstream/slkstream/solver"
-	"github.com/slkstream/slkstream/solver/metric"
 	"github.com/slkstream/slkstream/solver/stream/internal/piece"
 )
 
@@ -134,7 +133,7 @@ func (v *weights) probability(of *solver.Sources, class int32) float32 {
 
 // renew takes the trust from a solve.
 func (v *weights) renew(of *episode) {
-	if !of.cold && !metric.Refreshes(of.number) {
+	if !of.cold && !of.stream.turn.Refreshes(of.number) {
 		return
 	}
 	if trust, ok := of.trusted(); ok {

@@ -65,4 +65,5 @@ const (
 	HeldOut
 	Root
 	RootScales
+	Turn
 )
