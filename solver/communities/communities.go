@@ -17,21 +17,29 @@ type Rows struct {
 // Find divides a graph into at most k clusters. Local moving by modularity starts from single points and is
 // repeated on the aggregated graph while it leaves k communities. Then the pair with the largest B_ij /
 // (vol_i vol_j) is merged until k are left; with k 0 until no pair is tied more than by chance, B_ij <=
-// vol_i vol_j / total, where another merge would lower the modularity. If more than k clusters are left
-// without a tied pair, they are joined by the means of their rows; without rows they stay more than k. Find
-// returns the cluster of each point and the number of clusters.
+// vol_i vol_j / total, where another merge would lower the modularity. If the graph falls into more than k
+// parts that nothing ties, merging ends as with k 0, and what is left is joined by the means of its rows: else
+// each part would become one cluster, however loosely it hangs together. Without rows such parts stay more
+// than k. Find returns the cluster of each point and the number of clusters.
 func Find(a *index.Affinity, k int, rows Rows, seed uint64) ([]int32, int) {
 	net, parts := fromAffinity(a).nested(k, 32, rand.New(rand.NewPCG(seed, 0)))
 	member := []int32(separate(a.N())) // node of the network
 	for _, part := range parts {
 		rename(member, part)
 	}
-	part, count := net.merge(k)
-	rename(member, part)
-	if k > 0 && count > k && rows.At != nil {
-		part, count = join(rows, member, count, k)
-		rename(member, part)
+	least := 0.
+	if k == 0 {
+		least = chance
 	}
+	part, count := net.merge(k, least)
+	if k == 0 || count <= k || rows.At == nil {
+		rename(member, part)
+		return member, count
+	}
+	part, count = net.merge(k, chance)
+	rename(member, part)
+	part, count = join(rows, member, count, k)
+	rename(member, part)
 	return member, count
 }
 

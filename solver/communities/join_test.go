@@ -54,6 +54,58 @@ func TestManyPieces(t *testing.T) {
 	}
 }
 
+// Groups that a stray edge ties are not one cluster because the graph falls into more parts than clusters are wanted.
+func TestStrayTiesAmongPieces(t *testing.T) {
+	const groups, members, pieces, d = 3, 40, 6, 4
+	random := rand.New(rand.NewPCG(7, 8))
+	lists := make([][]int32, groups*members+2*pieces)
+	tie := func(p, q int) {
+		lists[p], lists[q] = append(lists[p], int32(q)), append(lists[q], int32(p))
+	}
+	for g := range groups {
+		for i := range members {
+			for j := range i {
+				if random.IntN(4) == 0 {
+					tie(g*members+i, g*members+j)
+				}
+			}
+		}
+		if g > 0 {
+			tie(g*members, g*members-1)
+		}
+	}
+	group := func(p int) int { return p / members }
+	for i := range pieces { // rows of a group, tied only to each other
+		tie(groups*members+2*i, groups*members+2*i+1)
+	}
+	rows, graph := []float32{}, &index.Affinity{Offsets: []int64{0}}
+	for p, list := range lists {
+		slices.Sort(list)
+		graph.Columns = append(graph.Columns, list...)
+		graph.Weights = append(graph.Weights, slices.Repeat([]float32{1}, len(list))...)
+		graph.Offsets = append(graph.Offsets, int64(len(graph.Columns)))
+		row := make([]float32, d)
+		for x := range row {
+			row[x] = float32(random.NormFloat64())
+		}
+		if p >= groups*members {
+			p = (p - groups*members) / 2 % groups * members
+		}
+		row[group(p)] += 20
+		rows = append(rows, row...)
+	}
+	cluster, count := Find(graph, groups, matrix(rows, d), 1)
+	if count != groups {
+		t.Fatalf("%d clusters of %d", count, groups)
+	}
+	for p, c := range cluster[:groups*members] {
+		if c != cluster[group(p)*members] || group(p) > 0 && c == cluster[0] {
+			t.Fatalf("row %d of group %d is in cluster %d; the groups' first rows are in %d, %d, %d",
+				p, group(p), c, cluster[0], cluster[members], cluster[2*members])
+		}
+	}
+}
+
 // The result is the same as if the cheapest pair of all were joined at every step.
 func TestJoinsTheCheapestPair(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))

@@ -5,10 +5,13 @@ import (
 	"container/heap"
 )
 
+// chance is how much two nodes are tied, B_ij total / (vol_i vol_j), where edges fall by the volumes alone.
+const chance = 1
+
 // merge joins the pair of nodes with the largest B_ij / (vol_i vol_j), the first among equals, until k are
-// left or no pair is connected. With k 0 it stops when no pair is tied more than by chance. merge returns the
-// cluster of each node, numbered by first node, and their number.
-func (g *network) merge(k int) ([]int32, int) {
+// left or no pair is tied by more than least. It returns the cluster of each node, numbered by first node, and
+// their number.
+func (g *network) merge(k int, least float64) ([]int32, int) {
 	n := g.n()
 	volume, between := append([]float64(nil), g.volume...), make([]map[int32]float64, n)
 	for i := range n {
@@ -39,7 +42,7 @@ func (g *network) merge(k int) ([]int32, int) {
 		if into[a] != a || into[b] != b || t != tied(a, b) { // outdated: a cluster is gone or has changed
 			continue
 		}
-		if k == 0 && t.worth*g.total <= 1 {
+		if t.worth*g.total <= least {
 			break
 		}
 		into[b] = a
