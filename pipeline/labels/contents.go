@@ -93,11 +93,10 @@ func (l *Topic) Rejections() (list []record.NotThis) {
 	return list
 }
 
-// counts caches what Counts and Bytes return for one version of the labels.
+// counts caches what Counts returns for one version of the labels.
 type counts struct {
 	of                   *Version
 	examples, rejections map[string]int
-	bytes                int64
 }
 
 func (l *Topic) count() *counts {
@@ -110,8 +109,6 @@ func (l *Topic) count() *counts {
 	c := &counts{of: v, examples: map[string]int{}, rejections: map[string]int{}}
 	for e := range l.Examples() {
 		c.examples[e.Label]++
-		const copies = 3 // the original, the prepared vector, and its products
-		c.bytes += int64(copies*4*len(e.Vector) + len(e.ID) + 400)
 	}
 	for _, n := range l.Rejections() {
 		for _, class := range n.Not {
@@ -130,4 +127,4 @@ func (l *Topic) Counts() (examples, rejections map[string]int) {
 }
 
 // Bytes is the approximate size of the examples in force in memory.
-func (l *Topic) Bytes() int64 { return l.count().bytes }
+func (l *Topic) Bytes() int64 { return l.Current().bytes }

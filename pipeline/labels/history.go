@@ -138,11 +138,14 @@ func newHistory(partitions int, support []taught.Example, most int) *history {
 		next: make(Position, partitions), log: make([][]*Record, partitions), since: make([]int64, partitions),
 	}
 	var changes []taught.Change
+	bytes := int64(0)
 	for i := range support {
 		l.support[support[i].ID] = &support[i]
 		changes = append(changes, taught.Change{Example: support[i]})
+		bytes += bytesOf(&support[i])
 	}
 	l.root = &Version{
+		bytes:  bytes,
 		Labels: new(taught.Labels).With(taught.Changes{Examples: changes}),
 		Next:   make(Position, partitions), standing: ordered.New((*Record).precedes),
 		said: ordered.New((*Record).before), naming: newNaming(nil),
@@ -279,7 +282,7 @@ func (l *history) version(from *Version, next Position) *Version {
 	if !l.reaches(from.Next) {
 		from = l.root
 	}
-	v := &Version{Next: slices.Clone(next), resets: l.resetsBefore(next), of: l}
+	v := &Version{Next: slices.Clone(next), resets: l.resetsBefore(next), of: l, bytes: from.bytes}
 	var keys map[string]bool
 	if from == l.root {
 		keys = make(map[string]bool, len(l.keys))
@@ -347,6 +350,7 @@ func (l *history) version(from *Version, next Position) *Version {
 		if before.Example == now.Example {
 			continue
 		}
+		v.bytes += bytesOf(now.Example) - bytesOf(before.Example)
 		if before.Example != nil && (now.Example == nil || now.Stream != before.Stream) {
 			changes = append(changes, taught.Change{Stream: before.Stream, Example: *before.Example, Out: true})
 		}
@@ -360,6 +364,15 @@ func (l *history) version(from *Version, next Position) *Version {
 		})
 	}
 	return v
+}
+
+// bytesOf is the approximate size of an example in force in memory; nil: none.
+func bytesOf(e *taught.Example) int64 {
+	if e == nil {
+		return 0
+	}
+	const copies = 3 // the original, the prepared vector, and its products
+	return int64(copies*4*len(e.Vector) + len(e.ID) + 400)
 }
 
 // between returns the keys of standing examples from one record to the other, in either order; nil comes

@@ -165,6 +165,13 @@ func TestVersionsDependOnTheirOffsetsAlone(t *testing.T) {
 				t.Fatalf("seed %d, record %d, up to %v:\n%v, %d left out, %d resets, not\n%v, %d, %d", seed, i, next,
 					ids, v.leftOut, len(v.resets), wanted, want.leftOut, len(want.resets))
 			}
+			bytes := int64(0)
+			for _, e := range v.Labels.All() {
+				bytes += bytesOf(e)
+			}
+			if v.bytes != bytes {
+				t.Fatalf("seed %d, record %d: %d bytes of %d", seed, i, v.bytes, bytes)
+			}
 		}
 	}
 }

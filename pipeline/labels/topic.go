@@ -65,6 +65,7 @@ type Version struct {
 	leftOut  int                   // the number of standing examples before oldest
 	said     ordered.List[*Record] // names and rejections, oldest first
 	naming   *naming               // computed from said
+	bytes    int64                 // of the examples in force
 	of       *history              // that it was made from
 }
 
