@@ -13,6 +13,18 @@ type Choices struct {
 	Ends    []int // of each case, how many alternatives there are up to its last
 }
 
+// Case is one case alone, which shares the values.
+func (c *Choices) Case(i int) *Choices {
+	from, to := 0, c.Ends[i]
+	if i > 0 {
+		from = c.Ends[i-1]
+	}
+	return &Choices{
+		Weights: c.Weights, Values: c.Values[from*c.Weights : to*c.Weights], Offsets: c.Offsets[from:to],
+		Right: []int{c.Right[i] - from}, Ends: []int{to - from},
+	}
+}
+
 // Quadratic is the function x'Ax/2 - b'x of the weights x.
 type Quadratic struct {
 	A []float64 // n x n, symmetric

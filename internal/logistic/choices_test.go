@@ -50,6 +50,25 @@ func TestChoicesAreFittedBest(t *testing.T) {
 	}
 }
 
+// The losses of the cases, and their slopes and curvatures, are the loss of all.
+func TestCasesAddUp(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	for range 40 {
+		c, x := drawn(random, 1+random.IntN(20), 2), []float64{random.NormFloat64(), random.NormFloat64()}
+		all, gradient, second := 0., make([]float64, 2), make([]float64, 4)
+		for i := range c.Ends {
+			all += c.Case(i).Loss(x, gradient, second)
+		}
+		wanted := []float64{c.Loss(x, make([]float64, 2), make([]float64, 4))}
+		q := c.About(x)
+		for i, v := range append(wanted, q.A...) {
+			if got := append([]float64{all}, second...)[i]; math.Abs(got-v) > 1e-9*(1+math.Abs(v)) {
+				t.Fatalf("%d: %g, not %g", i, got, v)
+			}
+		}
+	}
+}
+
 // About has the loss's slope and curvature where it is taken: with it in place of the cases, the fit is the same.
 func TestAboutStandsForTheCases(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))

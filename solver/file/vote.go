@@ -53,10 +53,10 @@ func say(sure float32) float32 { return .5 + sure }
 // fit returns the factor of all weights, with a normal prior of mean and deviation 1, that suits best what became of held
 // rows, and minus the logarithm of how likely the class of each is then.
 func fit(held []heldRow, weights []float64, classes int) (factor float64, losses []float64) {
-	one := []float64{1}
-	scale := []float64{max(leastWeight, choices(held, weights, classes).Fit(one, logistic.Normal(one, one))[0])}
+	one, cases := []float64{1}, choices(held, weights, classes)
+	scale := []float64{max(leastWeight, cases.Fit(one, logistic.Normal(one, one))[0])}
 	for i := range held {
-		losses = append(losses, choices(held[i:i+1], weights, classes).Loss(scale, make([]float64, 1), make([]float64, 1)))
+		losses = append(losses, cases.Case(i).Loss(scale, make([]float64, 1), make([]float64, 1)))
 	}
 	return scale[0], losses
 }
