@@ -14,10 +14,10 @@ import (
 
 // scratch is memory that is used again.
 type scratch struct {
-	z                         []float32   // before the metric
+	z                         []float32 // raised
+	tile                      view.Tile
 	labelled, classes, window []float32   // products of a tile with labelled rows, sums of classes, last rows
 	nearest                   []int32     // labelled row of each item of the tile
-	wide, turned              []float32   // of the metric
 	likely                    []float32   // softmax of what prototypes and nearest labelled rows say of an item
 	near                      []neighbour // of an item, with their squared distances
 	minima                    [kernel.Groups]float32
@@ -59,7 +59,7 @@ func (n *Now) answer(items []stream.Item, keep bool) []stream.Answer {
 		}
 		if !keep {
 			n.rows, n.soft = n.rows[:before], n.soft[:before*len(k.Names)]
-			n.u = n.u[:before*k.Width]
+			k.Resize(&n.coded, before)
 			continue
 		}
 		for i := before; i < len(n.rows); i++ {
@@ -72,30 +72,27 @@ func (n *Now) answer(items []stream.Item, keep bool) []stream.Answer {
 // tile takes items to the end of the rows, and multiplies them with all that may be near them.
 func (n *Now) tile(items []stream.Item) {
 	k, x := n.view, &n.scratch
-	d, width, m, classes, most, before := k.Dimension, k.Width, len(k.Class), len(k.Names), len(items), len(n.rows)
+	d, m, classes, most, before := k.Dimension, len(k.Class), len(k.Names), len(items), len(n.rows)
 	all, first := before+most, max(0, before-k.Reach)
 	n.soft = slices.Grow(n.soft, most*classes)[:all*classes]
+	x.z = vector.Resize(x.z, most*d)
 	for i := range items {
 		n.rows = append(n.rows, newKept(&items[i]))
+		k.Raise(x.z[i*d:i*d+d], items[i].Vector)
 	}
-	z, u := n.embed(before), n.u[before*width:]
-	if k.Metric != nil {
-		x.turned = append(x.turned[:0], u...)
-		u = x.turned
-		k.Metric.Turn(u)
-	}
+	k.Resize(&n.coded, all)
+	k.PutTile(&x.tile, &n.coded, x.z)
 	x.labelled, x.classes = vector.Resize(x.labelled, most*m), vector.Resize(x.classes, most*classes)
 	x.window = vector.Resize(x.window, most*(all-first))
-	kernel.Products(x.labelled, u, k.Labelled, most, m, width)
+	k.Products(x.labelled, &x.tile, &k.Labelled, 0)
 	x.nearest = x.nearest[:0]
 	for i := range items {
 		x.nearest = append(x.nearest, nearest(k, x.labelled[i*m:i*m+m]))
 	}
-	kernel.Prefetch(k.LabelledZ, d, x.nearest)
-	kernel.Products(x.classes, u, n.sums.Values, most, classes, width)
-	kernel.Products(x.window, u, n.u[first*width:], most, all-first, width)
+	k.Products(x.classes, &x.tile, &n.sums.Rows, 0)
+	k.Products(x.window, &x.tile, &n.coded, first)
 	for i := range items {
-		n.rows[before+i].far = n.far(i, z[i*d:i*d+d])
+		n.rows[before+i].far = n.far(i)
 	}
 }
 
@@ -200,7 +197,7 @@ func largest(values []float32) (at int) {
 
 // far is about the distance of an item of the tile to the nearest labelled item, see unknownScores, or that
 // to the nearest cluster: without the metric, it is that of the item that is nearest with it.
-func (n *Now) far(tiled int, z []float32) float64 {
+func (n *Now) far(tiled int) float64 {
 	k, x := n.view, &n.scratch
 	if k.ByClusters {
 		best := math.Inf(1)
@@ -215,8 +212,8 @@ func (n *Now) far(tiled int, z []float32) float64 {
 		return view.Farthest
 	}
 	far := view.Distance(x.labelled[tiled*len(k.Class)+best])
-	if k.Metric != nil {
-		far = (far + view.Distance(kernel.Dot(z, k.LabelledZ[best*len(z):]))) / 2
+	if k.Learned != nil {
+		far = (far + k.Plainly(&x.tile, tiled, &k.Labelled, best)) / 2
 	}
 	return far
 }

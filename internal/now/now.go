@@ -19,7 +19,7 @@ import (
 type Now struct {
 	view   *view.View
 	rows   []kept
-	u      []float32 // rows x width, in the space of view
+	coded  view.Rows // rows in the space of view; fewer: to be made
 	soft   []float32 // rows x classes: S
 	middle float64   // median squared distance of a row to the nearest before it
 	lags   []float32 // 2, and the lag of each age of a row, the oldest first
@@ -59,12 +59,12 @@ type kept struct {
 func (n *Now) Follow(k *view.View, items []stream.Item, answers []stream.Answer) {
 	old := n.view
 	if n.view = k; old != nil && (old.Model != k.Model || old.Dimension != k.Dimension || old.ByClusters != k.ByClusters) {
-		n.rows, n.u, n.soft = n.rows[:0], n.u[:0], n.soft[:0]
+		n.rows, n.coded, n.soft = n.rows[:0], view.Rows{}, n.soft[:0]
 	}
 	n.called = k.Labels.Rename(k.Names)
 	n.settle(old, items, answers)
-	if len(n.u) < len(n.rows)*k.Width || !k.SameMap(old) {
-		n.embed(0)
+	if n.coded.Len() < len(n.rows) || !k.SameMap(old) {
+		n.embed()
 	}
 	n.count()
 	n.fit = n.pairs.fit()
@@ -88,7 +88,7 @@ func (n *Now) settle(old *view.View, items []stream.Item, answers []stream.Answe
 			if len(n.rows)-at >= k.Reach || len(items)-i > k.Reach {
 				continue // older than all that are kept
 			}
-			n.rows, n.u = slices.Insert(n.rows, at, newKept(&items[i])), n.u[:0]
+			n.rows, n.coded = slices.Insert(n.rows, at, newKept(&items[i])), view.Rows{}
 			n.soft = slices.Insert(n.soft, at*classes, make([]float32, classes)...)
 		}
 		r := &n.rows[at]
@@ -175,23 +175,18 @@ func (n *Now) trim(spare int) {
 	}
 	n.rows = slices.Delete(n.rows, 0, over)
 	n.soft = slices.Delete(n.soft, 0, over*len(n.view.Names))
-	n.u = slices.Delete(n.u, 0, min(len(n.u), over*n.view.Width))
+	n.coded.Delete(min(n.coded.Len(), over))
 }
 
-// embed takes the rows from the given one on to the space of today, and returns them before the metric.
-func (n *Now) embed(from int) (z []float32) {
-	k, d := n.view, n.view.Dimension
-	n.u = slices.Grow(n.u[:from*k.Width], (len(n.rows)-from)*k.Width)[:len(n.rows)*k.Width]
-	u := n.u[from*k.Width:]
-	if z = u; k.Metric != nil {
-		n.scratch.z = vector.Resize(n.scratch.z, (len(n.rows)-from)*d)
-		z = n.scratch.z
+// embed takes all rows to the space of today.
+func (n *Now) embed() {
+	k := n.view
+	k.Resize(&n.coded, len(n.rows))
+	n.scratch.z = vector.Resize(n.scratch.z, k.Dimension)
+	for i := range n.rows {
+		k.Raise(n.scratch.z, n.rows[i].vector)
+		k.Put(&n.coded, i, n.scratch.z)
 	}
-	for i := range n.rows[from:] {
-		k.Raise(z[i*d:i*d+d], n.rows[from+i].vector)
-	}
-	n.scratch.wide = k.Embed(z, u, n.scratch.wide)
-	return z
 }
 
 // count adds up the weights of the rows since the last episode.
@@ -229,7 +224,7 @@ func (n *Now) count() {
 // gather counts a row that was labelled since the last episode for its class's prototype, as that of the
 // episode will.
 func (n *Now) gather(i int) {
-	r, width := &n.rows[i], n.view.Width
+	r := &n.rows[i]
 	c := slices.Index(n.row(i), 1)
 	if !r.given || r.settled || c < 0 {
 		return
@@ -237,7 +232,7 @@ func (n *Now) gather(i int) {
 	if !n.copied {
 		n.sums, n.copied = n.sums.Clone(), true
 	}
-	n.sums.Add(c, n.u[i*width:(i+1)*width], float32(n.view.Weight), n.view.Weight)
+	n.sums.Add(c, &n.coded, i, float32(n.view.Weight), n.view.Weight)
 	n.sums.Weigh(c)
 }
 
@@ -245,9 +240,9 @@ func logCount(count float64) float32 { return float32(math.Log(max(count, 1e-30)
 
 // Bytes is the approximate size of a Now and its view.
 func (n *Now) Bytes() int {
-	bytes := 4*(cap(n.u)+cap(n.soft)) + 200*cap(n.rows)
+	bytes := n.coded.Bytes() + 4*cap(n.soft) + 200*cap(n.rows)
 	if k := n.view; k != nil {
-		bytes += 4 * (k.Reach*k.Width + 2*len(k.Labelled) + 2*len(k.Sums.Values))
+		bytes += 4*k.Reach*k.Dimension + k.Bytes()
 	}
 	return bytes
 }

@@ -57,15 +57,14 @@ type View struct {
 	Knowledge
 	Ranked []float32 // weight of the edge to the first, second and further neighbour
 
-	// The space of u, and the labelled rows in it, in the order of examples.
-	Mean      []float32
-	Metric    *metric.Wide // about Mean; nil: u is z
-	Width     int          // of a row of u
-	LabelledZ []float32    // m x d, before the metric
-	Labelled  []float32    // m x Width; LabelledZ itself without a metric
-	Twos      []float32    // m: squared lengths of a labelled row and an item together
-	given     Sums         // of the labelled rows
-	Sums      Sums         // and of the learned prototypes
+	// The space, and the labelled rows in it, in the order of examples.
+	Mean     []float32
+	about    []float32 // the centre of the metric about Mean; nil: there is no metric
+	along    []float32 // what a code's product with one of its directions counts in the space
+	Labelled Rows
+	Twos     []float32 // squared lengths of a labelled row and an item together
+	given    Sums      // of the labelled rows
+	Sums     Sums      // and of the learned prototypes
 }
 
 // New lays out what is known, by classes or by clusters. before is the view after the episode before, or nil;
@@ -76,10 +75,11 @@ func New(of Knowledge, before *View) *View {
 	k.rank()
 	if k.ByClusters {
 		k.Solve.Method, k.Solve.Power = solver.SLKMeans, 1
-		k.Mean, k.Width = k.Centre, k.Dimension
+		k.Mean = k.Centre
 		k.Sums = newSums(k)
 		for _, c := range k.Clusters {
-			k.Sums.Add(int(c.Class), c.Mean, float32(c.Mass), c.Mass)
+			kernel.Axpy(float32(c.Mass), c.Mean, k.Sums.sum(int(c.Class)))
+			k.Sums.Masses[c.Class] += c.Mass
 		}
 		k.Sums.weighAll()
 		k.Clusters = nil
@@ -112,14 +112,14 @@ func (k *View) rank() {
 func (k *View) take(before *View) {
 	d := k.Dimension
 	if k.sameSpace(before) {
-		k.Mean, k.Metric, k.Width, k.Twos = before.Mean, before.Metric, before.Width, before.Twos
-		k.LabelledZ, k.Labelled, k.given = before.LabelledZ, before.Labelled, before.given
-		k.given.settings = &k.Solve
+		k.Mean, k.about, k.along, k.Twos = before.Mean, before.about, before.along, before.Twos
+		k.Labelled, k.given = before.Labelled, before.given
+		k.given.view = k
 		return
 	}
 	z := make([]float32, len(k.Examples)*d)
 	for i := range k.Examples {
-		k.Raise(z[i*d:i*d+d], k.Examples[i].Vector)
+		k.raise(z[i*d:i*d+d], k.Examples[i].Vector)
 	}
 	k.Mean = make([]float32, d)
 	counts := make([]float64, len(k.Names))
@@ -129,16 +129,28 @@ func (k *View) take(before *View) {
 	for i, c := range k.Class { // equal weight per class
 		kernel.Axpy(float32(1/(counts[c]*float64(len(k.Names)))), z[i*d:i*d+d], k.Mean)
 	}
-	k.LabelledZ, k.Labelled, k.Twos = z, z, slices.Repeat([]float32{2}, len(k.Class))
-	if k.Width = d; k.Learned != nil {
-		k.Metric = k.Learned.Wide(k.Mean)
-		k.Width = k.Metric.Width()
-		k.Labelled = make([]float32, len(k.Class)*k.Width)
-	}
-	k.Embed(z, k.Labelled, nil)
+	k.Twos = slices.Repeat([]float32{2}, len(k.Class))
+	k.takeMetric()
+	k.Resize(&k.Labelled, len(k.Class))
 	k.given = newSums(k)
 	for i, c := range k.Class {
-		k.given.Add(int(c), k.Labelled[i*k.Width:(i+1)*k.Width], float32(k.Weight), k.Weight)
+		row := z[i*d : i*d+d]
+		k.centre(row)
+		k.Put(&k.Labelled, i, row)
+		k.given.Add(int(c), &k.Labelled, i, float32(k.Weight), k.Weight)
+	}
+}
+
+// takeMetric sets what the metric's map needs.
+func (k *View) takeMetric() {
+	if k.Learned == nil {
+		return
+	}
+	k.about = slices.Clone(k.Learned.Centre)
+	kernel.Axpy(-k.Learned.Inverse, k.Mean, k.about)
+	k.along = make([]float32, len(k.Learned.Scales))
+	for i, s := range k.Learned.Scales {
+		k.along[i] = metric.AlongScale(s) / math.MaxInt16
 	}
 }
 
@@ -152,7 +164,7 @@ func (k *View) sameSpace(before *View) bool {
 
 // SameMap reports whether rows are embedded as with before.
 func (k *View) SameMap(before *View) bool {
-	return before != nil && before.Metric == k.Metric && slices.Equal(before.Mean, k.Mean)
+	return before != nil && before.Learned == k.Learned && slices.Equal(before.Mean, k.Mean)
 }
 
 // addUp computes the sums of the classes.
@@ -162,7 +174,7 @@ func (k *View) addUp() {
 	} else {
 		k.Sums = newSums(k)
 		k.addPrior(k.Prior)
-		kernel.Axpy(1, k.given.Values, k.Sums.Values)
+		kernel.Axpy(1, k.given.values, k.Sums.values)
 		for c, mass := range k.given.Masses {
 			k.Sums.Masses[c] += mass
 		}
@@ -172,28 +184,20 @@ func (k *View) addUp() {
 
 // addPrior sets the sums to the learned prototypes. The metric does not change their lengths.
 func (k *View) addPrior(prior *solver.Prior) {
-	d, rows := k.Dimension, prior.Means
-	for c := range prior.Weights {
-		kernel.Axpy(-prior.Inverse[c], k.Mean, rows[c*d:c*d+d])
-	}
-	if k.Metric == nil {
-		copy(k.Sums.Values, rows)
-	} else {
-		k.Metric.Apply(k.Sums.Values, rows, nil)
-	}
+	var mapped Rows
+	k.Resize(&mapped, 1)
 	for c, w := range prior.Weights {
-		by := w
-		if row := rows[c*d : c*d+d]; k.Metric != nil {
-			by *= float32(math.Sqrt(float64(kernel.Dot(row, row))))
-		}
-		kernel.Scale(by, k.Sums.sum(c))
-		k.Sums.Masses[c] = float64(w)
+		row := prior.Means[c*k.Dimension:][:k.Dimension]
+		kernel.Axpy(-prior.Inverse[c], k.Mean, row)
+		length := float32(math.Sqrt(float64(kernel.Dot(row, row))))
+		k.Put(&mapped, 0, row)
+		k.Sums.Add(c, &mapped, 0, w*length, float64(w))
 	}
 }
 
-// Raise fills out with the transform of a raw row that does not depend on the labels: for clusters, the unit
+// raise fills out with the transform of a raw row that does not depend on the labels: for clusters, the unit
 // row.
-func (k *View) Raise(out, x []float32) {
+func (k *View) raise(out, x []float32) {
 	if k.ByClusters {
 		vector.Unit(out, x)
 		return
@@ -201,32 +205,15 @@ func (k *View) Raise(out, x []float32) {
 	solver.Raise(out, x, k.Solve.Power)
 }
 
-// Embed maps raised rows, z, to z and to u. Without a metric it does not write u, which may then be z. It
-// returns scratch, grown as needed, for the next call.
-func (k *View) Embed(z, u, scratch []float32) []float32 {
-	for at, d := 0, k.Dimension; at < len(z); at += d {
-		row := z[at : at+d]
-		if k.Mean != nil {
-			kernel.Axpy(-1, k.Mean, row)
-		}
-		vector.Unit(row, row)
-	}
-	if k.Metric == nil {
-		return scratch
-	}
-	return k.Metric.Apply(u, z, scratch)
-}
-
 // Sums are the sums of the labelled rows and the learned prototype of each class, all weighted, with
 // what follows from them for the cost of a row.
 type Sums struct {
-	settings *solver.Settings
-	metric   *metric.Wide
-	width    int
-	Values   []float32 // classes x Width: the sums
-	Masses   []float64
-	Squares  []float64 // of the lengths of sums
-	costs    []cost
+	view    *View
+	values  []float32 // classes x (numbers, and directions of the metric): the sums
+	Rows    Rows      // them, as rows; they keep their lengths
+	Masses  []float64
+	Squares []float64 // of the lengths of sums
+	costs   []cost
 }
 
 // cost gives -a of a row without the part that all classes share: by times the product of the row and
@@ -235,29 +222,48 @@ type cost struct{ by, less float32 }
 
 func newSums(k *View) Sums {
 	classes := len(k.Names)
-	return Sums{
-		settings: &k.Solve, metric: k.Metric, width: k.Width,
-		Values: make([]float32, classes*k.Width), Masses: make([]float64, classes),
+	s := Sums{
+		view: k, values: make([]float32, classes*(k.Dimension+k.directions())), Masses: make([]float64, classes),
 		Squares: make([]float64, classes), costs: make([]cost, classes),
 	}
+	k.Resize(&s.Rows, classes)
+	return s
 }
 
-func (s *Sums) sum(c int) []float32 { return s.Values[c*s.width : (c+1)*s.width] }
+func (s *Sums) sum(c int) []float32 {
+	width := s.view.Dimension + s.view.directions()
+	return s.values[c*width : (c+1)*width]
+}
 
 // Add adds a row to a class. by is the factor of the row in the sum, weight its mass. The class's cost follows
 // with Weigh.
-func (s *Sums) Add(c int, row []float32, by float32, weight float64) {
-	kernel.Axpy(by, row, s.sum(c))
+func (s *Sums) Add(c int, r *Rows, at int, by float32, weight float64) {
+	sum, d, directions := s.sum(c), s.view.Dimension, s.view.directions()
+	step := by * r.scales[at].step
+	for j, code := range r.codes[at*d:][:d] {
+		sum[j] += step * float32(code)
+	}
+	kernel.Axpy(by, r.along[at*directions:][:directions], sum[d:])
 	s.Masses[c] += weight
 }
 
 // Weigh works out the cost of a class.
 func (s *Sums) Weigh(c int) {
-	if sum := s.sum(c); s.metric != nil {
-		s.Squares[c] = float64(s.metric.Square(sum))
+	k, d, directions := s.view, s.view.Dimension, s.view.directions()
+	row, along := s.sum(c)[:d], s.sum(c)[d:]
+	step := kernel.Largest(row) / math.MaxInt8
+	if step > 1e-15 {
+		kernel.Bytes(s.Rows.codes[c*d:][:d], row, 1/step)
 	} else {
-		s.Squares[c] = float64(kernel.Dot(sum, sum))
+		clear(s.Rows.codes[c*d:][:d])
 	}
+	s.Rows.scales[c].step = step
+	copy(s.Rows.along[c*directions:], along)
+	square := kernel.Dot(row, row)
+	if k.about != nil {
+		square = max(0, metric.LengthAlong(square, along, k.Learned.Scales))
+	}
+	s.Squares[c] = float64(square)
 	s.costs[c] = s.cost(s.Masses[c], s.Squares[c])
 }
 
@@ -275,8 +281,8 @@ func (s *Sums) cost(mass, square float64) cost {
 	case square <= 0:
 		return cost{}
 	}
-	pulled, psi := solver.Pull(s.settings.Pull, square/(mass*mass))
-	return cost{float32(2 * s.settings.Tau / mass * pulled), float32(s.settings.Tau * psi)}
+	pulled, psi := solver.Pull(s.view.Solve.Pull, square/(mass*mass))
+	return cost{float32(2 * s.view.Solve.Tau / mass * pulled), float32(s.view.Solve.Tau * psi)}
 }
 
 // Of turns a row's products with the sums into -a.
@@ -287,7 +293,7 @@ func (s *Sums) Of(products []float32) {
 }
 
 func (s Sums) Clone() Sums {
-	s.Values, s.Masses = slices.Clone(s.Values), slices.Clone(s.Masses)
+	s.values, s.Rows, s.Masses = slices.Clone(s.values), s.Rows.clone(), slices.Clone(s.Masses)
 	s.Squares, s.costs = slices.Clone(s.Squares), slices.Clone(s.costs)
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/slkstream/slkstream/internal/now"
 	"github.com/slkstream/slkstream/internal/view"
@@ -256,6 +257,43 @@ func BenchmarkNow(b *testing.B) {
 				follow()
 			}
 		})
+	}
+}
+
+// BenchmarkNowOfMany is the cost of first answers where streams take turns, as in a stage: what one knows is out of the
+// core's cache when its turn comes again.
+func BenchmarkNowOfMany(b *testing.B) {
+	const d, streams, tile = 512, 48, 12
+	set := stream.TestSettings(b)
+	set.Solver.Check = false
+	f := stream.NewCamera(1, 10, d, 1.5)
+	labels := f.Labels(5)
+	e := new(stream.Engine)
+	var all [streams]now.Now
+	var items [streams][]stream.Item
+	for i := range all {
+		s := stream.New("cam", set)
+		var answers []stream.Answer
+		for range 70 {
+			items[i], _ = f.Bursts(24, 12)
+			answers, _ = stream.AnswerFor(b, s, e, items[i], labels)
+		}
+		knows, err := s.View(&items[i][0], labels, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all[i].Follow(knows, items[i], answers)
+	}
+	n, took := 0, []time.Duration(nil)
+	for b.Loop() {
+		from := time.Now()
+		all[n%streams].Answer(items[n%streams][:tile])
+		took = append(took, time.Since(from))
+		n++
+	}
+	slices.Sort(took)
+	for _, q := range []int{10, 25, 50} {
+		b.ReportMetric(float64(took[len(took)*q/100].Nanoseconds())/tile, fmt.Sprintf("ns/item-p%d", q))
 	}
 }
 
