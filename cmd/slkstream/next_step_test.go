@@ -29,6 +29,7 @@ func TestMessagesLeadOn(t *testing.T) {
 		"gallery.csv":    "who,emb_0,emb_1,emb_2\nanna,0.5,1,2\n",
 		"semicolons.csv": "crop;emb_0;emb_1;emb_2\na;0,5;1;2\n",
 		"tabs.csv":       "crop\temb_0\temb_1\temb_2\na\t0.5\t1\t2\n",
+		"long.csv":       "id,label,emb_0,emb_1\n1,cat,1,2\n2," + strings.Repeat("x", 1025) + ",1,2\n",
 		"other.csv":      "crop,emb\na,\"[0.5,1,2]\"\n",
 		"no-numbers.csv": "crop,emb\na,x/1.jpg\n",
 		"times.csv":      "taken,emb\n2026-03-01 10:00:00,\"[0.5,1,2]\"\n",
@@ -87,6 +88,7 @@ func TestMessagesLeadOn(t *testing.T) {
 		{label("rows.npy", "--support", in("rows.npy"), "--support-labels", in("objects.npy")), "numpy.array([x if isinstance(x, str) else '' for x in y])"},
 		{[]string{"teach", in("rows.npy"), "--labels", "labels"}, "has neither ids nor labels: teach takes a form that has"},
 		{[]string{"teach", in("gallery.csv"), "--labels", "labels", "--label-field", "who"}, "if it has none, add one"},
+		{[]string{"teach", in("long.csv"), "--labels", "labels", "--vector-field", "emb_"}, "row 1: label is 1025 bytes long, more than 1024"},
 	} {
 		code, out, messages := runLine(t, row.line...)
 		if code != exitFailed || !strings.Contains(out+messages, row.says) {

@@ -63,7 +63,11 @@ func teach(ctx context.Context, c *call) error {
 		if e.By = change.By; e.By != "" {
 			e.At = at
 		}
-		records = append(records, record.Teach(labels, &e))
+		out := record.Teach(labels, &e)
+		if err := record.CheckLabel(ctx, &out); err != nil {
+			return fmt.Errorf("%s: %s: %w", path, row.Where(), err)
+		}
+		records = append(records, out)
 		return nil
 	}, skip)
 	switch {
