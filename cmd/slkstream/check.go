@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -79,7 +80,7 @@ type checker struct {
 }
 
 func (k *checker) say(kind, format string, args ...any) {
-	_, err := fmt.Fprintf(k.out, "%-6s%s\n", kind, fmt.Sprintf(format, args...))
+	_, err := fmt.Fprintf(k.out, "%-6s%s\n", kind, fmt.Sprintf(format, withoutEscapes(args)...))
 	k.failed = cmp.Or(k.failed, err)
 }
 
@@ -139,7 +140,7 @@ func (k *checker) brokers(ctx context.Context) bool {
 	for _, offered := range versions.ApiKeys {
 		delete(needs, offered.ApiKey)
 	}
-	for _, name := range needs {
+	for _, name := range slices.Sorted(maps.Values(needs)) {
 		k.fault("delivery brokers", "the brokers do not offer %s, which delivery %s needs", name,
 			k.config.Delivery.Mode)
 	}

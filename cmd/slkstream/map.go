@@ -62,8 +62,9 @@ type mapper struct {
 	failed            error // of writing
 }
 
+// say prints what may hold texts of a sender.
 func (m *mapper) say(format string, args ...any) {
-	if _, err := fmt.Fprintf(m.out, format+"\n", args...); m.failed == nil {
+	if _, err := fmt.Fprintf(m.out, format+"\n", withoutEscapes(args)...); m.failed == nil {
 		m.failed = err
 	}
 }
@@ -124,7 +125,7 @@ func (m *mapper) item(i *record.Item, received time.Time) {
 	m.found.add(i, received)
 	for at, value := range values(i, received) {
 		if value != "" {
-			m.say("  %-11s%s", mappedFields[at], printable(value, len(value)))
+			m.say("  %-11s%s", mappedFields[at], value)
 		}
 	}
 }

@@ -2,6 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -46,5 +51,30 @@ func TestTailShowsEscapes(t *testing.T) {
 		if strings.ContainsAny(shown, "\u001b\u0007\u009b\u202e") || !strings.Contains(shown, "52;c;") {
 			t.Errorf("%s is shown as %q", kind, shown)
 		}
+	}
+}
+
+// Nor do names of fields that map lists, nor what check says of streams.
+func TestMapAndCheckShowEscapes(t *testing.T) {
+	const escapes = "\u001b]52;c;aGk=\u0007\u009b\u202e"
+	path := filepath.Join(t.TempDir(), "rows.jsonl")
+	name, err := json.Marshal(escapes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := fmt.Sprintf(`{"vector":{%s:[1,2]},%[1]s:[1,2],"id":%[1]s}`, name)
+	if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := runLine(t, "map", path)
+	var checked bytes.Buffer
+	(&checker{out: &checked}).warn("stream %s: %v", escapes, errors.Join(errors.New(escapes), errors.New("and another")))
+	for _, text := range []string{shown, checked.String()} {
+		if strings.ContainsAny(text, "\u001b\u0007\u009b\u202e") || strings.Count(text, "52;c;") < 2 {
+			t.Errorf("shown as %q", text)
+		}
+	}
+	if !strings.HasSuffix(checked.String(), "\nand another\n") {
+		t.Errorf("lines of an error are %q", checked.String())
 	}
 }

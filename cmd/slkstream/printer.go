@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"unicode"
@@ -88,4 +89,23 @@ func printable(text string, most int) string {
 		text += "..."
 	}
 	return text
+}
+
+// withoutEscapes makes the texts and errors among arguments printable, as they may hold what a sender wrote. Errors may have
+// several lines.
+func withoutEscapes(args []any) []any {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			args[i] = printable(arg, len(arg))
+		case error:
+			lines := strings.Split(arg.Error(), "\n")
+			for j, line := range lines {
+				lines[j] = printable(line, len(line))
+			}
+			args[i] = strings.Join(lines, "\n")
+		}
+	}
+	return args
 }
