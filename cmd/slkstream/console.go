@@ -55,6 +55,7 @@ func (c *console) show(text string) {
 	if c.terminal == nil {
 		return
 	}
+	text = printable(text, len(text))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if width, _, err := term.GetSize(int(c.terminal.Fd())); err == nil && width > 0 {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"os"
 	"testing"
 )
 
@@ -38,5 +40,26 @@ func TestMessagesStandAboveTheLine(t *testing.T) {
 	c.close()
 	if got := out.String(); got != "\r\x1b[Ka message\n50 %" {
 		t.Errorf("%q", got)
+	}
+}
+
+// Names of streams are in the progress line, and what a sender wrote may be in an error: neither moves the cursor.
+func TestProgressAndErrorsShowEscapes(t *testing.T) {
+	terminal, other, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	defer other.Close()
+	var out bytes.Buffer
+	c := newConsole(&out, false)
+	c.terminal = terminal
+	c.show("door\x1b[2J\n #3: 8 items")
+	c.close()
+	if got := out.String(); got != "\r\x1b[Kdoor.[2J. #3: 8 items" {
+		t.Errorf("shown as %q", got)
+	}
+	if got := withoutEscapes([]any{errors.New("topic a\x1bb:\n- one")})[0]; got != "topic a.b:\n- one" {
+		t.Errorf("an error is %q", got)
 	}
 }

@@ -83,7 +83,7 @@ func execute(ctx context.Context, args []string, out, messages io.Writer) int {
 		err = fmt.Errorf("stopped before the end: %w", err)
 	}
 	said := newConsole(messages, false) // who reads the messages may have stopped to
-	fmt.Fprintf(said, "slkstream: %v\n", err)
+	fmt.Fprintf(said, "slkstream: %v\n", withoutEscapes([]any{err})...)
 	said.close()
 	if usage := (usageError{}); errors.As(err, &usage) {
 		return exitUsage
