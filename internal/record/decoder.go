@@ -40,8 +40,9 @@ type Decoder struct {
 	dimensions
 	names     map[string]string // interned names, by their bytes
 	senders   map[string]*sender
-	fetch     int    // see NextFetch
-	frameName string // of the last item, so that the items of a frame share one string
+	fetch     int       // see NextFetch
+	pieced    []*sender // that have pieces of this fetch
+	frameName string    // of the last item, so that the items of a frame share one string
 	scratch   []float32
 	fields    fields
 	scopes    []*node  // of the paths; nil: none
@@ -286,7 +287,7 @@ func (d *Decoder) append(e *envelope, vector []float32, object int32, attributes
 	from := d.sender(stream)
 	item := Item{
 		Source: source, Key: raw.Key, ItemID: clean(e.texts[idField]),
-		Stream: from.name, Time: e.time, Vector: from.own(d.fetch, vector), Label: d.intern(e.texts[labelField]),
+		Stream: from.name, Time: e.time, Vector: d.own(from, vector), Label: d.intern(e.texts[labelField]),
 		Model: model,
 		Frame: d.frameOf(e.texts[frameField]), Track: d.intern(e.texts[trackField]), Attributes: attributes,
 	}

@@ -16,7 +16,14 @@ type sender struct {
 const pieceNumbers = 16 << 10
 
 // NextFetch says that the next records came together. Without, each vector has memory of its own.
-func (d *Decoder) NextFetch() { d.fetch++ }
+func (d *Decoder) NextFetch() {
+	d.fetch++
+	for _, s := range d.pieced { // what is left of a piece is not used again
+		s.rest = nil
+	}
+	clear(d.pieced)
+	d.pieced = d.pieced[:0]
+}
 
 // sender returns a stream by its name.
 func (d *Decoder) sender(name []byte) *sender {
@@ -32,23 +39,24 @@ func (d *Decoder) sender(name []byte) *sender {
 	return s
 }
 
-// own returns a copy of a vector. A piece is for the vectors that are likely to come: as many as the fetch before brought,
-// then an eighth of those that have come.
-func (s *sender) own(fetch int, v []float32) []float32 {
-	if s.fetch != fetch {
-		if s.before = s.rows; s.fetch != fetch-1 {
+// own returns a copy of a vector of a stream. A piece is for the vectors that are likely to come: as many as the fetch before
+// brought, then an eighth of those that have come.
+func (d *Decoder) own(s *sender, v []float32) []float32 {
+	if s.fetch != d.fetch {
+		if s.before = s.rows; s.fetch != d.fetch-1 {
 			s.before = 0
 		}
-		s.fetch, s.rows, s.rest = fetch, 0, nil
+		s.fetch, s.rows = d.fetch, 0
 	}
 	n := len(v)
 	if len(s.rest) < n {
 		more := min(max(s.before-s.rows, s.rows/8), pieceNumbers/n)
 		s.rows++
-		if fetch == 0 || more < 2 {
+		if d.fetch == 0 || more < 2 {
 			return clone(v)
 		}
 		s.rest = make([]float32, more*n)
+		d.pieced = append(d.pieced, s)
 	} else {
 		s.rows++
 	}

@@ -1,6 +1,9 @@
 package record
 
 import (
+	"fmt"
+	"runtime"
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -64,4 +67,37 @@ func TestVectorsOfAFetchShareMemory(t *testing.T) {
 	if piece := decode("busy", 2); cap(decoder.senders["busy"].rest) > 0 {
 		t.Errorf("a stream that came in no fetch before has a piece for %d numbers", d+cap(piece[0].Vector))
 	}
+}
+
+// What a fetch left of its pieces is given up with the next one, also of streams that fall silent.
+func TestSilentStreamsHoldNoPieces(t *testing.T) {
+	const d, streams = 1024, 200
+	decoder, err := NewDecoder(Options{Format: "f32"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := AppendVector(nil, slices.Repeat([]float32{1}, d))
+	offset := int64(0)
+	inUse := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := inUse()
+	for _, rows := range []int{16, 1} {
+		decoder.NextFetch()
+		for i := range streams * rows {
+			raw := Raw{Topic: "in", Key: fmt.Append(nil, i%streams), Value: value, Offset: offset}
+			if _, err := decoder.Decode(t.Context(), &raw, nil); err != nil {
+				t.Fatal(err)
+			}
+			offset++
+		}
+	}
+	decoder.NextFetch()
+	if held := inUse() - before; held > streams*d {
+		t.Errorf("%d silent streams hold %d bytes", streams, held)
+	}
+	runtime.KeepAlive(decoder)
 }
