@@ -26,100 +26,80 @@ const auditFolds = 10
 // Labels answers every labelled example with the others in force and returns those that get another label, by
 // stream, then class, the most confident first. An example that is alone in its class cannot be judged: alone
 // counts those. Examples of different models are never compared. The labels are not changed.
-func Labels(
-	ctx context.Context,
-	engine *stream.Engine,
-	settings stream.Settings,
-	labels *taught.Labels,
-) (doubts []Doubt, alone int, err error) {
-	audit := func(name string, examples, also []taught.Example) error {
-		found, single, err := auditList(ctx, engine, settings, name, examples, also)
-		doubts, alone = append(doubts, found...), alone+single
-		return err
-	}
+func Labels(ctx context.Context, engine *stream.Engine, settings stream.Settings, labels *taught.Labels) (
+	doubts []Doubt, alone int, err error,
+) {
 	examples := map[string][]taught.Example{} // of each stream
 	for name, e := range labels.All() {
 		examples[name] = append(examples[name], *e)
 	}
-	everyone := examples[""]
+	a := audit{engine: engine, settings: settings}
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
-		also := everyone
-		if name == "" {
-			also = nil
+		var also []taught.Example
+		if name != "" {
+			also = examples[""]
 		}
-		if err := audit(name, examples[name], also); err != nil {
+		if err := a.stream(ctx, name, examples[name], also); err != nil {
 			return nil, 0, err
 		}
 	}
-	slices.SortStableFunc(doubts, func(a, b Doubt) int {
-		return cmp.Or(
-			cmp.Compare(a.Stream, b.Stream),
-			cmp.Compare(a.Label, b.Label),
-			cmp.Compare(b.Confidence, a.Confidence),
-			cmp.Compare(a.ID, b.ID),
-		)
+	slices.SortStableFunc(a.doubts, func(a, b Doubt) int {
+		return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Label, b.Label),
+			cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(a.ID, b.ID))
 	})
-	return doubts, alone, nil
+	return a.doubts, a.alone, nil
 }
 
-// auditList audits the examples of one stream. also are the examples for every stream: in force, not audited.
-func auditList(
-	ctx context.Context,
-	engine *stream.Engine,
-	settings stream.Settings,
-	name string,
-	examples, also []taught.Example,
-) (doubts []Doubt, alone int, err error) {
-	type class struct {
+// audit is what an audit has found so far.
+type audit struct {
+	engine   *stream.Engine
+	settings stream.Settings
+	doubts   []Doubt
+	alone    int
+}
+
+// stream audits the examples of one stream. also are the examples for every stream: in force, not audited.
+func (a *audit) stream(ctx context.Context, name string, examples, also []taught.Example) error {
+	type group struct { // of examples that can be compared
 		model     string
 		dimension int
 		label     string
-	}
-	type part struct {
-		model     string
-		dimension int
 		fold      int
 	}
-	of, rank, folds := map[class]int{}, map[class]int{}, map[part][]taught.Example{}
-	for _, e := range slices.Concat(examples, also) {
-		of[class{e.Model, len(e.Vector), e.Label}]++
+	of := func(e *taught.Example) group { return group{model: e.Model, dimension: len(e.Vector), label: e.Label} }
+	count, rank, parts := map[group]int{}, map[group]int{}, map[group][]taught.Example{}
+	all := slices.Concat(also, examples)
+	for i := range all {
+		count[of(&all[i])]++
 	}
-	for _, e := range examples {
-		c := class{e.Model, len(e.Vector), e.Label}
-		if of[c] == 1 {
-			alone++
+	for i := range examples {
+		at := of(&examples[i])
+		if count[at] == 1 {
+			a.alone++
 			continue
 		}
-		at := part{e.Model, len(e.Vector), rank[c] % auditFolds} // a small class loses one example at a time
-		rank[c]++
-		folds[at] = append(folds[at], e)
+		fold := rank[at] % auditFolds // a small class loses one example at a time
+		rank[at]++
+		at.label, at.fold = "", fold
+		parts[at] = append(parts[at], examples[i])
 	}
-	for of, left := range folds {
+	for _, left := range parts {
 		for some := range slices.Chunk(left, 100) {
-			found, err := auditPart(ctx, engine, settings, name, some, slices.Concat(also, examples), of.model)
-			if err != nil {
-				return nil, 0, err
+			if err := a.part(ctx, name, some, all); err != nil {
+				return err
 			}
-			doubts = append(doubts, found...)
 		}
 	}
-	return doubts, alone, nil
+	return nil
 }
 
-// auditPart answers the examples of left as one episode of a new stream with the rest of all in force.
-func auditPart(
-	ctx context.Context,
-	engine *stream.Engine,
-	settings stream.Settings,
-	name string,
-	left, all []taught.Example,
-	model string,
-) ([]Doubt, error) {
-	out := make(map[string]bool, len(left))
-	items := make([]stream.Item, len(left))
-	for i, e := range left {
+// part answers some examples, all of one model, as one episode of a new stream with the rest of all in force.
+func (a *audit) part(ctx context.Context, name string, some, all []taught.Example) error {
+	out := make(map[string]bool, len(some))
+	items := make([]stream.Item, len(some))
+	for i, e := range some {
 		out[e.ID] = true
-		items[i] = stream.Item{Vector: e.Vector, Model: model, Position: stream.Position{Offset: int64(i), Object: -1}}
+		items[i] = stream.Item{Vector: e.Vector, Model: e.Model, Position: stream.Position{Offset: int64(i), Object: -1}}
 	}
 	labels := &taught.Labels{}
 	for _, e := range all {
@@ -127,15 +107,14 @@ func auditPart(
 			labels.Everyone = append(labels.Everyone, e)
 		}
 	}
-	answers, _, err := stream.New(name, settings).Answer(ctx, engine, items, labels)
+	answers, _, err := stream.New(name, a.settings).Answer(ctx, a.engine, items, labels)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var doubts []Doubt
-	for i, a := range answers {
-		if a.Label != left[i].Label {
-			doubts = append(doubts, Doubt{Stream: name, ID: left[i].ID, Label: left[i].Label, Says: a.Label, Confidence: a.Confidence})
+	for i, x := range answers {
+		if e := &some[i]; x.Label != e.Label {
+			a.doubts = append(a.doubts, Doubt{Stream: name, ID: e.ID, Label: e.Label, Says: x.Label, Confidence: x.Confidence})
 		}
 	}
-	return doubts, nil
+	return nil
 }
