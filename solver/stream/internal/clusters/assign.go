@@ -113,7 +113,7 @@ func (s *Set) assign(e *Episode, chosen []int) []Member {
 	}
 	n, k := len(chosen), len(s.list)
 	likely := make([]float32, n*k)
-	kernel.Products(likely, p.rows[p.before*d:], slices.Concat(s.centred(centre)...), n, k, d)
+	kernel.Products(likely, p.rows[p.before*d:], slices.Concat(s.means(centre)...), n, k, d)
 	kernel.Scale(float32(2*e.Tau), likely) // a squared distance is 2 less twice the cosine
 	kernel.SoftmaxRows(likely, n, k)
 	out := make([]Member, n)
@@ -172,8 +172,8 @@ func centred(out, row, centre []float32) {
 	vector.Unit(out, out)
 }
 
-// centred returns the means of the clusters minus the centre, each at length 1.
-func (s *Set) centred(centre []float32) [][]float32 {
+// means returns those of the clusters minus the centre, each at length 1.
+func (s *Set) means(centre []float32) [][]float32 {
 	out := make([][]float32, len(s.list))
 	for k, c := range s.list {
 		out[k] = slices.Clone(c.Mean)

@@ -205,7 +205,7 @@ func (s *Set) Name(episode int64, d int, distance float64, labelled iter.Seq2[st
 		return
 	}
 	centre := s.centre(nil, d)
-	means, row := s.centred(centre), make([]float32, d)
+	means, row := s.means(centre), make([]float32, d)
 	for label, vector := range labelled {
 		centred(row, vector, centre)
 		best, at := float32(1-distance), -1
@@ -231,7 +231,7 @@ type Class struct {
 // Classes returns the clusters, and the centre that is subtracted from rows at length 1.
 func (s *Set) Classes(d int) (centre []float32, classes []Class) {
 	centre = s.centre(nil, d)
-	for i, mean := range s.centred(centre) {
+	for i, mean := range s.means(centre) {
 		classes = append(classes, Class{s.list[i].Label(), mean, s.list[i].mass})
 	}
 	return centre, classes

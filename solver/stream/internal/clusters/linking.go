@@ -123,7 +123,7 @@ func (p *grouping) match(set *Set, centre []float32, limit float64) []int {
 		alike          float32
 	}
 	var pairs []pair
-	means, sum := set.centred(centre), make([]float32, d)
+	means, sum := set.means(centre), make([]float32, d)
 	for g, items := range p.groups {
 		clear(sum)
 		for _, i := range items {
