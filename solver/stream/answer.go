@@ -230,31 +230,34 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 	report.Before, report.After = r.ObjectiveBefore, r.ObjectiveAfter
 	report.Warm = !of.cold && s.episode > 0
 
-	before := s.weights.trust
 	s.weights.renew(of)
-	calibrated := s.calibration.fitted()
-	if report.Unlike = s.weights.trust < unlikeBelow && !calibrated; report.Unlike && before >= unlikeBelow {
-		report.note("the items look unlike the examples, as if these were of other moments or places: " +
-			"teach the stream some of its own items")
-	}
 	unknown := p.unknownScores(&p.Problem, of.space, r)
 	p.density = s.novelty.scores.with(items, unknown)
 	of.scores = &p.density
-	limit := s.unknownLimit(of.scores)
+	of.makeAnswers(unknown)
+	each(s.state, func(part answerer) { part.answer(of) })
+	return nil
+}
+
+// makeAnswers makes the answers of a solved episode, whose rows have these unknown scores.
+func (e *episode) makeAnswers(unknown []float64) {
+	s, p, items, r, report := e.stream, e.problem, e.items, e.result, &e.report
+	calibrated, limit := s.calibration.fitted(), s.unknownLimit(e.scores)
 	sure := s.calibration.sureLimits(p.taught, s.settings.MaxWrong)
 	if sure != nil {
 		report.Sure = sure.curve
 	}
-	answers := make([]Answer, len(items))
+	e.answers = make([]Answer, len(items))
 	others := make([]Alternative, 0, len(items)*min(view.MostOthers, p.K-1)) // of all items
 	names, called := p.names, p.taught.Rename(p.names)
 	if called != nil {
 		names = called.Names
 	}
-	given := of.space.Given(p.labels)
-	for i := range answers {
+	given := e.space.Given(p.labels)
+	for i := range e.answers {
+		a, labelled := &e.answers[i], items[i].Label != ""
 		c, row, z := r.Labels[i], r.S[i*p.K:i*p.K+p.K], float32(1)
-		if items[i].Label == "" {
+		if !labelled {
 			given.Sources(i, &p.sources)
 			z = limit.Confidence(s.weights.probability(&p.sources, c), unknown[i])
 		}
@@ -262,30 +265,25 @@ func (s *Stream) answerLabelled(ctx context.Context, of *episode) error {
 		if called != nil {
 			c, class, row, z = called.Answer(c, row, z)
 		}
-		answers[i] = Answer{
-			Label: names[c], Class: p.names[class], Confidence: float64(z), Calibrated: calibrated,
-			UnknownScore: unknown[i],
-		}
-		if items[i].Label != "" {
-			answers[i].Confidence, answers[i].UnknownScore, answers[i].Sure = 1, 0, sure != nil
+		a.Label, a.Class, a.Calibrated = names[c], p.names[class], calibrated
+		if labelled {
+			a.Confidence, a.Sure = 1, sure != nil
 			continue
 		}
-		if answers[i].Unknown = unknown[i] > limit.At; answers[i].Unknown {
+		a.Confidence, a.UnknownScore = float64(z), unknown[i]
+		if a.Unknown = unknown[i] > limit.At; a.Unknown {
 			report.Unknown++
 		}
 		from := len(others)
-		next := view.Alternatives(row, c, answers[i].Confidence)
+		next := view.Alternatives(row, c, a.Confidence)
 		for _, other := range next.All() {
 			others = append(others, Alternative{Label: names[other.Class], Confidence: other.Confidence})
 		}
 		if len(others) > from {
-			answers[i].Alternatives = others[from:len(others):len(others)]
+			a.Alternatives = others[from:len(others):len(others)]
 		}
 		if sure != nil {
-			sure.judge(&answers[i])
+			sure.judge(a)
 		}
 	}
-	of.answers = answers
-	each(s.state, func(part answerer) { part.answer(of) })
-	return nil
 }

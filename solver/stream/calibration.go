@@ -10,8 +10,8 @@ import (
 	"github.com/slkstream/slkstream/solver/stream/taught"
 )
 
-// heldOutKept bounds the held-out answers kept, the newest.
-const heldOutKept = 512
+// verdictsKept bounds the held-out answers kept, the newest.
+const verdictsKept = 512
 
 // testedAtOnce bounds the examples of the labels topic that one episode answers as unlabelled points.
 const testedAtOnce = 16
@@ -19,12 +19,12 @@ const testedAtOnce = 16
 // calibration holds the stream's answers to labelled items, given without their labels. They show how far its
 // confidence can be trusted.
 type calibration struct {
-	answers []heldOut       // oldest first
+	answers []verdict       // oldest first
 	tested  map[uint64]bool // sums of the stream's own examples on the labels topic when that last changed
 }
 
-// heldOut is the stream's answer to a labelled item, given without the item's label.
-type heldOut struct {
+// verdict is the stream's answer to a labelled item, given without the item's label.
+type verdict struct {
 	id        string
 	label     string  // the item's
 	predicted string  // the stream's
@@ -35,7 +35,7 @@ type heldOut struct {
 
 // contribute applies the labels topic's corrections and drops answers to items that it withdraws.
 func (c *calibration) contribute(e *episode) {
-	labels, answers := e.problem.taught, make([]heldOut, 0, len(c.answers))
+	labels, answers := e.problem.taught, make([]verdict, 0, len(c.answers))
 	for _, a := range c.answers {
 		label, known := labels.Label(a.id)
 		if labels.Forgotten(a.id) || a.topic && !known {
@@ -55,7 +55,7 @@ func (c *calibration) observe(e *episode) {
 	}
 	before := doubtful(c.score())
 	c.answers = append(c.answers, e.tested...)
-	if over := len(c.answers) - heldOutKept; over > 0 {
+	if over := len(c.answers) - verdictsKept; over > 0 {
 		c.answers = slices.Delete(c.answers, 0, over)
 	}
 	r := &e.report
@@ -68,11 +68,8 @@ func (c *calibration) observe(e *episode) {
 		r.Events = append(r.Events, Event{Kind: kind})
 	}
 	if r.Doubtful && (!before || e.number%doubtfulEvery == 0) {
-		r.note(
-			"of the last %d items that a person labelled %d were answered right: the stream looks unlike its labels; teach it some of its own items",
-			r.Labelled,
-			r.LabelledRight,
-		)
+		r.note("of the last %d items that a person labelled %d were answered right: the stream looks unlike its labels; "+
+			"teach it some of its own items", r.Labelled, r.LabelledRight)
 	}
 	if !e.relabels && c.tested != nil {
 		return
@@ -116,7 +113,7 @@ func (c *calibration) scores() (scores []float32) {
 func (c *calibration) detach() { c.answers = slices.Clone(c.answers) }
 
 func (c *calibration) reset(class string) bool {
-	c.answers = slices.DeleteFunc(c.answers, func(a heldOut) bool { return a.label == class })
+	c.answers = slices.DeleteFunc(c.answers, func(a verdict) bool { return a.label == class })
 	return false
 }
 
@@ -126,7 +123,7 @@ func (c *calibration) fields(f *piece.Fields) {
 	if f.Kind != "head" {
 		return
 	}
-	piece.List(f, piece.Verdict, &c.answers, func(f *piece.Fields, field int, a *heldOut) { f.Group(field, a.fields) })
+	piece.List(f, piece.Verdict, &c.answers, func(f *piece.Fields, field int, a *verdict) { f.Group(field, a.fields) })
 	tested := slices.Sorted(maps.Keys(c.tested))
 	piece.List(f, piece.Topic, &tested, piece.Integer[uint64])
 	if !f.Writes && len(tested) > 0 {
@@ -137,7 +134,7 @@ func (c *calibration) fields(f *piece.Fields) {
 	}
 }
 
-func (a *heldOut) fields(f *piece.Fields) {
+func (a *verdict) fields(f *piece.Fields) {
 	piece.Text(f, piece.ID, &a.id)
 	piece.Text(f, piece.Label, &a.label)
 	piece.Text(f, piece.Predicted, &a.predicted)
@@ -180,7 +177,7 @@ const surePoints = 50 // of a curve
 
 // sureCurve returns the parts of the held-out answers from the surest alone to all. answers are the surest
 // first.
-func sureCurve(answers []heldOut, labels *taught.ForStream) []SurePoint {
+func sureCurve(answers []verdict, labels *taught.ForStream) []SurePoint {
 	out := make([]SurePoint, 0, min(len(answers), surePoints))
 	wrong := 0
 	for i := range answers {
@@ -201,7 +198,7 @@ func (c *calibration) sureLimits(labels *taught.ForStream, share float64) *sureL
 		return nil
 	}
 	answers := slices.Clone(c.answers)
-	slices.SortStableFunc(answers, func(a, b heldOut) int { return cmp.Compare(b.z, a.z) })
+	slices.SortStableFunc(answers, func(a, b verdict) int { return cmp.Compare(b.z, a.z) })
 	enough := EnoughLabels(share)
 	count := map[string]int{}
 	for i := range answers {
@@ -213,7 +210,7 @@ func (c *calibration) sureLimits(labels *taught.ForStream, share float64) *sureL
 	}
 	for class, n := range count {
 		if n >= enough {
-			own := slices.DeleteFunc(slices.Clone(answers), func(a heldOut) bool {
+			own := slices.DeleteFunc(slices.Clone(answers), func(a verdict) bool {
 				return labels.Called(a.predicted) != class
 			})
 			out.of[class] = sureFrom(own, labels, share, enough)
@@ -230,7 +227,7 @@ func EnoughLabels(share float64) int { return int(math.Ceil(math.Log(sureDoubt) 
 // unlikely if more than the share were wrong; infinite if there is none. answers are the surest first. Each
 // longer part of them is tested only after the shorter ones have passed, so that the doubt does not add up.
 // Each is longer by a tenth, and ends where the next answer is less sure.
-func sureFrom(answers []heldOut, labels *taught.ForStream, share float64, enough int) float64 {
+func sureFrom(answers []verdict, labels *taught.ForStream, share float64, enough int) float64 {
 	from, wrong, next := math.Inf(1), 0, enough
 	for i := range answers {
 		a := &answers[i]

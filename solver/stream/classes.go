@@ -46,12 +46,12 @@ func (c *classes) observe(e *episode) {
 				}
 			}
 		}
-	}
-	if e.solved != nil && len(c.kept) > len(e.problem.names) {
-		for _, name := range c.names() {
-			if !e.problem.labelled(name) && len(c.kept[name]) == 0 {
-				delete(c.kept, name)
-				e.report.Events = append(e.report.Events, Event{Kind: "retired", Class: name})
+		if len(c.kept) > len(e.problem.names) {
+			for _, name := range c.names() {
+				if !e.problem.labelled(name) && len(c.kept[name]) == 0 {
+					delete(c.kept, name)
+					e.report.Events = append(e.report.Events, Event{Kind: "retired", Class: name})
+				}
 			}
 		}
 	}
@@ -103,13 +103,12 @@ func itemID(items []Item, i int, episode int64) string {
 // names lists the classes in ascending order.
 func (c *classes) names() []string { return slices.Sorted(maps.Keys(c.kept)) }
 
-// add makes a class known. Examples that it has stay.
-func (c *classes) add(name string) {
+// add makes a class known, and adds examples to those that it has.
+func (c *classes) add(name string, examples ...example) {
 	if c.kept == nil {
 		c.kept, c.owner = map[string][]example{}, map[string]string{}
 	}
-	examples := c.kept[name]
-	c.kept[name] = examples
+	c.kept[name] = append(c.kept[name], examples...)
 }
 
 // forget drops the example of an id, whatever its class.
@@ -127,10 +126,10 @@ func (c *classes) forget(id string) {
 // dropped one, "" if none was.
 func (c *classes) keep(class string, taught example, most int) (dropped string) {
 	c.forget(taught.id)
-	c.add(class)
+	c.add(class, taught)
 	c.version++
 	c.owner[taught.id] = class
-	if c.kept[class] = append(c.kept[class], taught); len(c.kept[class]) > most {
+	if len(c.kept[class]) > most {
 		dropped = c.kept[class][0].id
 		c.forget(dropped)
 	}
@@ -175,11 +174,10 @@ func (c *classes) fields(f *piece.Fields) {
 	if f.Writes {
 		return
 	}
-	c.add(f.Name)
+	c.add(f.Name, examples...)
 	for _, x := range examples {
 		c.owner[x.id] = f.Name
 	}
-	c.kept[f.Name] = examples
 }
 
 // feed holds the examples of the stream's own feed that are in force. It is valid until labels change.

@@ -341,7 +341,7 @@ func (e *episode) solve(ctx context.Context) (*solver.Result, error) {
 		}
 	}
 	if s.settings.Time && len(e.tested) > 0 {
-		p.Proportions = s.proportions.corrected(p.names, p.numbers, e.tested)
+		p.Proportions = s.proportions.expected(p, e.tested)
 	}
 	if t != nil {
 		if err = space.Label(p.labels); err != nil {

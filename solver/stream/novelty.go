@@ -261,13 +261,10 @@ func (v *novelty) learn(s *Stream, of *lesson) {
 		about.Apply(of.u, nil)
 		spaces = append(spaces, of.u)
 	}
-	n := min(leftOutMost, len(chosen))
-	for i := range n {
-		chosen[i] = chosen[i*len(chosen)/n]
-	}
-	v.leftOut = make([]float64, n)
+	chosen = evenly(chosen, leftOutMost)
+	v.leftOut = make([]float64, len(chosen))
 	for _, rows := range spaces {
-		for i, product := range of.nearestOther(rows, chosen[:n], d) {
+		for i, product := range of.nearestOther(rows, chosen, d) {
 			v.leftOut[i] += view.Distance(product) / float64(len(spaces))
 		}
 	}

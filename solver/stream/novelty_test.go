@@ -266,7 +266,7 @@ func TestHeldOutAnswersMakeTheLimit(t *testing.T) {
 	}
 	own := s.unknownLimit(&s.novelty.scores).At
 	answer := func(label string, score float32) {
-		a := heldOut{id: "x", label: label, predicted: "a", z: .5, score: score}
+		a := verdict{id: "x", label: label, predicted: "a", z: .5, score: score}
 		s.calibration.answers = append(s.calibration.answers, a)
 	}
 	for i := range 2 * enough {

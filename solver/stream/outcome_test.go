@@ -252,8 +252,8 @@ func TestModelChange(t *testing.T) {
 	if !noted(report, `the model changed from "old" to "new"`) || !noted(report, "6 labelled examples are of another model") {
 		t.Errorf("notes %q", report.Notes)
 	}
-	if report.Episode != 2 || s.Dimension() != 24 || s.Model() != "new" || s.LearnedTo().Offset != g.offset-1 {
-		t.Errorf("episode %d, dimension %d, model %q, learned to %v", report.Episode, s.Dimension(), s.Model(), s.LearnedTo())
+	if report.Episode != 2 || s.Dimension() != 24 || s.model != "new" || s.LearnedTo().Offset != g.offset-1 {
+		t.Errorf("episode %d, dimension %d, model %q, learned to %v", report.Episode, s.Dimension(), s.model, s.LearnedTo())
 	}
 	for i, a := range answers {
 		if a.Label != truth[i] {

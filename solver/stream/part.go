@@ -74,7 +74,7 @@ type episode struct {
 	answers []Answer
 	report  Report
 
-	tested        []heldOut     // the stream's answers to labelled items without their labels, where these could be right
+	tested        []verdict     // the stream's answers to labelled items without their labels, where these could be right
 	scores        *scoreDensity // the unknown scores, including this episode's
 	relabels      bool          // the labels topic has changed since the last episode
 	cold          bool          // only clusters are learned

@@ -22,21 +22,19 @@ type proportions struct {
 // recurrence is again / all, with one item that recurred and one that did not added: 1/2 for a new stream.
 func (p *proportions) recurrence() float64 { return (p.again + 1) / (p.all + 2) }
 
-func (p *proportions) contribute(e *episode) { e.problem.Proportions = p.expected(e.problem.names) }
+func (p *proportions) contribute(e *episode) { e.problem.Proportions = p.expected(e.problem, nil) }
 
 // expected returns pi0, the class fractions that an episode is expected to have: w lately + (1-w)/K, with w the
-// recurrence and lately the recent fractions. If nothing was counted all are 1/K.
-func (p *proportions) expected(names []string) []float64 {
-	if lately := p.lately(nil, names); lately != nil {
-		return p.mixed(lately)
+// recurrence and lately the recent fractions, as far as tested answers do not correct these. If nothing was counted all
+// are 1/K.
+func (p *proportions) expected(of *problem, tested []verdict) []float64 {
+	lately := p.lately(nil, of.names)
+	if lately == nil {
+		return uniform(len(of.names))
 	}
-	return uniform(len(names))
-}
-
-func uniform(k int) []float64 { return slices.Repeat([]float64{1 / float64(k)}, k) }
-
-// mixed turns recent fractions into expected ones.
-func (p *proportions) mixed(lately []float64) []float64 {
+	if len(tested) > 0 {
+		correct(lately, of, tested)
+	}
 	w := p.recurrence()
 	for c := range lately {
 		lately[c] = w*lately[c] + (1-w)/float64(len(lately))
@@ -44,28 +42,24 @@ func (p *proportions) mixed(lately []float64) []float64 {
 	return lately
 }
 
-// corrected is expected where labels test answers of the stream. What was recently counted for the class of a
+// correct moves fractions to the classes of labels that test answers. What was recently counted for the class of a
 // wrong answer may have been of the label's class: it moves there, in as large a part as such answers are
 // among those tested. Without that, an object that is consistently misclassified would be expected under the
 // wrong class forever.
-func (p *proportions) corrected(names []string, numbers map[string]int32, tested []heldOut) []float64 {
-	lately := p.lately(nil, names)
-	if lately == nil {
-		return p.expected(names)
-	}
-	answers := map[string]float64{}
+func correct(fractions []float64, of *problem, tested []verdict) {
+	answers, before := map[string]float64{}, slices.Clone(fractions)
 	for _, t := range tested {
 		answers[t.predicted]++
 	}
-	seen := slices.Clone(lately)
 	for _, t := range tested {
-		from, to := numbers[t.predicted], numbers[t.label]
-		moved := seen[from] / answers[t.predicted]
-		lately[from] -= moved
-		lately[to] += moved
+		from, to := of.numbers[t.predicted], of.numbers[t.label]
+		moved := before[from] / answers[t.predicted]
+		fractions[from] -= moved
+		fractions[to] += moved
 	}
-	return p.mixed(lately)
 }
+
+func uniform(k int) []float64 { return slices.Repeat([]float64{1 / float64(k)}, k) }
 
 // lately returns the recent fraction of each class, in out's memory; nil if nothing was counted for any.
 func (p *proportions) lately(out []float64, names []string) []float64 {

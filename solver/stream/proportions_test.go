@@ -71,19 +71,19 @@ func recurring(t *testing.T, positions int) (share float64, cold, warm int) {
 // to its own class; less if other labels confirm the answer's class.
 func TestProportionsFollowALabel(t *testing.T) {
 	p := proportions{counts: map[string]float64{"a": 30, "b": 10}, again: 98, all: 98}
-	names, numbers := []string{"a", "b", "c"}, map[string]int32{"a": 0, "b": 1, "c": 2}
-	wrong, right := heldOut{predicted: "a", label: "c"}, heldOut{predicted: "a", label: "a"}
+	of := &problem{names: []string{"a", "b", "c"}, numbers: map[string]int32{"a": 0, "b": 1, "c": 2}}
+	wrong, right := verdict{predicted: "a", label: "c"}, verdict{predicted: "a", label: "a"}
 	for name, c := range map[string]struct {
-		tested      []heldOut
+		tested      []verdict
 		least, most float64 // of c
 	}{
 		"no label":              {tested: nil, least: 0, most: .02},
-		"wrong":                 {tested: []heldOut{wrong}, least: .6, most: .75},
-		"wrong once of twice":   {tested: []heldOut{wrong, right}, least: .3, most: .4},
-		"right":                 {tested: []heldOut{right}, least: 0, most: .02},
-		"wrong in every answer": {tested: []heldOut{wrong, wrong, wrong}, least: .65, most: .75},
+		"wrong":                 {tested: []verdict{wrong}, least: .6, most: .75},
+		"wrong once of twice":   {tested: []verdict{wrong, right}, least: .3, most: .4},
+		"right":                 {tested: []verdict{right}, least: 0, most: .02},
+		"wrong in every answer": {tested: []verdict{wrong, wrong, wrong}, least: .65, most: .75},
 	} {
-		got := p.corrected(names, numbers, c.tested)
+		got := p.expected(of, c.tested)
 		var sum float64
 		for _, v := range got {
 			sum += v
@@ -92,7 +92,7 @@ func TestProportionsFollowALabel(t *testing.T) {
 			}
 		}
 		if got[2] < c.least || got[2] > c.most || math.Abs(sum-1) > 1e-12 ||
-			math.Abs(got[1]-p.expected(names)[1]) > 1e-12 {
+			math.Abs(got[1]-p.expected(of, nil)[1]) > 1e-12 {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

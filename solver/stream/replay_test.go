@@ -272,7 +272,7 @@ func FuzzRestore(f *testing.F) {
 			restored.State()
 			if d := restored.Dimension(); d > 0 && d < 100 {
 				items, _ := newCamera(8, 2, d, 1).episode(3, 0)
-				items[0].Model, items[1].Model, items[2].Model = restored.Model(), restored.Model(), restored.Model()
+				items[0].Model, items[1].Model, items[2].Model = restored.model, restored.model, restored.model
 				if _, _, err := restored.Answer(context.Background(), e, items, nil); err != nil {
 					t.Logf("answers %v", err) // it must not panic
 				}

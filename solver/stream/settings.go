@@ -94,14 +94,7 @@ func (s Settings) Validate() error {
 // episode is solved.
 func (s Settings) fingerprint() uint64 {
 	h := fnv.New64a()
-	fmt.Fprintf(
-		h,
-		"power %g warm %t discover %t rank %d shrink %g",
-		s.Solver.Power,
-		s.Warm,
-		s.Discover,
-		s.Solver.MetricRank,
-		s.Solver.MetricShrink,
-	)
+	fmt.Fprintf(h, "power %g warm %t discover %t rank %d shrink %g",
+		s.Solver.Power, s.Warm, s.Discover, s.Solver.MetricRank, s.Solver.MetricShrink)
 	return h.Sum64()
 }

@@ -117,11 +117,8 @@ func Restore(s Settings, pieces []Piece) (*Stream, error) {
 			"discover, warm, or of the solver file power, metric-rank, metric-shrink")
 	}
 	if now := kernel.Name(); head.kernel != "" && head.kernel != now {
-		out.note(
-			"the state was learned with the vector unit %s, and %s goes on: answers may differ in their last bits",
-			head.kernel,
-			now,
-		)
+		out.note("the state was learned with the vector unit %s, and %s goes on: answers may differ in their last bits",
+			head.kernel, now)
 	}
 	return out, nil
 }

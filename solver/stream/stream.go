@@ -103,9 +103,7 @@ func (s *Stream) Episode() int64 { return s.episode }
 // again skips them, so that nothing is learned twice.
 func (s *Stream) LearnedTo() Position { return s.learned }
 
-// Model and Dimension identify the embeddings that the state belongs to; dimension 0 before
-// the first episode.
-func (s *Stream) Model() string  { return s.model }
+// Dimension is that of the embeddings that the state belongs to; 0 before the first episode.
 func (s *Stream) Dimension() int { return s.dimension }
 
 // Reset forgets one class, or with "" everything but the episode number and the position learned to, which

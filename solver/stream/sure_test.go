@@ -16,7 +16,7 @@ func TestSureLimits(t *testing.T) {
 	c := &calibration{}
 	add := func(n int, predicted, label string, z float32) {
 		for range n {
-			c.answers = append(c.answers, heldOut{label: label, predicted: predicted, z: z})
+			c.answers = append(c.answers, verdict{label: label, predicted: predicted, z: z})
 		}
 	}
 	enough := EnoughLabels(.03)
@@ -54,7 +54,7 @@ func TestSureInNineOfTenStreams(t *testing.T) {
 		c := &calibration{}
 		for i := range 300 {
 			z := random.Float64()
-			a := heldOut{id: fmt.Sprint(i), label: "a", predicted: "a", z: float32(z)}
+			a := verdict{id: fmt.Sprint(i), label: "a", predicted: "a", z: float32(z)}
 			if random.Float64() < .3*(1-z) {
 				a.label = "b"
 			}

@@ -128,7 +128,7 @@ func (t *trial) learn(of *episode, solved *solver.Problem, x *solver.Space, r *s
 			return
 		}
 		answer := s.weights.answer(&sources.item)
-		of.tested = append(of.tested, heldOut{
+		of.tested = append(of.tested, verdict{
 			id: id, label: label, predicted: p.names[answer], topic: topic,
 			z: limit.Confidence(s.weights.probability(&sources.item, answer), scores[row]), score: float32(scores[row]),
 		})

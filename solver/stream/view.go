@@ -76,7 +76,7 @@ func (s *Stream) viewClasses(k *view.Knowledge, p *problem) {
 	k.Examples, k.Class = p.listed()
 	k.Weight, k.Expected = s.settings.Solver.LabelWeight, uniform(p.K)
 	if s.settings.Warm {
-		k.Learned, k.Expected, k.Prior = s.metric.current, s.proportions.expected(p.names), s.prior(p)
+		k.Learned, k.Expected, k.Prior = s.metric.current, s.proportions.expected(p, nil), s.prior(p)
 		if s.settings.Time {
 			k.Lag = lagWeight * s.timeline.Coherence()
 		}

@@ -131,17 +131,21 @@ func (v *weights) probability(of *solver.Sources, class int32) float32 {
 	return float32(1 / sum)
 }
 
-// renew takes the trust from a solve.
+// renew takes the trust from a solve, and reports items that look unlike the examples.
 func (v *weights) renew(of *episode) {
-	if !of.cold && !of.stream.turn.Refreshes(of.number) {
-		return
-	}
-	if trust, ok := of.trusted(); ok {
-		if v.trust == 1 { // not compared yet
-			v.trust = trust
+	was, r := v.trust, &of.report
+	if of.cold || of.stream.turn.Refreshes(of.number) {
+		if trust, ok := of.trusted(); ok {
+			if v.trust == 1 { // not compared yet
+				v.trust = trust
+			}
+			v.trust = math.Pow(v.trust, trustKept) * math.Pow(trust, 1-trustKept)
+			v.ofConfidence = (&logistic.Choices{Weights: sourceCount}).Fit(v.ofConfidence, v.before.Plus(confidencePrior(v.trust), 1))
 		}
-		v.trust = math.Pow(v.trust, trustKept) * math.Pow(trust, 1-trustKept)
-		v.ofConfidence = (&logistic.Choices{Weights: sourceCount}).Fit(v.ofConfidence, v.before.Plus(confidencePrior(v.trust), 1))
+	}
+	if r.Unlike = v.trust < unlikeBelow && !of.stream.calibration.fitted(); r.Unlike && was >= unlikeBelow {
+		r.note("the items look unlike the examples, as if these were of other moments or places: " +
+			"teach the stream some of its own items")
 	}
 }
 
