@@ -12,9 +12,15 @@ type review struct {
 	credit float64 // items that may still be asked for
 }
 
+// answer asks about a long episode in parts: what is near in each is a table of all its pairs.
 func (v *review) answer(e *episode) {
-	if !e.cold && e.stream.settings.ReviewRate > 0 {
-		v.ask(e)
+	if e.cold || e.stream.settings.ReviewRate <= 0 {
+		return
+	}
+	n := len(e.items)
+	parts := (n + reviewMost - 1) / reviewMost
+	for i := range parts {
+		v.ask(e, i*n/parts, (i+1)*n/parts)
 	}
 }
 
@@ -24,12 +30,14 @@ func (v *review) fields(f *piece.Fields) {
 	}
 }
 
-// reviewReach is the rate at which the effect of a label falls off with the squared distance.
-const reviewReach = 2
+const (
+	reviewReach = 2    // the rate at which the effect of a label falls off with the squared distance
+	reviewMost  = 2048 // items that are compared with one another
+)
 
-// ask marks the items whose label would teach most as far as the credit goes. A label teaches about similar
-// items, so an item's worth is the doubt of all items near it, itself included. What a chosen item covers
-// does not count for the next, so that no two ask the same question.
+// ask marks, of the items from one to before another, those whose label would teach most, as far as the credit goes. A
+// label teaches about similar items, so an item's worth is the doubt of all items near it, itself included. What a
+// chosen item covers does not count for the next, so that no two ask the same question.
 //
 // An item is in doubt as far as the answer and the prototypes of the labelled items alone do not agree on it,
 // and as far as nothing labelled is near it. A label comes with the next episode at the earliest and helps
@@ -38,21 +46,7 @@ const reviewReach = 2
 //
 // Where sure answers are asked for, the labels are those that make most of them: answers that are not sure
 // count in place of doubt, by their confidence. A label that agrees with one lowers the limit of its class.
-//
-// A long episode is asked about in parts: what is near in each is a table of all its pairs.
-func (v *review) ask(e *episode) {
-	n := len(e.items)
-	parts := (n + reviewMost - 1) / reviewMost
-	for i := range parts {
-		v.askPart(e, i*n/parts, (i+1)*n/parts)
-	}
-}
-
-// reviewMost bounds the items that are compared with one another.
-const reviewMost = 2048
-
-// askPart marks items from to to-1.
-func (v *review) askPart(e *episode, from, to int) {
+func (v *review) ask(e *episode, from, to int) {
 	items, answers, r, w := e.items[from:to], e.answers[from:to], e.result, e.engine
 	n, sure := len(items), e.stream.settings.MaxWrong > 0
 	worth := float64(n) * e.stream.settings.ReviewRate
