@@ -2,6 +2,7 @@ package health
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -190,5 +191,17 @@ func TestRejecting(t *testing.T) {
 	reject(fewRejected, 2000)
 	if r.Used(false); troubled(3000) {
 		t.Error("after an answer, records that can be read count again")
+	}
+}
+
+// A line of the log names no cause that is not known.
+func TestLogOfTrouble(t *testing.T) {
+	trouble := Trouble{What: "in/0 has not got on for 46s", Do: "look at the CPU"}
+	if got := trouble.about(); !slices.Equal(got, []any{"do", trouble.Do}) {
+		t.Errorf("%v", got)
+	}
+	trouble.Cause = "refused"
+	if got := trouble.about(); !slices.Equal(got, []any{"cause", "refused", "do", trouble.Do}) {
+		t.Errorf("%v", got)
 	}
 }

@@ -23,6 +23,14 @@ type Trouble struct {
 	Of    string `json:"-"`     // the label of slkstream_trouble; "": the stage is ready all the same
 }
 
+// about is the rest of the log's line; without the cause, if it is not known.
+func (t *Trouble) about() []any {
+	if t.Cause == "" {
+		return []any{"do", t.Do}
+	}
+	return []any{"cause", t.Cause, "do", t.Do}
+}
+
 // Labels of slkstream_trouble.
 const (
 	OfBrokers, OfInput, OfTransaction, OfPartition = "brokers", "input", "transaction", "partition"

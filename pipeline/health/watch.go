@@ -89,11 +89,11 @@ func (w *Watch) Report(now time.Time) {
 	}
 	for _, t := range list { // of each kind the first
 		w.logged.Once(t.Of, func(int) {
-			w.settings.Log.Error(t.What, "cause", t.Cause, "do", t.Do, "of_its_kind", kinds[t.Of])
+			w.settings.Log.Error(t.What, append(t.about(), "of_its_kind", kinds[t.Of])...)
 		})
 	}
 	for _, t := range w.beside() {
-		w.logged.Once(t.What, func(int) { w.settings.Log.Warn(t.What, "cause", t.Cause, "do", t.Do) })
+		w.logged.Once(t.What, func(int) { w.settings.Log.Warn(t.What, t.about()...) })
 	}
 }
 

@@ -165,7 +165,8 @@ func (l *Topic) read(ctx context.Context, outage *topic.Outage, ready func()) er
 	}
 	records.next = append(records.next, records.mark...)
 	l.writeLetters(ctx, l.show(records)...)
-	o.Log.Info("labels read", "topic", o.Topic, "examples", l.current.Load().Labels.Len())
+	v := l.current.Load() // with the support, which is not of the topic
+	o.Log.Info("labels read", "topic", o.Topic, "examples", v.standing.Len()-v.leftOut)
 	ready()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
