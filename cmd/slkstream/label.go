@@ -202,7 +202,7 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 	how.Keep = true
 	err = f.each(how, func(of table.Row) error {
 		if i == f.N || len(of.Kept) > len(f.kept) {
-			return errors.New("input: it has changed since it was read")
+			return errChanged
 		}
 		at := f.order.rank(i)
 		a := table.Answer{Row: row, Result: record.Result{
@@ -228,6 +228,9 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 		row, i = row+1, i+1
 		return output.Write(&a)
 	}, func(bad *table.BadRow) error {
+		if len(bad.Kept) > len(f.kept) {
+			return errChanged
+		}
 		row++
 		return errors.Join(list.Encode(badRow{bad.Row, bad.ID, bad.Err.Error()}),
 			output.Write(&table.Answer{
@@ -236,6 +239,8 @@ func writeAnswers(c *call, output *table.Output, f *labelledFile, r *file.Result
 	})
 	return given, err
 }
+
+var errChanged = errors.New("input: it has changed since it was read")
 
 func isNPY(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npy") }
 

@@ -76,6 +76,7 @@ func Serve(dir string, port int, log *slog.Logger, extra ...kfake.Opt) (*Server,
 			return nil, err
 		}
 		startRoom(cluster, func() (int64, bool) { return freeBytes(dir) }, log)
+		keepOld(cluster)
 	}
 	makeTopics(cluster, log)
 	s.sweeper = startSweeper(cluster, client.Kafka())
