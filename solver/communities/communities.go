@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/slkstream/slkstream/index"
+	"github.com/slkstream/slkstream/internal/kernel"
 )
 
 // Rows gives the embedded rows of the points of a graph, by which clusters are joined that the graph does not tie.
@@ -116,7 +117,10 @@ func (g *network) move(sweeps int, random *rand.Rand) ([]int32, int) {
 	order := random.Perm(n)
 	for range sweeps {
 		moved := 0
-		for _, i := range order {
+		for at, i := range order {
+			if at+ahead < n {
+				g.prefetch(order[at+ahead])
+			}
 			own := community[i]
 			met = append(met[:0], own)
 			for j := g.offsets[i]; j < g.offsets[i+1]; j++ {
@@ -159,6 +163,19 @@ func (g *network) move(sweeps int, random *rand.Rand) ([]int32, int) {
 	}
 	return community, count
 }
+
+// ahead is how many nodes in advance a node's edges are requested from memory: nodes take their turns at random.
+const ahead = 4
+
+// prefetch requests the edges of a node, which are read soon. It changes nothing.
+func (g *network) prefetch(node int) {
+	from, to := g.offsets[node], g.offsets[node+1]
+	kernel.Prefetch(g.columns[from:to], to-from, first)
+	kernel.Prefetch(g.weights[from:to], to-from, first)
+}
+
+// first names the first of some rows.
+var first = []int32{0}
 
 // aggregate makes each community one node.
 func (g *network) aggregate(part []int32, count int) *network {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/slkstream/slkstream/index"
 	"github.com/slkstream/slkstream/solver"
@@ -247,19 +248,23 @@ func (l *loaded) labels(ctx context.Context, s *Settings, r *Result) (*solutions
 	}
 	out.answers, out.guide = append(out.answers, sum.answer), l.guide
 	s.progress("graph")(0, 1) // only now: while labels spread there is no memory for it
-	graph := l.affinity(lists, l.class, settings.Rho)
-	start := sum.class
+	var matched []int32
+	var clusters sync.WaitGroup // found on one core, beside what else takes one
 	if l.directions {
-		if matched := l.byClusters(similar, start, s.Seed); matched != nil {
-			out.matched, start = true, matched
-		}
+		clusters.Go(func() { matched = l.byClusters(similar, sum.class, s.Seed) })
 	}
+	graph := l.affinity(lists, l.class, settings.Rho)
 	if l.zeroShot != nil { // again, with what class vectors say, which has no part in how labels spread
 		objectives = append(objectives, byMeans.byNames(), byNeighbours.byNames())
 	}
 	r.UnknownScore = l.unknownScores(graph, reach)[:l.n]
-	if err := l.project(r); err != nil {
+	err = l.project(r)
+	if clusters.Wait(); err != nil {
 		return nil, err
+	}
+	start := sum.class
+	if matched != nil {
+		out.matched, start = true, matched
 	}
 	for i, of := range objectives {
 		stage := "solving"
