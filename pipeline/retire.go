@@ -47,7 +47,7 @@ func (p *partition) free(now time.Time) {
 func (p *partition) relieve(now time.Time) {
 	b := p.Budget
 	if (b.Metrics.Load() > 0 || b.Streams.Load() > 0) && p.mayEvict() {
-		p.away(p.answering.PutAwayForMemory(now, p.ledger.Saves))
+		p.away(p.answering.PutAwayForMemory(now, p.ledger.Saves()))
 	}
 	if b.Metrics.Load() > 0 {
 		p.dropMetrics(now)
@@ -91,11 +91,12 @@ func (p *partition) retire(now time.Time) {
 		return
 	}
 	p.retired = now
-	p.away(p.answering.PutAway(now, p.ledger.Saves))
+	saves := p.ledger.Saves()
+	p.away(p.answering.PutAway(now, saves))
 	from := p.ledger.Restart(p.intake.Restart()).From
-	forgotten := p.answering.ForgetEvicted(from, p.ledger.Saves)
+	forgotten := p.answering.ForgetEvicted(from, saves)
 	if o.StateTTL > 0 {
-		for _, s := range p.answering.ForgetSilent(p.intake.High().Add(-o.StateTTL), from, p.ledger.Saves) {
+		for _, s := range p.answering.ForgetSilent(p.intake.High().Add(-o.StateTTL), from, saves) {
 			forgotten = true
 			p.drop(s)
 			p.extensions.forgotten(s.Key)

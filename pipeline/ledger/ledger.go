@@ -4,7 +4,6 @@ package ledger
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -108,12 +107,18 @@ func (l *Ledger) Add(j *answering.Job, now time.Time) {
 	}
 }
 
-// Saves says whether the next commit, or the one in flight, has a snapshot of a stream.
-func (l *Ledger) Saves(key record.StreamID) bool {
-	has := func(d *draft) bool {
-		return slices.ContainsFunc(d.snapshots, func(s *state.Snapshot) bool { return s.Stream == key })
+// Saves returns what says whether the next commit, or the one in flight, has a snapshot of a stream.
+func (l *Ledger) Saves() func(record.StreamID) bool {
+	saved := map[record.StreamID]bool{}
+	for _, d := range []*draft{&l.next, l.sending} {
+		if d == nil {
+			continue
+		}
+		for _, s := range d.snapshots {
+			saved[s.Stream] = true
+		}
 	}
-	return has(&l.next) || l.sending != nil && has(l.sending)
+	return func(key record.StreamID) bool { return saved[key] }
 }
 
 // Save adds snapshots to the next commit.
