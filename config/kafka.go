@@ -162,7 +162,7 @@ func (t *Topics) settings() []definition {
 		define("corrections", &t.Corrections, []string{"run", "check", "forget"}, "",
 			"topic of corrections: recent items that a later label calls something else; none: not written").
 			example("TOPIC").
-			when("correct", "", "topic of corrections").neededBy("correct"),
+			when("correct", "", "topic of corrections; a --dry-run without one compares with results alone"),
 		define("identities", &t.Identities, []string{"run", "check", "forget"}, "",
 			"compacted topic of what clusters are like, by which those of all streams that are one thing become one identity; "+
 				"none: each stream's are its own").
@@ -245,6 +245,9 @@ func (t *Topics) check(c *Config, fault report) {
 	}
 	if !slices.Contains(forms, t.OutFormat) && !t.IsTemplate() {
 		fault("out-format", "is %s: must be one of %s, or a JSON object", shown(t.OutFormat), strings.Join(forms, ", "))
+	}
+	if c.command == "correct" && t.Corrections == "" && !c.Change.DryRun {
+		fault("corrections", "is not set: correct needs it, unless dry-run is set")
 	}
 	if t.Corrections != "" && t.Labels == "" {
 		fault("corrections", "is %s: needs labels, which corrections follow from", t.Corrections)

@@ -23,7 +23,7 @@ var correctCommand = command{
 		"have learned. It compares with the existing results and corrections by id, and writes the\n" +
 		"differences to the corrections topic. Any number of processes share the work, as in a\n" +
 		"backfill, and a killed job resumes. A summary counts the items by old and new label.",
-	example: "  slkstream correct --in in --out results --labels labels --corrections corrections --dry-run",
+	example: "  slkstream correct --in in --out results --labels labels --dry-run",
 	run:     onKafka(correct),
 }
 

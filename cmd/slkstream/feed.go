@@ -65,8 +65,11 @@ func feed(ctx context.Context, c *call) error {
 		}
 		again = err == nil && total > 0 && c.Config.Feed.Loop
 	}
-	c.Log.Info("fed", "records", f.sent.Load(), "topic", out, "took",
-		time.Since(f.began).Round(time.Millisecond))
+	about := []any{"records", f.sent.Load(), "topic", out, "took", time.Since(f.began).Round(time.Millisecond)}
+	if f.named {
+		about = append(about, "labels_are_corrected_by", "teach --stream "+f.key)
+	}
+	c.Log.Info("fed", about...)
 	return nil
 }
 
@@ -106,6 +109,7 @@ type feeder struct {
 	labels column
 	keys   column
 	again  bool // the file is sent again and again
+	named  bool // rows with a label have the key for their stream
 	pace
 	sent  atomic.Int64
 	rows  atomic.Int64 // of the file, -1 if known only after reading it
@@ -229,6 +233,7 @@ func (f *feeder) record(row table.Row, number int64) (record.Out, error) {
 		e.Label = label
 	}
 	out := record.Out{Topic: f.topic, Partition: -1, Time: now, Value: record.AppendExample(nil, &e)}
+	f.named = f.named || e.Label != "" && row.Stream == "" && key == "" && f.key != ""
 	if key = cmp.Or(key, f.key, row.Stream); key != "" {
 		out.Key = []byte(key)
 	}

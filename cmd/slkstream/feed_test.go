@@ -98,8 +98,12 @@ func TestFeed(t *testing.T) {
 	input, labels, truth := saveBlobs(t, 1200, 8, 3, 1)
 	line := "feed --embedded-dir " + dir + " --input " + input + " --labels-file " + labels + " --keys " +
 		labels + " --out embeddings"
-	if code, _, messages := runLine(t, strings.Fields(line)...); code != exitDone {
-		t.Fatalf("exit %d: %s", code, messages)
+	const stream = `labels_are_corrected_by="teach --stream cam-7"` // that of all rows
+	one := strings.Replace(line, "--keys "+labels+" --out embeddings", "--key cam-7 --out others", 1)
+	for line, says := range map[string]bool{line: false, one: true} {
+		if code, _, messages := runLine(t, strings.Fields(line)...); code != exitDone || strings.Contains(messages, stream) != says {
+			t.Fatalf("%s: exit %d: %s", line, code, messages)
+		}
 	}
 	decoder, err := record.NewDecoder(record.Options{})
 	if err != nil {

@@ -547,4 +547,12 @@ func TestBadRowsKeepTheirColumns(t *testing.T) {
 			t.Errorf("%s: exit %d: %s%s", name, code, out, messages)
 		}
 	}
+	input := filepath.Join(folder, "times.csv")
+	if err := os.WriteFile(input, []byte("label,note,time,x0,x1\na,n1,,1,2\nb,n2,noon,2,1\n,n3,,1,2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, messages := runLine(t, "label", "--input", input, "--skip-bad", "--output", "-")
+	if want := `"input_label":"b","note":"n2",`; code != exitDone || !strings.Contains(out, want) {
+		t.Errorf("a time that is none: exit %d: %s%s", code, out, messages)
+	}
 }

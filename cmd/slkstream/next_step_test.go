@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,5 +196,18 @@ func TestCorrectionSaysWhatItCannotRead(t *testing.T) {
 		if code != exitDone || !strings.Contains(messages, says) {
 			t.Errorf("exit %d, no %q in\n%s%s", code, says, out, messages)
 		}
+	}
+	// A dry run writes no corrections: it needs no topic for them.
+	alone := append([]string{"correct", "--since", "24h"}, slices.Concat(topics[:6], topics[8:])...)
+	if code, _, messages := runLine(t, alone...); code != exitUsage || !strings.Contains(messages, "corrections is not set") {
+		t.Errorf("without a topic of corrections: exit %d, %s", code, messages)
+	}
+	relabelled := record.Out{Topic: "results", Partition: 0, Value: []byte(`{"id":"in/0/1","label":"eve","confidence":1}`)}
+	if err := client.Write(t.Context(), []record.Out{relabelled}); err != nil {
+		t.Fatal(err)
+	}
+	code, out, messages = runLine(t, append(alone, "--dry-run")...)
+	if code != exitDone || strings.Join(strings.Fields(out), " ") != "WAS IS ITEMS eve anna 1" {
+		t.Errorf("a dry run without a topic of corrections: exit %d, %s%s", code, out, messages)
 	}
 }

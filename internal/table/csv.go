@@ -86,6 +86,9 @@ func (s *sheet) next() (Row, error) {
 		}
 	}
 	row, err := Row{}, error(nil)
+	for _, at := range s.layout.kept {
+		row.Kept = append(row.Kept, keptCell(cells[at]))
+	}
 	for i, at := range s.layout.fields {
 		if at >= 0 {
 			err = cmp.Or(err, rowFields[i].set(&row, cells[at]))
@@ -93,9 +96,6 @@ func (s *sheet) next() (Row, error) {
 	}
 	if err != nil {
 		return row, err
-	}
-	for _, at := range s.layout.kept {
-		row.Kept = append(row.Kept, keptCell(cells[at]))
 	}
 	s.numbers = s.numbers[:0]
 	for _, at := range s.layout.vector {

@@ -100,8 +100,11 @@ func (c *Comparison) finish(ctx context.Context, b *Backfill) error {
 	return c.readAll(ctx, b, b.settings.Corrections, c.correction)
 }
 
-// readAll reads a topic to its end, from where the last call ended or from since on.
+// readAll reads a topic to its end, from where the last call ended or from since on; "": there is none.
 func (c *Comparison) readAll(ctx context.Context, b *Backfill, name string, take func(*record.Raw) error) error {
+	if name == "" {
+		return nil
+	}
 	list, err := b.settings.Client.PartitionsOf(ctx, name)
 	for _, at := range list {
 		span := topic.Span{TopicPartition: at}
