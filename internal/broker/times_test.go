@@ -44,15 +44,3 @@ func TestAnOldRecordTakesNoOthersWithIt(t *testing.T) {
 		t.Errorf("times %v", times)
 	}
 }
-
-func TestADamagedBatchIsLeftAsItIs(t *testing.T) {
-	batch := make([]byte, batchHead)
-	batch[batchLength+3] = batchHead - batchLength - 4
-	before := string(batch)
-	if countFrom(batch, time.Now()); string(batch) != before {
-		t.Error("its checksum is made to agree")
-	}
-	for short := range len(batch) {
-		countFrom(batch[:short], time.Now())
-	}
-}

@@ -41,6 +41,21 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// checksum returns that of a batch.
+func checksum(batch []byte) uint32 { return crc32.Checksum(batch[atAttributes:], castagnoli) }
+
+// RaiseHighestTime sets the highest time of a batch's records, from which brokers count how long they keep it, to another one if
+// it is not after oldest. The records keep their own times. What is no whole batch with its checksum stays as it is.
+func RaiseHighestTime(batch []byte, oldest, to time.Time) {
+	if len(batch) < BatchHead || int(binary.BigEndian.Uint32(batch[atLength:]))+atLength+4 != len(batch) ||
+		time.UnixMilli(int64(binary.BigEndian.Uint64(batch[atMaxTime:]))).After(oldest) ||
+		binary.BigEndian.Uint32(batch[atChecksum:]) != checksum(batch) {
+		return
+	}
+	binary.BigEndian.PutUint64(batch[atMaxTime:], uint64(to.UnixMilli()))
+	binary.BigEndian.PutUint32(batch[atChecksum:], checksum(batch))
+}
+
 // Stamp is a producer's identity in a batch. For an idempotent producer the broker accepts a batch only if
 // its sequence follows the last one of that producer and epoch in the partition, and drops a repeated one.
 type Stamp struct {
@@ -78,7 +93,7 @@ func compressed(batch []byte, how Compression) []byte {
 	b := packed.Bytes()
 	binary.BigEndian.PutUint16(b[atAttributes:], binary.BigEndian.Uint16(b[atAttributes:])|uint16(codec))
 	binary.BigEndian.PutUint32(b[atLength:], uint32(len(b)-atLength-4))
-	binary.BigEndian.PutUint32(b[atChecksum:], crc32.Checksum(b[atAttributes:], castagnoli))
+	binary.BigEndian.PutUint32(b[atChecksum:], checksum(b))
 	return b
 }
 
@@ -120,7 +135,7 @@ func AppendBatch(buffer []byte, records []record.Out, stamp Stamp, now time.Time
 	binary.BigEndian.PutUint16(b[atEpoch:], uint16(stamp.Epoch))
 	binary.BigEndian.PutUint32(b[atSequence:], uint32(stamp.Sequence))
 	binary.BigEndian.PutUint32(b[atCount:], uint32(len(records)))
-	binary.BigEndian.PutUint32(b[atChecksum:], crc32.Checksum(b[atAttributes:], castagnoli))
+	binary.BigEndian.PutUint32(b[atChecksum:], checksum(b))
 	return buffer
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"slices"
 	"time"
 
@@ -66,7 +65,7 @@ func (d *decoder) decode(data []byte, gone []aborted, position int64, records []
 		if h.last < position {
 			continue // a broker may send batches before the position
 		}
-		if sum := crc32.Checksum(b[atAttributes:], castagnoli); sum != binary.BigEndian.Uint32(b[atChecksum:]) {
+		if sum := checksum(b); sum != binary.BigEndian.Uint32(b[atChecksum:]) {
 			return records, position, fmt.Errorf("%w: %s/%d at %d: checksum", ErrCorrupt, d.topic, d.partition, h.base)
 		}
 		for len(gone) > 0 && gone[0].FirstOffset <= h.last {
