@@ -35,11 +35,19 @@ func BenchmarkRecord(b *testing.B) {
 // An episode of 100 takes few pieces of memory: what an item needs comes from pieces that many share, and what a solve
 // needs from the solve before.
 func TestAnEpisodeAllocatesLittle(t *testing.T) {
-	const most = 36 // 30; with the race detector a few more
+	const most = 33 // 30; with the race detector, whose pools give away one of four pieces, up to three more
+	steps := settled(t)
+	least := make([]float64, len(steps))
+	for run := range 10 {
+		for i, step := range steps {
+			if n := testing.AllocsPerRun(1, step.do); run == 0 || n < least[i] {
+				least[i] = n
+			}
+		}
+	}
 	got, each := 0., []string(nil)
-	for _, step := range settled(t) {
-		n := testing.AllocsPerRun(1, step.do)
-		got, each = got+n, append(each, fmt.Sprint(step.name, " ", n))
+	for i, step := range steps {
+		got, each = got+least[i], append(each, fmt.Sprint(step.name, " ", least[i]))
 	}
 	if got > most {
 		t.Errorf("%g allocations for 100 items, more than %d: %v", got, most, each)
