@@ -10,19 +10,22 @@ func Distance(product float32) float64 { return math.Sqrt(max(0, float64(2-2*pro
 
 // Limit is the limit of the unknown, and what bounds the confidence.
 type Limit struct {
-	At  float64 // a score above it is unknown
-	Low float64 // the bulk quantile of the scores; +Inf: too few scores are known
+	At  float64 // a score above it is unknown; +Inf: too few scores are known, and no item is unknown
+	Low float64 // the bulk quantile of the scores
 
 	Taught bool // the confidence rests on labels that came later
 }
 
 // Confidence returns the confidence of an item that the solve answers with confidence z. The score bounds it: the
 // solve ignores classes that it does not know. Until labels that came later show how often known items are answered
-// right, only those with a score below Low may have a confidence above .9.
+// right, only those with a score below Low may have a confidence above .9, and without a limit, when any item may be a
+// stranger, only copies of examples one above .75.
 func (l Limit) Confidence(z float32, score float64) float32 {
 	switch {
-	case math.IsInf(l.Low, 1) || score <= l.Low || l.Taught && score <= l.At:
+	case score <= l.Low || l.Taught && score <= l.At:
 		return z
+	case math.IsInf(l.At, 1):
+		return min(z, .75)
 	case score <= l.At:
 		return min(z, .9)
 	}

@@ -214,7 +214,7 @@ func (s *Stream) unknownLimit(scores *scoreDensity) view.Limit {
 	limit, known := scores.quantile(1 - min(1-bulk, bulkExcess*rate))
 	left := s.novelty.leftOut
 	if !known {
-		return view.Limit{At: math.Inf(1), Low: math.Inf(1)}
+		return view.Limit{At: math.Inf(1), Taught: s.calibration.fitted()}
 	}
 	low, _ := scores.quantile(bulk)
 	if left != nil {

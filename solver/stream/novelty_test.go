@@ -145,7 +145,7 @@ func TestManyStrangersAreFound(t *testing.T) {
 }
 
 // TestConfidenceIsBoundedByTheDistance: the bound of the confidence falls with the distance and is above .9 only for
-// most of the known items, until labels came later; nothing has one before scores are known.
+// most of the known items, until labels came later; without a limit only copies of examples pass it.
 func TestConfidenceIsBoundedByTheDistance(t *testing.T) {
 	for taught, most := range map[bool]float64{false: .9, true: 1} {
 		l := view.Limit{At: 1, Low: .5, Taught: taught}
@@ -155,13 +155,55 @@ func TestConfidenceIsBoundedByTheDistance(t *testing.T) {
 			}
 		}
 	}
-	for _, l := range []view.Limit{{At: math.Inf(1), Low: math.Inf(1)}, {At: .5, Low: math.Inf(1)}} {
-		if got := l.Confidence(1, 2); got != 1 {
-			t.Errorf("%v: %g where nothing is known", l, got)
+	for taught, most := range map[bool]float64{false: .75, true: 1} {
+		l := view.Limit{At: math.Inf(1), Taught: taught}
+		for score, want := range map[float64]float64{0: 1, .1: most, 2: most} {
+			if got := l.Confidence(1, score); math.Abs(float64(got)-want) > 1e-6 {
+				t.Errorf("no limit, taught %t, score %g: %g, not %g", taught, score, got, want)
+			}
 		}
+	}
+	if got := (view.Limit{At: .5, Low: math.Inf(1)}).Confidence(1, 2); got != 1 {
+		t.Errorf("clusters: %g", got)
 	}
 	if got := (view.Limit{At: 1, Low: 1}).Confidence(1, 1.5); math.Abs(float64(got)-.6) > 1e-6 {
 		t.Errorf("no spread: %g", got)
+	}
+}
+
+// TestNoStrangerIsSureWithoutALimit: a stream that begins with nothing but strangers answers them with the nearest names
+// until a limit is known, and is sure of none; of items of known classes it is sure as soon as there is one.
+func TestNoStrangerIsSureWithoutALimit(t *testing.T) {
+	for _, classes := range []int{2, 5} {
+		for _, size := range []int{1, 8, enough - 1} {
+			f := newCamera(3, 2*classes, 16, .1)
+			labels := &taught.Labels{Everyone: f.labels(3).Everyone[:3*classes]}
+			s, e := New("cam", settings(t)), new(Engine)
+			var items []Item
+			for i := range size {
+				items = append(items, Item{Vector: f.vector(classes + i%classes), Position: Position{Offset: int64(i), Object: -1}})
+			}
+			answers, _ := answer(t, s, e, items, labels)
+			for i, a := range answers {
+				if a.Confidence > .75 {
+					t.Errorf("%d classes, stranger %d of %d: %s, %.3f", classes, i, size, a.Label, a.Confidence)
+				}
+			}
+			s, items = New("cam", settings(t)), nil
+			for i := range 2 * enough {
+				items = append(items, Item{Vector: f.vector(i % classes), Position: Position{Offset: int64(i), Object: -1}})
+			}
+			answers, _ = answer(t, s, e, items, labels)
+			sure := 0
+			for _, a := range answers {
+				if a.Confidence > .89 {
+					sure++
+				}
+			}
+			if sure < len(items)*3/4 {
+				t.Errorf("%d classes: sure of %d of %d known items", classes, sure, len(items))
+			}
+		}
 	}
 }
 
