@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/slkstream/slkstream/internal/broker/brokertest"
 	"github.com/slkstream/slkstream/internal/record"
 	"github.com/slkstream/slkstream/pipeline/answering"
@@ -125,6 +127,35 @@ func TestFirstAnswers(t *testing.T) {
 				t.Errorf("%d of %d first answers are those of the episodes", same, answered)
 			}
 		})
+	}
+}
+
+// A slow broker is waited for while first answers are of use.
+func TestFirstAnswersOfASlowBroker(t *testing.T) {
+	t.Parallel()
+	server := brokertest.Embedded(t)
+	client := brokertest.Connect(t, []string{server.Address})
+	f := newFeed(2)
+	in := brokertest.Topic(t, client, "in", 1, nil)
+	o := basics(client, in, f)
+	o.Now, o.NowWithin = brokertest.Name("now"), time.Minute
+	server.Cluster.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		server.Cluster.KeepControl()
+		if topics := r.(*kmsg.ProduceRequest).Topics; len(topics) > 0 && topics[0].Topic == o.Now {
+			server.Cluster.SleepControl(func() { time.Sleep(1500 * time.Millisecond) }) // fault: a slow broker
+		}
+		return nil, nil, false
+	})
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s)
+	claimed(t, s, 1)
+	write(t, client, f.records(in, 1, 10)) // they close no episode, which would settle them before their turn
+	waitUntil(t, "not all is read", func() bool { return s.metrics.now.Sum() >= 10 })
+	if answered := s.metrics.now.Value(first.CountAnswered); answered != 10 {
+		t.Errorf("%.0f of 10 answered, %.0f refused", answered, s.metrics.now.Value(first.CountRefused))
 	}
 }
 

@@ -48,7 +48,7 @@ func (p *Process) acquaint(first *known, like *stream.Item) error {
 	}
 	first.of.Lock()
 	defer first.of.Unlock()
-	if err := bring(first.of); err != nil {
+	if err := p.bring(first.of); err != nil {
 		return fmt.Errorf("%w: %w", ErrBusy, err)
 	}
 	switch d := first.of.Memory.Dimension(); {

@@ -19,10 +19,7 @@ import (
 // An item has at most one from each owner of its partition, and none once its settled result may be written: items
 // from before the claim get none, as an earlier owner may have settled them; settled items leave the queue; and a
 // commit of results waits for the request in flight that has first answers of the same items.
-const (
-	mostQueued  = 8192        // items that wait, of a partition; more are left out
-	longRequest = time.Second // how long a broker may take for a request
-)
+const mostQueued = 8192 // items that wait, of a partition; more are left out
 
 // Why an item is left without a first answer, as the metric counts it; CountAnswered has one.
 const (
@@ -364,7 +361,7 @@ func (f *Partition) tell(told func([]Answer), list []Answer) {
 
 // send writes the records, and waits for no broker that fails.
 func (f *Partition) send(out []record.Out) error {
-	ctx, cancel := context.WithTimeout(context.Background(), longRequest)
+	ctx, cancel := f.process.aWhile()
 	defer cancel()
 	return f.sender.Write(ctx, out)
 }

@@ -112,7 +112,7 @@ func (s *known) quiet() bool {
 // learn gives a stream's first answers what the stream knows now; items and answers are those of the episode
 // that has just been answered. The caller holds the stream. Meanwhile answers are given by what was known.
 func (p *Process) learn(first *known, like *stream.Item, items []stream.Item, answers []stream.Answer) error {
-	if err := bring(first.of); err != nil {
+	if err := p.bring(first.of); err != nil {
 		return err
 	}
 	first.mutex.Lock()
@@ -133,9 +133,14 @@ func (p *Process) learn(first *known, like *stream.Item, items []stream.Item, an
 	return nil
 }
 
+// aWhile is how long a broker may take for a request: half as long as a first answer is of use.
+func (p *Process) aWhile() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), p.settings.Within/2)
+}
+
 // bring brings a stream's memory back if it was put away. The caller holds the stream.
-func bring(s *extension.Stream) error {
-	ctx, cancel := context.WithTimeout(context.Background(), longRequest)
+func (p *Process) bring(s *extension.Stream) error {
+	ctx, cancel := p.aWhile()
 	defer cancel()
 	return s.Return(ctx)
 }
