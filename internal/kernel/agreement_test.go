@@ -204,6 +204,19 @@ func (s shape) agreesWith(v, other version) error {
 			Bytes(second, b[:length], (1<<7-1)/max(1e-30, Largest(b[:length])))
 			out[0] = float32(CodeProduct(first, second))
 		})
+		keep("products of codes", 6, true, one, func(out []float32) {
+			d := min(128, length/6&^63)
+			if d == 0 {
+				d = length / 6
+			}
+			rows, with, products := make([]int16, 6*d), make([]int8, d), make([]int32, 6)
+			Narrow(rows, a[:6*d], (1<<11-1)/max(1e-30, Largest(a[:6*d])))
+			Bytes(with, b[:d], (1<<7-1)/max(1e-30, Largest(b[:d])))
+			CodeProducts(products, rows, with)
+			for i, x := range products {
+				out[i] = float32(x)
+			}
+		})
 		for _, scan := range []func(positions []int32) int{
 			func(positions []int32) int { return Below(positions, a[:length], b[:length], alpha) },
 			func(positions []int32) int { return BelowEach(positions, alpha, a[:length], b[:length]) },

@@ -2683,6 +2683,112 @@ step:
 	VZEROUPPER
 	RET
 
+// func avx2CodeProducts(out []int32, a []int16, b []int8)
+// Requires: AVX, AVX2
+TEXT ·avx2CodeProducts(SB), NOSPLIT, $0-72
+	MOVQ out_base+0(FP), AX
+	MOVQ out_len+8(FP), CX
+	MOVQ a_base+24(FP), DX
+	MOVQ a_len+32(FP), BX
+	MOVQ b_base+48(FP), BX
+	MOVQ b_len+56(FP), SI
+	LEAQ (SI)(SI*1), DI
+	LEAQ (DI)(DI*2), R8
+	SHRQ $0x06, SI
+	SHRQ $0x02, CX
+
+rows:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   BX, R9
+	MOVQ   SI, R10
+
+step:
+	VPMOVSXBW    (R9), Y8
+	VPMADDWD     (DX), Y8, Y9
+	VPADDD       Y9, Y0, Y0
+	VPMADDWD     (DX)(DI*1), Y8, Y9
+	VPADDD       Y9, Y2, Y2
+	VPMADDWD     (DX)(DI*2), Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMADDWD     (DX)(R8*1), Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBW    16(R9), Y8
+	VPMADDWD     32(DX), Y8, Y9
+	VPADDD       Y9, Y1, Y1
+	VPMADDWD     32(DX)(DI*1), Y8, Y9
+	VPADDD       Y9, Y3, Y3
+	VPMADDWD     32(DX)(DI*2), Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMADDWD     32(DX)(R8*1), Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	VPMOVSXBW    32(R9), Y8
+	VPMADDWD     64(DX), Y8, Y9
+	VPADDD       Y9, Y0, Y0
+	VPMADDWD     64(DX)(DI*1), Y8, Y9
+	VPADDD       Y9, Y2, Y2
+	VPMADDWD     64(DX)(DI*2), Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMADDWD     64(DX)(R8*1), Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMOVSXBW    48(R9), Y8
+	VPMADDWD     96(DX), Y8, Y9
+	VPADDD       Y9, Y1, Y1
+	VPMADDWD     96(DX)(DI*1), Y8, Y9
+	VPADDD       Y9, Y3, Y3
+	VPMADDWD     96(DX)(DI*2), Y8, Y9
+	VPADDD       Y9, Y5, Y5
+	VPMADDWD     96(DX)(R8*1), Y8, Y9
+	VPADDD       Y9, Y7, Y7
+	ADDQ         $+128, DX
+	ADDQ         $+64, R9
+	DECQ         R10
+	JNZ          step
+	VPADDD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X8
+	VPADDD       X8, X0, X0
+	VPERMILPS    $0x4e, X0, X8
+	VPADDD       X8, X0, X0
+	VPERMILPS    $0xb1, X0, X8
+	VPADDD       X8, X0, X0
+	VMOVSS       X0, (AX)
+	VPADDD       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X8
+	VPADDD       X8, X2, X2
+	VPERMILPS    $0x4e, X2, X8
+	VPADDD       X8, X2, X2
+	VPERMILPS    $0xb1, X2, X8
+	VPADDD       X8, X2, X2
+	VMOVSS       X2, 4(AX)
+	VPADDD       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X8
+	VPADDD       X8, X4, X4
+	VPERMILPS    $0x4e, X4, X8
+	VPADDD       X8, X4, X4
+	VPERMILPS    $0xb1, X4, X8
+	VPADDD       X8, X4, X4
+	VMOVSS       X4, 8(AX)
+	VPADDD       Y7, Y6, Y6
+	VEXTRACTF128 $0x01, Y6, X8
+	VPADDD       X8, X6, X6
+	VPERMILPS    $0x4e, X6, X8
+	VPADDD       X8, X6, X6
+	VPERMILPS    $0xb1, X6, X8
+	VPADDD       X8, X6, X6
+	VMOVSS       X6, 12(AX)
+	ADDQ         R8, DX
+	ADDQ         $0x10, AX
+	DECQ         CX
+	JNZ          rows
+	VZEROUPPER
+	RET
+
 // func avx2Prefetch(rows *byte, bytes int, ids []int32)
 // Requires: MMX+
 TEXT ·avx2Prefetch(SB), NOSPLIT, $0-40

@@ -83,6 +83,9 @@ func avx512Bytes(codes []int8, x []float32, by float32) int32
 func avx512CodeProduct(a []int16, b []int8) int32
 
 //go:noescape
+func avx512CodeProducts(out []int32, a []int16, b []int8)
+
+//go:noescape
 func avx512Prefetch(rows *byte, bytes int, ids []int32)
 
 //go:noescape

@@ -2415,6 +2415,94 @@ step:
 	VZEROUPPER
 	RET
 
+// func avx512CodeProducts(out []int32, a []int16, b []int8)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
+TEXT ·avx512CodeProducts(SB), NOSPLIT, $0-72
+	MOVQ out_base+0(FP), AX
+	MOVQ out_len+8(FP), CX
+	MOVQ a_base+24(FP), DX
+	MOVQ a_len+32(FP), BX
+	MOVQ b_base+48(FP), BX
+	MOVQ b_len+56(FP), SI
+	LEAQ (SI)(SI*1), DI
+	LEAQ (DI)(DI*2), R8
+	SHRQ $0x06, SI
+	SHRQ $0x02, CX
+
+rows:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   BX, R9
+	MOVQ   SI, R10
+
+step:
+	VPMOVSXBW     (R9), Z8
+	VPMADDWD      (DX), Z8, Z9
+	VPADDD        Z9, Z0, Z0
+	VPMADDWD      (DX)(DI*1), Z8, Z9
+	VPADDD        Z9, Z1, Z1
+	VPMADDWD      (DX)(DI*2), Z8, Z9
+	VPADDD        Z9, Z2, Z2
+	VPMADDWD      (DX)(R8*1), Z8, Z9
+	VPADDD        Z9, Z3, Z3
+	VPMOVSXBW     32(R9), Z8
+	VPMADDWD      64(DX), Z8, Z9
+	VPADDD        Z9, Z0, Z0
+	VPMADDWD      64(DX)(DI*1), Z8, Z9
+	VPADDD        Z9, Z1, Z1
+	VPMADDWD      64(DX)(DI*2), Z8, Z9
+	VPADDD        Z9, Z2, Z2
+	VPMADDWD      64(DX)(R8*1), Z8, Z9
+	VPADDD        Z9, Z3, Z3
+	ADDQ          $+128, DX
+	ADDQ          $+64, R9
+	DECQ          R10
+	JNZ           step
+	VEXTRACTF64X4 $0x01, Z0, Y8
+	VPADDD        Y8, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X8
+	VPADDD        X8, X0, X0
+	VPERMILPS     $0x4e, X0, X8
+	VPADDD        X8, X0, X0
+	VPERMILPS     $0xb1, X0, X8
+	VPADDD        X8, X0, X0
+	VMOVSS        X0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y8
+	VPADDD        Y8, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X8
+	VPADDD        X8, X1, X1
+	VPERMILPS     $0x4e, X1, X8
+	VPADDD        X8, X1, X1
+	VPERMILPS     $0xb1, X1, X8
+	VPADDD        X8, X1, X1
+	VMOVSS        X1, 4(AX)
+	VEXTRACTF64X4 $0x01, Z2, Y8
+	VPADDD        Y8, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X8
+	VPADDD        X8, X2, X2
+	VPERMILPS     $0x4e, X2, X8
+	VPADDD        X8, X2, X2
+	VPERMILPS     $0xb1, X2, X8
+	VPADDD        X8, X2, X2
+	VMOVSS        X2, 8(AX)
+	VEXTRACTF64X4 $0x01, Z3, Y8
+	VPADDD        Y8, Y3, Y3
+	VEXTRACTF32X4 $0x01, Y3, X8
+	VPADDD        X8, X3, X3
+	VPERMILPS     $0x4e, X3, X8
+	VPADDD        X8, X3, X3
+	VPERMILPS     $0xb1, X3, X8
+	VPADDD        X8, X3, X3
+	VMOVSS        X3, 12(AX)
+	ADDQ          R8, DX
+	ADDQ          $0x10, AX
+	DECQ          CX
+	JNZ           rows
+	VZEROUPPER
+	RET
+
 // func avx512Prefetch(rows *byte, bytes int, ids []int32)
 // Requires: MMX+
 TEXT ·avx512Prefetch(SB), NOSPLIT, $0-40

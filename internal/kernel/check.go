@@ -66,6 +66,15 @@ func check(v version) error {
 				portable.narrow(first[:], a[:codesTogether], float32(n))
 				portable.bytes(second[:], b[:codesTogether], (1<<7-1)/portable.largest(b[:]))
 				out[0] = float32(v.codeProduct(first[:], second[:]))
+				var rows [rowsTogether * codesTogether]int16
+				for i := range rows {
+					rows[i] = first[(i+i/codesTogether)%codesTogether]
+				}
+				var products [rowsTogether]int32
+				v.codeProducts(products[:], rows[:], second[:])
+				for i, x := range products {
+					out[1+i] = float32(x)
+				}
 			}},
 			{"transpose", func(v version, out []float32) { v.transpose(&out[0], &a[0], 9+n%3, 1) }},
 			{"weighted rows", func(v version, out []float32) {

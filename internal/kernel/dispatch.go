@@ -34,6 +34,7 @@ type version struct {
 	largest           func(x []float32) float32                         // likewise
 	bytes             func(codes []int8, x []float32, by float32) int32 // likewise
 	codeProduct       func(a []int16, b []int8) int32                   // a multiple of codesTogether values
+	codeProducts      func(out []int32, a []int16, b []int8)            // likewise, of a multiple of rowsTogether rows
 	prefetch          func(rows *byte, bytes int, ids []int32)
 	transpose         func(to, from *float32, stride, blocks int)
 	multiplyAdds      func(rounds int)

@@ -167,6 +167,10 @@ func interpreted(t *testing.T, name string, rows, wide, vectors int) version {
 			m.run(name+"CodeProduct", frame("a", a, "b", b))
 			return int32(m.returned)
 		},
+		codeProducts: func(out []int32, a []int16, b []int8) {
+			m.pin(out, a, b)
+			m.run(name+"CodeProducts", frame("out", out, "a", a, "b", b))
+		},
 		transpose: func(to, from *float32, stride, blocks int) {
 			out, in := unsafe.Slice(to, (8*blocks-1)*stride+8), unsafe.Slice(from, 7*stride+8*blocks)
 			m.pin(out, in)

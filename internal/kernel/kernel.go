@@ -268,6 +268,9 @@ func Bytes(codes []int8, x []float32, by float32) (square int32) {
 // codesTogether is how many codes a step of CodeProduct takes.
 const codesTogether = 64
 
+// rowsTogether is how many rows a step of CodeProducts takes.
+const rowsTogether = 4
+
 // CodeProduct returns the inner product of whole numbers, exactly, where the sum of all absolute terms fits into 32 bits.
 // b is at least as long as a.
 func CodeProduct(a []int16, b []int8) int32 {
@@ -281,4 +284,17 @@ func CodeProduct(a []int16, b []int8) int32 {
 		sum += portableCodeProduct(a[whole:], b[whole:])
 	}
 	return sum
+}
+
+// CodeProducts fills out with CodeProduct of as many rows of a, each as long as b, and b.
+func CodeProducts(out []int32, a []int16, b []int8) {
+	d, done := len(b), 0
+	a = a[:len(out)*d]
+	if whole := len(out) &^ (rowsTogether - 1); whole > 0 && d > 0 && d%codesTogether == 0 {
+		active.codeProducts(out[:whole], a[:whole*d], b)
+		done = whole
+	}
+	for ; done < len(out); done++ {
+		out[done] = CodeProduct(a[done*d:][:d], b)
+	}
 }

@@ -7,12 +7,15 @@ func native() []version {
 		difference: neonDifference, axpy: neonAxpy, scale: neonScale, exp: neonExp,
 		threeQuarterPower: neonThreeQuarterPower, softmax: neonSoftmax,
 		addRows: portableAddRows, strip: neonTiles.strip, accumulate: neonSums.accumulate, outer: neonSums.outer, groupMinima: neonGroupMinima, below: neonBelow,
-		belowEach: neonBelowEach, widen: neonWiden, narrow: neonNarrow, largest: neonLargest, bytes: neonBytes, codeProduct: neonCodeProduct, prefetch: neonPrefetch, transpose: portableTranspose, multiplyAdds: neonMultiplyAdds, roundFlops: 12 * 4 * 2,
+		belowEach: neonBelowEach, widen: neonWiden, narrow: neonNarrow, largest: neonLargest, bytes: neonBytes, codeProduct: neonCodeProduct, codeProducts: neonCodeProducts, prefetch: neonPrefetch, transpose: portableTranspose, multiplyAdds: neonMultiplyAdds, roundFlops: 12 * 4 * 2,
 	}}
 }
 
 // neonSoftmax computes the exponentials in assembly.
 func neonSoftmax(x []float32) { softmaxBy(neonExp, x) }
+
+// neonCodeProducts takes row by row.
+func neonCodeProducts(out []int32, a []int16, b []int8) { codeProductsBy(neonCodeProduct, out, a, b) }
 
 var (
 	neonTiles = tiles{4, neonStrip4x4, neonStrip4x1, neonStrip1x4, neonStrip1x1}

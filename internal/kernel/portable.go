@@ -33,6 +33,7 @@ var portable = version{
 	largest:           portableLargest,
 	bytes:             portableBytes,
 	codeProduct:       portableCodeProduct,
+	codeProducts:      func(out []int32, a []int16, b []int8) { codeProductsBy(portableCodeProduct, out, a, b) },
 	prefetch:          func(*byte, int, []int32) {},
 	transpose:         portableTranspose,
 	multiplyAdds:      portableMultiplyAdds,
@@ -269,6 +270,13 @@ func portableCodeProduct(a []int16, b []int8) (sum int32) {
 		sum += int32(v) * int32(b[j])
 	}
 	return sum
+}
+
+// codeProductsBy takes row by row.
+func codeProductsBy(product func([]int16, []int8) int32, out []int32, a []int16, b []int8) {
+	for i := range out {
+		out[i] = product(a[i*len(b):][:len(b)], b)
+	}
 }
 
 func portableTranspose(to, from *float32, stride, blocks int) {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"math"
+	"slices"
 
 	"github.com/slkstream/slkstream/internal/kernel"
 	"github.com/slkstream/slkstream/internal/vector"
@@ -12,9 +13,10 @@ import (
 // directions, times its metric.AlongScale. A stream's rows are read from memory, as other streams' are between: bytes
 // are a fourth of numbers. As rounded they have length 1, so that a row's product with itself is 1.
 type Rows struct {
-	codes  []int8
-	along  []float32
-	scales []scale
+	codes    []int8
+	along    []float32
+	scales   []scale
+	products []int32 // workspace of Put
 }
 
 // scale is what the codes of a row stand for.
@@ -44,14 +46,15 @@ func (r *Rows) Delete(count int) {
 
 // clone returns a copy.
 func (r *Rows) clone() Rows {
-	return Rows{append([]int8(nil), r.codes...), append([]float32(nil), r.along...), append([]scale(nil), r.scales...)}
+	return Rows{codes: slices.Clone(r.codes), along: slices.Clone(r.along), scales: slices.Clone(r.scales)}
 }
 
 // Tile are rows whose products with others are wanted.
 type Tile struct {
-	codes  []int16
-	along  []float32 // negative along directions that shrink
-	scales []scale
+	codes    []int16
+	along    []float32 // negative along directions that shrink
+	scales   []scale
+	products []int32 // workspace of Products
 }
 
 // Resize makes n rows of r: those that are there, and others that Put fills in.
@@ -107,8 +110,10 @@ func (k *View) put(r *Rows, at int, z []float32, wide []int16) {
 	}
 	length := square
 	if k.about != nil {
+		r.products = vector.Resize(r.products, len(k.along))
+		kernel.CodeProducts(r.products, k.Learned.Units, codes)
 		for j, by := range k.along {
-			along[j] = by * step * float32(kernel.CodeProduct(k.Learned.Units[j*len(z):][:len(z)], codes))
+			along[j] = by * step * float32(r.products[j])
 		}
 		length = metric.LengthAlong(square, along, k.Learned.Scales)
 	}
@@ -142,10 +147,12 @@ func (k *View) PutTile(t *Tile, r *Rows, z []float32) {
 func (k *View) Products(out []float32, t *Tile, r *Rows, from int) {
 	d, m, n := k.Dimension, len(t.scales), r.Len()-from
 	kernel.Products(out, t.along, r.along[from*len(k.along):], m, n, len(k.along))
+	t.products = vector.Resize(t.products, m)
 	for j := range n {
-		row, step := r.codes[(from+j)*d:][:d], r.scales[from+j].step
-		for i := range m {
-			out[i*n+j] += t.scales[i].step * step * float32(kernel.CodeProduct(t.codes[i*d:][:d], row))
+		step := r.scales[from+j].step
+		kernel.CodeProducts(t.products, t.codes, r.codes[(from+j)*d:][:d])
+		for i, product := range t.products {
+			out[i*n+j] += t.scales[i].step * step * float32(product)
 		}
 	}
 }

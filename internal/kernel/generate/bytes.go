@@ -97,6 +97,54 @@ func (v vector) codeProduct() {
 	v.RET()
 }
 
+// codeProducts processes a multiple of 4 rows of a multiple of 64 values.
+func (v vector) codeProducts() {
+	const rows = 4
+	v.function("CodeProducts", "func(out []int32, a []int16, b []int8)")
+	out, count := v.slice("out")
+	a, _ := v.slice("a")
+	b, length := v.slice("b")
+	parts := groups / v.lanes
+	sums, value, product := v.registers[:rows*parts], v.registers[8], v.registers[9]
+	stride, thrice := v.GP64(), v.GP64()
+	v.LEAQ(Mem{Base: length, Index: length, Scale: 1}, stride)
+	v.LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, thrice)
+	v.SHRQ(U8(6), length)
+	v.SHRQ(U8(2), count)
+	v.Label("rows")
+	v.zero(sums...)
+	at, left := v.GP64(), v.GP64()
+	v.MOVQ(b, at)
+	v.MOVQ(length, left)
+	v.Label("step")
+	for i := range codesTogether / (2 * v.lanes) {
+		v.VPMOVSXBW(Mem{Base: at, Disp: 2 * i * v.lanes}, value)
+		for row, from := range []Mem{
+			{Base: a}, {Base: a, Index: stride, Scale: 1}, {Base: a, Index: stride, Scale: 2}, {Base: a, Index: thrice, Scale: 1},
+		} {
+			from.Disp = i * v.bytes()
+			v.VPMADDWD(from, value, product)
+			sum := sums[row*parts+i%parts]
+			v.VPADDD(product, sum, sum)
+		}
+	}
+	v.ADDQ(I32(2*codesTogether), a)
+	v.ADDQ(I32(codesTogether), at)
+	v.DECQ(left)
+	v.JNZ(LabelRef("step"))
+	for row := range rows {
+		own := sums[row*parts : (row+1)*parts]
+		v.fold(own, value, v.VPADDD)
+		v.VMOVSS(own[0].AsX(), Mem{Base: out, Disp: 4 * row})
+	}
+	v.ADDQ(thrice, a)
+	v.ADDQ(U8(4*rows), out)
+	v.DECQ(count)
+	v.JNZ(LabelRef("rows"))
+	v.VZEROUPPER()
+	v.RET()
+}
+
 // codesTogether is how many values a step of codeProduct takes.
 const codesTogether = 64
 

@@ -81,6 +81,7 @@ func (v vector) file() (*ir.File, error) {
 	v.largest(constants)
 	v.narrowBytes()
 	v.codeProduct()
+	v.codeProducts()
 	v.prefetch()
 	v.multiplyAdds()
 	v.transpose()
