@@ -243,23 +243,7 @@ func (g *membership) join(ctx context.Context, layout map[string]int) {
 			return
 		}
 		if err != nil {
-			if errors.Is(err, kafka.RebalanceInProgress) {
-				continue // another member joined or left meanwhile
-			}
-			if errors.Is(err, kafka.FencedInstanceID) {
-				g.fenced(ctx)
-				continue
-			}
-			if s.Instance == "" {
-				g.member.leave(ctx)
-			}
-			g.member.id = ""
-			if with := g.foreign("", g.group(ctx)); with != nil { // brokers differ in what they answer then
-				err = with
-				g.tell(err)
-			}
-			s.Left(err)
-			if outage.Wait(ctx, err) != nil {
+			if !g.again(ctx, outage, err) {
 				return
 			}
 			continue
@@ -268,37 +252,64 @@ func (g *membership) join(ctx context.Context, layout map[string]int) {
 		if incomplete { // this member leads and has assigned an incomplete set of topics
 			g.log.Warn("an input topic was missing when partitions were given out: the group begins again",
 				"group", s.ID, "generation", generation.ID)
+		}
+		if incomplete || !g.take(ctx, generation, assigned) {
 			leaves = true
 			g.pause(ctx)
 			return
 		}
-		g.log.Info("partitions assigned", "group", s.ID, "generation", generation.ID, "partitions", len(assigned))
-		described := g.group(ctx)
-		with := g.foreign(generation.MemberID, described) // the brokers divide the input among all
-		others, differs := g.differing(generation.MemberID, described)
-		if with == nil && len(assigned) > 0 { // the group has kept its place for other settings
-			with = differs
-		}
-		if with != nil {
-			g.tell(with)
-			s.Left(with)
-			leaves = true
-			g.pause(ctx)
-			return
-		}
-		for _, other := range others {
-			g.log.Error("another process of the group gets no partitions: it has other settings", "group", s.ID, "process", other)
-		}
-		g.member.owned.set(generation.ID, assigned)
-		s.Rebalanced(generation.ID, assigned)
-		if differs != nil {
-			g.tell(differs)
-			s.Left(differs)
-		} else {
-			g.told = ""
-		}
-		g.work(ctx, generation, assigned)
 	}
+}
+
+// again waits before the next try to join, after an error of the last one. It is false if ctx has ended.
+func (g *membership) again(ctx context.Context, outage *topic.Outage, err error) bool {
+	switch {
+	case errors.Is(err, kafka.RebalanceInProgress): // another member joined or left meanwhile
+		return true
+	case errors.Is(err, kafka.FencedInstanceID):
+		g.fenced(ctx)
+		return true
+	}
+	if g.settings.Instance == "" {
+		g.member.leave(ctx)
+	}
+	g.member.id = ""
+	if with := g.foreign("", g.group(ctx)); with != nil { // brokers differ in what they answer then
+		err = with
+		g.tell(err)
+	}
+	g.settings.Left(err)
+	return outage.Wait(ctx, err) == nil
+}
+
+// take works in a generation until it ends. It is false if this process must not take part because of other members.
+func (g *membership) take(ctx context.Context, generation *topic.Generation, assigned []topic.TopicPartition) bool {
+	s := &g.settings
+	g.log.Info("partitions assigned", "group", s.ID, "generation", generation.ID, "partitions", len(assigned))
+	described := g.group(ctx)
+	with := g.foreign(generation.MemberID, described) // the brokers divide the input among all
+	others, differs := g.differing(generation.MemberID, described)
+	if with == nil && len(assigned) > 0 { // the group has kept its place for other settings
+		with = differs
+	}
+	if with != nil {
+		g.tell(with)
+		s.Left(with)
+		return false
+	}
+	for _, other := range others {
+		g.log.Error("another process of the group gets no partitions: it has other settings", "group", s.ID, "process", other)
+	}
+	g.member.owned.set(generation.ID, assigned)
+	s.Rebalanced(generation.ID, assigned)
+	if differs != nil {
+		g.tell(differs)
+		s.Left(differs)
+	} else {
+		g.told = ""
+	}
+	g.work(ctx, generation, assigned)
+	return true
 }
 
 // work has the partitions of a generation owned until it or ctx ends, and all are released.
