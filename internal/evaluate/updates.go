@@ -41,160 +41,190 @@ func update(method string, rows []float32, d int, labels []int32, k int) []int32
 	case AlphaTIM:
 		return alphaTIM(rows, d, labels, k)
 	}
-	n := len(labels)
-	row := func(i int) []float32 { return rows[i*d : i*d+d] }
-	means, counts := make([]float64, k*d), make([]float64, k)
-	for i, c := range labels {
-		if c >= 0 {
-			counts[c]++
-			for j, v := range row(i) {
-				means[int(c)*d+j] += float64(v)
-			}
-		}
-	}
-	first, batch := make([]float64, n*k), 0. // logarithms of the first answers
-	for c := range k {
-		length := math.Sqrt(dot(means[c*d:c*d+d], means[c*d:c*d+d]))
-		for j := range d {
-			means[c*d+j] /= max(length, 1e-12)
-		}
-	}
-	z := make([]float64, n*k)
-	for i, c := range labels {
-		if c >= 0 {
-			z[i*k+int(c)] = 1
-			continue
-		}
-		batch++
-		for c := range k {
-			for j, v := range row(i) {
-				first[i*k+c] += updateSharpness * float64(v) * means[c*d+j]
-			}
-		}
-		softmaxInto(z[i*k:i*k+k], first[i*k:i*k+k])
-		for c, v := range z[i*k : i*k+k] {
-			first[i*k+c] = math.Log(max(v, 1e-12))
-		}
-	}
+	m := newMixture(method == StatA, rows, d, labels, k)
 	neighbours := alike(rows, labels, d)
-	anchors := slices.Clone(means)
-	spread := make([]float64, k*d) // variances; for TransCLIP the same for every class
-	for i := range spread {
-		spread[i] = 1 / float64(d)
-	}
-	var anchored []float64
-	if method == StatA {
-		anchored = make([]float64, d)
-		for i, y := range labels {
-			for c := range k {
-				if w := z[i*k+c]; y < 0 && w > 0 {
-					for j, v := range row(i) {
-						e := float64(v) - anchors[c*d+j]
-						anchored[j] += w * e * e / max(batch, 1)
-					}
-				}
-			}
-		}
-		for i := range spread {
-			spread[i] = max(anchored[i%d], 1e-9)
-		}
-	}
-	scores, mixed := make([]float64, n*k), make([]float64, k)
+	densities := make([]float64, len(labels)*k)
 	for range updateSteps {
-		gaussians(scores, rows, labels, means, spread, d, k, method == StatA)
-		weight := updateFirst
-		if method == StatA {
-			weight = 1
-		}
+		m.measure(densities)
 		for range updateSweeps {
-			was := slices.Clone(z)
-			for i, y := range labels {
-				if y >= 0 {
-					continue
-				}
-				for c := range k {
-					mixed[c] = weight*first[i*k+c] + scores[i*k+c]
-					for _, x := range neighbours[i] {
-						mixed[c] += x.weight * was[x.at*k+c]
-					}
-				}
-				softmaxInto(z[i*k:i*k+k], mixed)
-			}
+			m.sweep(densities, neighbours)
 		}
-		fitGaussians(method, rows, labels, z, means, spread, anchors, anchored, d, k)
+		m.fit()
 	}
-	out := make([]int32, n)
-	for i := range out {
-		at := z[i*k : i*k+k]
-		out[i] = int32(slices.Index(at, slices.Max(at)))
-	}
-	return out
+	return m.answers()
 }
 
-// gaussians computes the logarithm of each class's density at each unlabelled row.
-func gaussians(out []float64, rows []float32, labels []int32, means, spread []float64, d, k int, own bool) {
+// mixture is the model of TransCLIP and StatA: a normal density of each class, of independent numbers.
+type mixture struct {
+	statA  bool // else TransCLIP
+	rows   []float32
+	d      int
+	labels []int32
+	k      int
+
+	first        []float64 // logarithms of the first answers, n x k
+	z            []float64 // the answers, n x k
+	means        []float64 // k x d
+	spread       []float64 // variances, k x d; for TransCLIP the same for every class
+	anchors      []float64 // the first means
+	anchored     []float64 // StatA: variances about the anchors
+	batch, known float64   // rows without and with a label
+}
+
+// newMixture returns the model of the labelled rows, with the first answers by their means.
+func newMixture(statA bool, rows []float32, d int, labels []int32, k int) *mixture {
+	n := len(labels)
+	m := &mixture{
+		statA: statA, rows: rows, d: d, labels: labels, k: k,
+		first: make([]float64, n*k), z: make([]float64, n*k), means: make([]float64, k*d), spread: make([]float64, k*d),
+	}
+	for i, c := range labels {
+		if c < 0 {
+			m.batch++
+			continue
+		}
+		m.known++
+		for j, v := range m.row(i) {
+			m.means[int(c)*d+j] += float64(v)
+		}
+	}
 	for c := range k {
-		mean, variance, constant := means[c*d:c*d+d], spread[c*d:c*d+d], 0.
-		if own {
+		mean := m.means[c*d : c*d+d]
+		length := math.Sqrt(dot(mean, mean))
+		for j := range mean {
+			mean[j] /= max(length, 1e-12)
+		}
+	}
+	m.anchors = slices.Clone(m.means)
+	for i, y := range labels {
+		if y >= 0 {
+			m.z[i*k+int(y)] = 1
+		} else {
+			m.answerFirst(i)
+		}
+	}
+	for i := range m.spread {
+		m.spread[i] = 1 / float64(d)
+	}
+	if statA {
+		m.anchor()
+	}
+	return m
+}
+
+// row returns row i.
+func (m *mixture) row(i int) []float32 { return m.rows[i*m.d : i*m.d+m.d] }
+
+// answerFirst answers an unlabelled row by its cosines to the means.
+func (m *mixture) answerFirst(i int) {
+	first, z := m.first[i*m.k:i*m.k+m.k], m.z[i*m.k:i*m.k+m.k]
+	for c := range first {
+		for j, v := range m.row(i) {
+			first[c] += updateSharpness * float64(v) * m.means[c*m.d+j]
+		}
+	}
+	softmaxInto(z, first)
+	for c, v := range z {
+		first[c] = math.Log(max(v, 1e-12))
+	}
+}
+
+// anchor sets the variances to those of the batch about the anchors, by the first answers.
+func (m *mixture) anchor() {
+	m.anchored = make([]float64, m.d)
+	for i, y := range m.labels {
+		for c := range m.k {
+			if w := m.z[i*m.k+c]; y < 0 && w > 0 {
+				for j, v := range m.row(i) {
+					e := float64(v) - m.anchors[c*m.d+j]
+					m.anchored[j] += w * e * e / max(m.batch, 1)
+				}
+			}
+		}
+	}
+	for i := range m.spread {
+		m.spread[i] = max(m.anchored[i%m.d], 1e-9)
+	}
+}
+
+// measure computes the logarithm of each class's density at each unlabelled row.
+func (m *mixture) measure(out []float64) {
+	for c := range m.k {
+		mean, variance, constant := m.means[c*m.d:c*m.d+m.d], m.spread[c*m.d:c*m.d+m.d], 0.
+		if m.statA {
 			for _, v := range variance {
 				constant -= math.Log(v) / 2
 			}
 		}
-		inverse := make([]float64, d)
+		inverse := make([]float64, m.d)
 		for j, v := range variance {
 			inverse[j] = 1 / (2 * v)
 		}
-		for i, y := range labels {
+		for i, y := range m.labels {
 			if y >= 0 {
 				continue
 			}
 			sum := constant
-			for j, v := range rows[i*d : i*d+d] {
+			for j, v := range m.row(i) {
 				e := float64(v) - mean[j]
 				sum -= e * e * inverse[j]
 			}
-			out[i*k+c] = sum
+			out[i*m.k+c] = sum
 		}
 	}
 }
 
-// fitGaussians sets means and variances to minimise the objective. TransCLIP: weighted means; the
-// labelled rows together weigh updateLabelled of the batch. StatA: those of the batch, with the anchors
-// added as updateAnchor rows.
-func fitGaussians(method string, rows []float32, labels []int32, z, means, spread, anchors,
-	anchored []float64, d, k int,
-) {
-	labelled, batch := 0., 0.
-	for _, y := range labels {
+// sweep answers each unlabelled row by the first answers, the densities, and the answers of its neighbours before.
+func (m *mixture) sweep(densities []float64, neighbours [][]pull) {
+	weight := updateFirst
+	if m.statA {
+		weight = 1
+	}
+	was, mixed := slices.Clone(m.z), make([]float64, m.k)
+	for i, y := range m.labels {
 		if y >= 0 {
-			labelled++
-		} else {
-			batch++
+			continue
 		}
+		for c := range mixed {
+			mixed[c] = weight*m.first[i*m.k+c] + densities[i*m.k+c]
+			for _, x := range neighbours[i] {
+				mixed[c] += x.weight * was[x.at*m.k+c]
+			}
+		}
+		softmaxInto(m.z[i*m.k:i*m.k+m.k], mixed)
 	}
-	weight := func(i, c int) float64 {
-		switch {
-		case method == StatA && labels[i] >= 0:
-			return 0
-		case method == StatA:
-			return z[i*k+c]
-		case labels[i] >= 0:
-			return updateLabelled * z[i*k+c] / max(labelled, 1)
-		}
-		return z[i*k+c] / max(batch, 1)
+}
+
+// weight is how much a row counts for a class. TransCLIP: the labelled rows together weigh updateLabelled of the batch.
+// StatA: they do not count.
+func (m *mixture) weight(i, c int) float64 {
+	z := m.z[i*m.k+c]
+	switch {
+	case m.statA && m.labels[i] >= 0:
+		return 0
+	case m.statA:
+		return z
+	case m.labels[i] >= 0:
+		return updateLabelled * z / max(m.known, 1)
 	}
-	shared, all := make([]float64, d), 0.
-	for c := range k {
-		mean, variance, total := means[c*d:c*d+d], spread[c*d:c*d+d], 0.
-		prior := 0.
-		if method == StatA {
-			prior = updateAnchor
-		}
-		sum, square := make([]float64, d), make([]float64, d)
-		for i := range labels {
-			if w := weight(i, c); w > 1e-12 {
+	return z / max(m.batch, 1)
+}
+
+// fit sets means and variances to minimise the objective: weighted ones, for StatA with the anchors added as
+// updateAnchor rows.
+func (m *mixture) fit() {
+	prior := 0.
+	if m.statA {
+		prior = updateAnchor
+	}
+	shared, all := make([]float64, m.d), 0.
+	for c := range m.k {
+		mean, variance := m.means[c*m.d:c*m.d+m.d], m.spread[c*m.d:c*m.d+m.d]
+		sum, square, total := make([]float64, m.d), make([]float64, m.d), 0.
+		for i := range m.labels {
+			if w := m.weight(i, c); w > 1e-12 {
 				total += w
-				for j, v := range rows[i*d : i*d+d] {
+				for j, v := range m.row(i) {
 					sum[j] += w * float64(v)
 				}
 			}
@@ -203,11 +233,11 @@ func fitGaussians(method string, rows []float32, labels []int32, z, means, sprea
 			continue
 		}
 		for j := range mean {
-			mean[j] = (sum[j] + prior*anchors[c*d+j]) / (total + prior)
+			mean[j] = (sum[j] + prior*m.anchors[c*m.d+j]) / (total + prior)
 		}
-		for i := range labels {
-			if w := weight(i, c); w > 1e-12 {
-				for j, v := range rows[i*d : i*d+d] {
+		for i := range m.labels {
+			if w := m.weight(i, c); w > 1e-12 {
+				for j, v := range m.row(i) {
 					e := float64(v) - mean[j]
 					square[j] += w * e * e
 				}
@@ -216,17 +246,27 @@ func fitGaussians(method string, rows []float32, labels []int32, z, means, sprea
 		all += total
 		for j := range variance {
 			shared[j] += square[j]
-			if method == StatA {
-				e := mean[j] - anchors[c*d+j]
-				variance[j] = max((square[j]+prior*(anchored[j]+e*e))/(total+prior), 1e-9)
+			if m.statA {
+				e := mean[j] - m.anchors[c*m.d+j]
+				variance[j] = max((square[j]+prior*(m.anchored[j]+e*e))/(total+prior), 1e-9)
 			}
 		}
 	}
-	if method == TransCLIP {
-		for i := range spread {
-			spread[i] = max(shared[i%d]/max(all, 1e-12), 1e-9)
+	if !m.statA {
+		for i := range m.spread {
+			m.spread[i] = max(shared[i%m.d]/max(all, 1e-12), 1e-9)
 		}
 	}
+}
+
+// answers returns the likeliest class of each row.
+func (m *mixture) answers() []int32 {
+	out := make([]int32, len(m.labels))
+	for i := range out {
+		at := m.z[i*m.k : i*m.k+m.k]
+		out[i] = int32(slices.Index(at, slices.Max(at)))
+	}
+	return out
 }
 
 // pull is the weight of a row in the answer of another.
