@@ -12,12 +12,24 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// fetchSettings say what a fetch asks for.
+type fetchSettings struct {
+	at        TopicPartition
+	position  int64
+	maxBytes  int
+	wait      time.Duration // how long the broker may hold the request while there are no records
+	committed bool          // no records of open and aborted transactions
+	buffer    []byte        // for the answer, if that fits
+	rack      string        // of which the leader names a replica if it knows one
+	replica   int32         // the broker to ask; -1: the leader
+}
+
 // fetchRequest fetches batches of one partition. kafka-go's own decoder is not used, because it drops the end
 // offset of batches, which makes positions wrong over gaps, and because it allocates for every record.
 type fetchRequest struct {
 	rawRequest
 	at      TopicPartition
-	replica int32 // the broker to ask; -1: the leader
+	replica int32
 }
 
 // fetched is the leader's answer for the partition. Its RecordBatches alias body.
@@ -30,27 +42,25 @@ type fetched struct {
 // before its connection counts as dead.
 const fetchSlack = 8 * time.Second
 
-// fetch fetches batches from position on, into buffer if that is large enough. wait is how long the broker
-// may hold the request while there are no records. replica is the broker to ask, -1 the leader, which names a replica in the rack if it knows one. A refusal of the partition is an error, and so is *Throttled.
-func (c *Client) fetch(ctx context.Context, at TopicPartition, position int64, maxBytes int,
-	wait time.Duration, committed bool, buffer []byte, rack string, replica int32,
-) (*fetched, error) {
+// fetch fetches batches. A refusal of the partition is an error, and so is *Throttled.
+func (c *Client) fetch(ctx context.Context, s fetchSettings) (*fetched, error) {
+	at := s.at
 	partition := kmsg.NewFetchRequestTopicPartition()
-	partition.Partition, partition.FetchOffset = at.Partition, position
-	partition.PartitionMaxBytes = int32(maxBytes)
+	partition.Partition, partition.FetchOffset = at.Partition, s.position
+	partition.PartitionMaxBytes = int32(s.maxBytes)
 	topic := kmsg.NewFetchRequestTopic()
 	topic.Topic, topic.Partitions = at.Topic, append(topic.Partitions, partition)
 	request := kmsg.NewPtrFetchRequest()
-	request.Rack = rack
-	request.MaxWaitMillis, request.MinBytes, request.MaxBytes = int32(wait.Milliseconds()), 1, int32(maxBytes)
-	if committed {
+	request.Rack = s.rack
+	request.MaxWaitMillis, request.MinBytes, request.MaxBytes = int32(s.wait.Milliseconds()), 1, int32(s.maxBytes)
+	if s.committed {
 		request.IsolationLevel = int8(kafka.ReadCommitted)
 	}
 	request.Topics = append(request.Topics, topic)
-	asked := &fetchRequest{rawRequest{ctx, c.clientID, request, "", wait + fetchSlack, buffer}, at, replica}
+	asked := &fetchRequest{rawRequest{ctx, c.clientID, request, "", s.wait + fetchSlack, s.buffer}, at, s.replica}
 	message, err := c.transport.RoundTrip(ctx, c.kafka.Addr, asked)
 	if err != nil {
-		return nil, fmt.Errorf("read %s at %d: %w", at, position, err)
+		return nil, fmt.Errorf("read %s at %d: %w", at, s.position, err)
 	}
 	a := message.(*rawResponse)
 	answer := a.Response.(*kmsg.FetchResponse)
@@ -97,7 +107,9 @@ func (r *fetchRequest) Required(versions map[protocol.ApiKey]int16) bool {
 // ProducerAt returns the id of the producer that wrote the batch at an offset, whether its transaction has
 // ended or not; -1 if the producer has no id.
 func (c *Client) ProducerAt(ctx context.Context, at TopicPartition, offset int64) (int64, error) {
-	a, err := c.fetch(ctx, at, offset, BatchHead, 500*time.Millisecond, false, nil, "", -1)
+	a, err := c.fetch(ctx, fetchSettings{
+		at: at, position: offset, maxBytes: BatchHead, wait: 500 * time.Millisecond, replica: -1,
+	})
 	if err != nil {
 		return -1, err
 	}

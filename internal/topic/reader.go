@@ -153,7 +153,6 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 	}
 	buffer := r.spare
 	r.spare = nil // the exchange owns it until the answer
-	at := TopicPartition{s.Topic, s.Partition}
 	now := time.Now()
 	if now.After(r.nearTo) {
 		r.near = -1
@@ -162,7 +161,10 @@ func (r *Reader) read(ctx context.Context) (*Batch, error) {
 	if now.Before(r.leaderTo) {
 		rack = ""
 	}
-	a, err := r.client.fetch(ctx, at, r.position, r.maxBytes, s.MaxWait, !s.Uncommitted, buffer, rack, r.near)
+	a, err := r.client.fetch(ctx, fetchSettings{
+		at: TopicPartition{s.Topic, s.Partition}, position: r.position, maxBytes: r.maxBytes, wait: s.MaxWait,
+		committed: !s.Uncommitted, buffer: buffer, rack: rack, replica: r.near,
+	})
 	throttled := (*Throttled)(nil)
 	if err != nil && r.near >= 0 && ctx.Err() == nil && !errors.As(err, &throttled) {
 		// Only the leader's refusal counts: another replica may be away, behind, or not one any more.
