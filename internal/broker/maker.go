@@ -24,7 +24,7 @@ func makeTopics(cluster *kfake.Cluster, log *slog.Logger) {
 				if t.Topic == nil {
 					continue
 				}
-				err := cluster.CreateTopic(*t.Topic, 0, TopicSettings())
+				err := cluster.CreateTopic(*t.Topic, 0, topicSettings())
 				if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 					log.Warn("embedded broker: cannot make a topic a client asked for", "topic", *t.Topic,
 						"error", err)

@@ -121,9 +121,9 @@ func (s *Server) Close() {
 	}
 }
 
-// TopicSettings are the default settings of the embedded broker's topics: a week or 2 GiB a partition,
+// topicSettings are the default settings of the embedded broker's topics: a week or 2 GiB a partition,
 // whichever is reached first, as a laptop's disk is small.
-func TopicSettings() map[string]string {
+func topicSettings() map[string]string {
 	return map[string]string{
 		"retention.ms":    strconv.FormatInt((7 * 24 * time.Hour).Milliseconds(), 10),
 		"retention.bytes": strconv.Itoa(2 << 30),

@@ -55,8 +55,8 @@ type Pair [2]Score
 
 func newPair() Pair { return Pair{{Name: "slkstream"}, {Name: "nearest example"}} }
 
-// Clone returns a copy that does not change.
-func (p Pair) Clone() Pair {
+// clone returns a copy that does not change.
+func (p Pair) clone() Pair {
 	for i := range p {
 		p[i].last = slices.Clone(p[i].last)
 	}
@@ -90,10 +90,10 @@ type Board struct {
 
 // Board returns the score so far.
 func (j *Judge) Board() Board {
-	b := Board{All: j.all.Clone(), Cameras: map[string]Pair{}, Called: j.called, Aside: j.aside}
+	b := Board{All: j.all.clone(), Cameras: map[string]Pair{}, Called: j.called, Aside: j.aside}
 	b.Aside.last = nil
 	for name, p := range j.cameras {
-		b.Cameras[name] = p.Clone()
+		b.Cameras[name] = p.clone()
 	}
 	return b
 }

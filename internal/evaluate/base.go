@@ -28,7 +28,7 @@ func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task,
 	}
 	scatter := metric.NewScatter(set.D)
 	for i, task := range earlier {
-		p := task.Problem(set, e)
+		p := task.problem(set, e)
 		var r *solver.Result
 		x, err := solve.Embed(p)
 		if err == nil {
@@ -59,7 +59,7 @@ func learnBase(ctx context.Context, set *Set, baseRows []int32, earlier []*Task,
 func powerMean(set *Set, rows []int32, power float64) []float32 {
 	sum := make([]float64, set.D)
 	for _, row := range rows {
-		for j, v := range set.Row(row) {
+		for j, v := range set.row(row) {
 			sum[j] += math.Copysign(math.Pow(math.Abs(float64(v)), power), float64(v))
 		}
 	}

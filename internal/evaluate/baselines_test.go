@@ -76,7 +76,7 @@ func TestNormalisedCutPartsRings(t *testing.T) {
 func TestLeadingEigenvectorsAreThoseOfTheDenseMatrix(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 1))
 	set := rings(random)
-	space, err := NewSpace(t.Context(), set, 6, "", nil)
+	space, err := newSpace(t.Context(), set, 6, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestLeadingEigenvectorsAreThoseOfTheDenseMatrix(t *testing.T) {
 func TestKernelKMeansLowersTheNormalisedCut(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
 	set := blobs(random)
-	space, err := NewSpace(t.Context(), set, 5, "", nil)
+	space, err := newSpace(t.Context(), set, 5, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestSimplexProjection(t *testing.T) {
 // whatever the start.
 func TestLKEndsAtTheMinimumOfItsRelaxation(t *testing.T) {
 	set := blobs(rand.New(rand.NewPCG(11, 1)))
-	space, err := NewSpace(t.Context(), set, 5, "", nil)
+	space, err := newSpace(t.Context(), set, 5, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestSLKEndsBelowLKAndBelowItsKMeansStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := paper.EnergiesOf(t.Context(), small, 10)
+	rows, err := paper.energiesOf(t.Context(), small, 10)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func (s *Set) Part(most int) *Set {
 	}
 	part := &Set{Name: s.Name, N: len(rows), D: s.D, Novel: s.Novel, Names: s.Names}
 	for _, i := range rows {
-		part.Rows = append(part.Rows, s.Row(i)...)
+		part.Rows = append(part.Rows, s.row(i)...)
 	}
 	for from, to := range map[*[]int32]*[]int32{
 		&s.Labels: &part.Labels, &s.Frames: &part.Frames, &s.Tracks: &part.Tracks, &s.Groups: &part.Groups,
@@ -192,7 +192,7 @@ func (r *BatteryRow) stream(ctx context.Context, set *Set, p, part StreamProtoco
 	}
 	r.Strangers = got.UnknownFound
 	own.Protocol = p
-	for _, own.Method = range slices.Concat(Learners, []string{LabelSpreading}) {
+	for _, own.Method = range slices.Concat(learners, []string{labelSpreading}) {
 		if got, err = own.Run(ctx, set, r.Seed); err != nil {
 			return err
 		}

@@ -105,7 +105,7 @@ func TestPartOfASet(t *testing.T) {
 		t.Fatal(err)
 	}
 	part, last := driven.Part(30), int32(driven.N-1)
-	if part.N != 30 || !slices.Equal(part.Row(1), driven.Row(last-1)) || part.Frames[29] != driven.Frames[last-29] ||
+	if part.N != 30 || !slices.Equal(part.row(1), driven.row(last-1)) || part.Frames[29] != driven.Frames[last-29] ||
 		part.Tracks[3] != driven.Tracks[last-3] || part.Labels[7] != driven.Labels[last-7] {
 		t.Errorf("not the first rows in the set's order: %+v", part.Labels)
 	}

@@ -56,8 +56,8 @@ type Space struct {
 	GraphSeconds float64
 }
 
-// NewSpace scales the rows to unit length, without centring them, and builds their graph of rho neighbours.
-func NewSpace(ctx context.Context, set *Set, rho int, method string, progress func(string, int64, int64)) (*Space, error) {
+// newSpace scales the rows to unit length, without centring them, and builds their graph of rho neighbours.
+func newSpace(ctx context.Context, set *Set, rho int, method string, progress func(string, int64, int64)) (*Space, error) {
 	s := &Space{set: set, rows: slices.Clone(set.Rows)}
 	for p := range set.N {
 		row := s.rows[p*set.D : p*set.D+set.D]
@@ -89,7 +89,7 @@ func (c *Cluster) Run(ctx context.Context, set *Set) ([]ClusterResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	space, err := NewSpace(ctx, set, settings.Rho, c.Index, c.Progress)
+	space, err := newSpace(ctx, set, settings.Rho, c.Index, c.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (c *Cluster) Run(ctx context.Context, set *Set) ([]ClusterResult, error) {
 	}
 	var results []ClusterResult
 	for _, method := range c.Methods {
-		r, err := c.Solve(ctx, space, method)
+		r, err := c.solve(ctx, space, method)
 		if err != nil {
 			return nil, fmt.Errorf("data %s, method %s: %w", set.Name, method, err)
 		}
@@ -124,8 +124,8 @@ func (c *Cluster) settings(method string) (solver.Settings, error) {
 	return solver.Clustering(solver.Method(of))
 }
 
-// Solve clusters a space by one method and scores the answer.
-func (c *Cluster) Solve(ctx context.Context, space *Space, method string) (ClusterResult, error) {
+// solve clusters a space by one method and scores the answer.
+func (c *Cluster) solve(ctx context.Context, space *Space, method string) (ClusterResult, error) {
 	set := space.set
 	r := ClusterResult{Data: set.Name, N: set.N, K: c.K, Method: method, GraphSeconds: space.GraphSeconds}
 	s, err := c.settings(method)

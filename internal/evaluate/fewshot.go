@@ -63,8 +63,8 @@ type Versus struct {
 	CI95       float64 `json:"ci95"`
 }
 
-// Validate reports settings that fail on any data.
-func (f *FewShot) Validate() error {
+// validate reports settings that fail on any data.
+func (f *FewShot) validate() error {
 	if f.Tasks < 1 || len(f.Shots) == 0 || len(f.Mixes) == 0 || len(f.Candidates) == 0 || f.MetricEpisodes < 0 {
 		return fmt.Errorf(
 			"few-shot: tasks %d, %d shots, %d mixes, %d methods, metric-episodes %d: need at least one of each",
@@ -92,20 +92,20 @@ type Cell struct {
 
 // Draw splits the set and draws the tasks of every cell. A seed draws the same tasks for all candidates.
 func (f *FewShot) Draw(set *Set) (*Split, []Cell, error) {
-	split, err := NewSplit(set, f.Novel, f.SplitSeed)
+	split, err := newSplit(set, f.Novel, f.SplitSeed)
 	if err != nil {
 		return nil, nil, err
 	}
 	var cells []Cell
 	for _, shots := range f.Shots {
 		for _, mix := range f.Mixes {
-			if err := split.Check(f.Ways, shots, mix); err != nil {
+			if err := split.check(f.Ways, shots, mix); err != nil {
 				return nil, nil, err
 			}
 			cell := Cell{Shots: shots, Mix: mix}
 			random := randomFor(f.Seed, set.Name, fmt.Sprint(f.Ways), fmt.Sprint(shots), mix.Name)
 			for range f.Tasks {
-				task, err := split.Draw(random, f.Ways, shots, mix)
+				task, err := split.draw(random, f.Ways, shots, mix)
 				if err != nil {
 					return nil, nil, err
 				}
@@ -129,7 +129,7 @@ func randomFor(seed uint64, purpose ...string) *rand.Rand {
 
 // Run measures every candidate on every cell of the set.
 func (f *FewShot) Run(ctx context.Context, set *Set) ([]FewShotResult, error) {
-	if err := f.Validate(); err != nil {
+	if err := f.validate(); err != nil {
 		return nil, err
 	}
 	split, cells, err := f.Draw(set)
@@ -252,7 +252,7 @@ func timeTasks(ctx context.Context, set *Set, tasks []*Task, settings solver.Set
 	}
 	var times []time.Duration
 	for _, task := range tasks[:min(timedTasks, len(tasks))] {
-		p := task.Problem(set, e)
+		p := task.problem(set, e)
 		from := time.Now()
 		if _, err := solve.Solve(ctx, p); err != nil {
 			return 0, err
@@ -263,12 +263,12 @@ func timeTasks(ctx context.Context, set *Set, tasks []*Task, settings solver.Set
 	return float64(times[len(times)/2].Nanoseconds()) / 1e3, nil
 }
 
-// Problem returns the task as the solver's problem: the classes of the support, and -1 for every query.
-func (t *Task) Problem(set *Set, e *solver.Embedding) *solver.Problem {
+// problem returns the task as the solver's problem: the classes of the support, and -1 for every query.
+func (t *Task) problem(set *Set, e *solver.Embedding) *solver.Problem {
 	p := &solver.Problem{K: t.Ways, Embedding: e, Labels: make([]int32, len(t.Rows))}
 	rows := make([][]float32, len(t.Rows))
 	for i, row := range t.Rows {
-		rows[i], p.Labels[i] = set.Row(row), -1
+		rows[i], p.Labels[i] = set.row(row), -1
 		if i < t.Support {
 			p.Labels[i] = t.Truth[i]
 		}
@@ -283,7 +283,7 @@ func solveTask(ctx context.Context, solve *solver.Solver, set *Set, t *Task,
 	if err := ctx.Err(); err != nil {
 		return outcome{}, err
 	}
-	r, err := solve.Solve(ctx, t.Problem(set, e))
+	r, err := solve.Solve(ctx, t.problem(set, e))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -300,7 +300,7 @@ func updateTask(ctx context.Context, method string, set *Set, t *Task, e *solver
 	if err := ctx.Err(); err != nil {
 		return outcome{}, err
 	}
-	labels, err := updated(method, t.Problem(set, e))
+	labels, err := updated(method, t.problem(set, e))
 	if err != nil {
 		return outcome{}, err
 	}

@@ -83,7 +83,7 @@ func TestTruthOfTheQueriesChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, task := range cells[0].Tasks {
-		r, err := solve.Solve(t.Context(), task.Problem(set, nil))
+		r, err := solve.Solve(t.Context(), task.problem(set, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestTruthOfTheQueriesChangesNothing(t *testing.T) {
 		hidden := *task
 		hidden.Truth = append(slices.Clone(task.Truth[:task.Support]),
 			make([]int32, len(task.Rows)-task.Support)...)
-		if r, err = solve.Solve(t.Context(), hidden.Problem(set, nil)); err != nil ||
+		if r, err = solve.Solve(t.Context(), hidden.problem(set, nil)); err != nil ||
 			!slices.Equal(r.Labels, want) {
 			t.Fatalf("the answers follow the truth: %v", err)
 		}

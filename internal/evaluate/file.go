@@ -17,7 +17,7 @@ import (
 
 // fileRivals are methods that a file's answers are compared with: known ones on the graph with which label begins,
 // and those of streams, which learn from all labels first.
-var fileRivals = slices.Concat(file.Baselines, []string{"ridge", "logistic", LabelSpreading})
+var fileRivals = slices.Concat(file.Baselines, []string{"ridge", "logistic", labelSpreading})
 
 // FileMethods are the methods of File that label a whole file: default is label's, episodes runs the stage
 // over the file as a stream, and class-vectors names the nearest class vector.
@@ -76,7 +76,7 @@ func (f *File) Run(ctx context.Context, set *Set, seed uint64) (FileResult, erro
 		}
 	case "episodes":
 		labels, err = f.episodes(ctx, trial)
-	case "ridge", "logistic", LabelSpreading:
+	case "ridge", "logistic", labelSpreading:
 		labels, err = trial.atOnce(ctx, f.Method)
 	case "class-vectors":
 		labels, err = trial.nearestVector(problem)
@@ -183,12 +183,12 @@ func (t *Trial) scoreDoubts(r *file.Result, truth []int32, out *FileResult) {
 			called[side]++
 		}
 	}
-	out.ECE = pointer(ECE(confidence, right))
+	out.ECE = pointer(ece(confidence, right))
 	if !math.IsInf(r.UnknownLimit, 1) {
 		out.UnknownFalse = pointer(called[0] / float64(max(1, len(right))))
 	}
 	if others := len(unknown) - len(right); others > 0 {
-		out.UnknownAUROC = pointer(AUROC(scores, unknown))
+		out.UnknownAUROC = pointer(auroc(scores, unknown))
 		out.UnknownFound = pointer(called[1] / float64(others))
 	}
 }

@@ -32,7 +32,7 @@ func (p *Identities) draw(set *Set) ([][]*sighting, error) {
 		for i, order := range orders {
 			var episode []*sighting
 			for _, row := range order[min(at, len(order)):min(at+identityEpisode, len(order))] {
-				it := &sighting{stream: i, truth: set.Labels[row], vector: shifts[i].apply(set.Row(row), random)}
+				it := &sighting{stream: i, truth: set.Labels[row], vector: shifts[i].apply(set.row(row), random)}
 				if set.Frames != nil {
 					it.frame = strconv.Itoa(int(set.Frames[row]))
 				}

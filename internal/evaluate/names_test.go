@@ -10,7 +10,7 @@ import (
 func named(set *Set) *Set {
 	ids, rows := set.classes()
 	for _, id := range ids {
-		set.Names = append(set.Names, set.Row(rows[id][3]))
+		set.Names = append(set.Names, set.row(rows[id][3]))
 	}
 	return set
 }

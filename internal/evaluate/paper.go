@@ -31,8 +31,8 @@ var PaperSets = []PaperSet{
 	{"Reuters", "", 4, "the authors' auto-encoder features are not public"},
 }
 
-// PaperMethods are the rows of the table that we can run, by Cluster's names.
-var PaperMethods = []string{"kmeans", "kmodes", "ncut", "kernel-kmeans", "lk", "slk-ms", "slk-means"}
+// paperMethods are the rows of the table that we can run, by Cluster's names.
+var paperMethods = []string{"kmeans", "kmodes", "ncut", "kernel-kmeans", "lk", "slk-ms", "slk-means"}
 
 // paperFigures is the paper's table: NMI and accuracy. Figures that the paper omits are missing.
 var paperFigures = map[string]map[string][2]float64{
@@ -117,7 +117,7 @@ const mostLK = 5000
 // Clustering fills one column of the clustering table.
 func (p *Paper) Clustering(ctx context.Context, column PaperSet) ([]PaperRow, []float64, error) {
 	var rows []PaperRow
-	for _, method := range PaperMethods {
+	for _, method := range paperMethods {
 		row := PaperRow{Table: "clustering", Data: column.Name, Method: method, Reason: column.Reason}
 		if figures, there := paperFigures[column.Name][method]; there {
 			row.PaperNMI, row.PaperAccuracy = &figures[0], &figures[1]
@@ -134,7 +134,7 @@ func (p *Paper) Clustering(ctx context.Context, column PaperSet) ([]PaperRow, []
 		return nil, nil, err
 	}
 	p.Note(column.Name + ": graph")
-	space, err := NewSpace(ctx, set, settings.Rho, p.Index, nil)
+	space, err := newSpace(ctx, set, settings.Rho, p.Index, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,7 +154,7 @@ func (p *Paper) Clustering(ctx context.Context, column PaperSet) ([]PaperRow, []
 		for trial := range row.Trials {
 			p.Note(fmt.Sprintf("%s: %s, trial %d of %d", column.Name, row.Method, trial+1, row.Trials))
 			cluster.Seed = p.Seed + uint64(trial)
-			r, err := cluster.Solve(ctx, space, row.Method)
+			r, err := cluster.solve(ctx, space, row.Method)
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s, %s: %w", column.Name, row.Method, err)
 			}
@@ -211,11 +211,11 @@ func (p *Paper) Energies(ctx context.Context) ([]EnergyRow, error) {
 		return nil, err
 	}
 	small.Name = "MNIST (small)"
-	return p.EnergiesOf(ctx, small, PaperSets[0].K)
+	return p.energiesOf(ctx, small, PaperSets[0].K)
 }
 
-// EnergiesOf compares the energies of SLK-MS and LK on any set.
-func (p *Paper) EnergiesOf(ctx context.Context, set *Set, k int) ([]EnergyRow, error) {
+// energiesOf compares the energies of SLK-MS and LK on any set.
+func (p *Paper) energiesOf(ctx context.Context, set *Set, k int) ([]EnergyRow, error) {
 	cluster := Cluster{K: k, Seed: p.Seed, Settings: p.Settings}
 	settings, err := cluster.settings("slk-ms")
 	if err != nil {
@@ -227,7 +227,7 @@ func (p *Paper) EnergiesOf(ctx context.Context, set *Set, k int) ([]EnergyRow, e
 	// Both methods run until they converge, because converged energies are compared. Of a few starts from the
 	// graph the one of least energy counts: together they take a fraction of LK's time from one start.
 	settings.Tolerance, settings.Outer = .001, 50
-	space, err := NewSpace(ctx, set, settings.Rho, p.Index, nil)
+	space, err := newSpace(ctx, set, settings.Rho, p.Index, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +295,7 @@ func (s *Set) sample(each int, seed uint64) (*Set, error) {
 			return nil, fmt.Errorf("data %s: class %d has %d rows, fewer than %d", s.Name, id, len(rows[id]), each)
 		}
 		for _, row := range choose(random, rows[id], each) {
-			out.Rows, out.Labels = append(out.Rows, s.Row(row)...), append(out.Labels, id)
+			out.Rows, out.Labels = append(out.Rows, s.row(row)...), append(out.Labels, id)
 			out.N++
 		}
 	}

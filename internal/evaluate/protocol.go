@@ -61,9 +61,9 @@ type Split struct {
 	fewQueries bool // m = 20, but the median novel class has fewer than 30 rows
 }
 
-// NewSplit splits the set: by the novel classes given, else by those that the set names, else by half of the
+// newSplit splits the set: by the novel classes given, else by those that the set names, else by half of the
 // classes with enough rows, at least five, drawn by seed.
-func NewSplit(set *Set, novel []int32, seed uint64) (*Split, error) {
+func newSplit(set *Set, novel []int32, seed uint64) (*Split, error) {
 	ids, rows := set.classes()
 	p := &Split{set: set, rows: rows}
 	least := leastRows(ids, rows)
@@ -144,8 +144,8 @@ type Task struct {
 // drawAttempts bounds the attempts to draw a task, which would not end if nearly all classes were too small.
 const drawAttempts = 100_000
 
-// Draw draws one task of the novel classes. It draws again if a class is too small.
-func (p *Split) Draw(random *rand.Rand, ways, shots int, mix Mix) (*Task, error) {
+// draw draws one task of the novel classes. It draws again if a class is too small.
+func (p *Split) draw(random *rand.Rand, ways, shots int, mix Mix) (*Task, error) {
 	for range drawAttempts {
 		classes := choose(random, p.novel, ways)
 		var counts []int
@@ -279,8 +279,8 @@ func (p *Split) baseTask(random *rand.Rand, ways int) *Task {
 	return p.take(random, classes, 5, counts)
 }
 
-// Check reports, before drawing, faults that would make every draw fail.
-func (p *Split) Check(ways, shots int, mix Mix) error {
+// check reports, before drawing, faults that would make every draw fail.
+func (p *Split) check(ways, shots int, mix Mix) error {
 	if ways < 2 || shots < 1 {
 		return fmt.Errorf("ways %d and shots %d: at least 2 and 1", ways, shots)
 	}

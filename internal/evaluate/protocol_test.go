@@ -127,7 +127,7 @@ func checkTask(t *testing.T, set *Set, split *Split, cell Cell, task *Task) {
 	if want != nil && !slices.Equal(queries, want) || total != wantTotal {
 		t.Fatalf("%s: queries a class %v", cell.Name(), queries)
 	}
-	p := task.Problem(set, nil)
+	p := task.problem(set, nil)
 	for i, l := range p.Labels {
 		if i < task.Support && l != task.Truth[i] || i >= task.Support && l != -1 {
 			t.Fatalf("%s: the solver sees label %d of row %d, support is the first %d", cell.Name(), l, i,
@@ -175,11 +175,11 @@ func TestQueryCountsFollowTheSizeOfTheSet(t *testing.T) {
 		{slices.Repeat([]int{12}, 12), "dirichlet:2", 12},
 		{slices.Repeat([]int{12}, 12), "absent", 15},
 	} {
-		split, err := NewSplit(classesOf(c.sizes...), nil, 1)
+		split, err := newSplit(classesOf(c.sizes...), nil, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		task, err := split.Draw(randomFor(1, "test"), 5, 1, mixes(t, c.mix)[0])
+		task, err := split.draw(randomFor(1, "test"), 5, 1, mixes(t, c.mix)[0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,15 +192,15 @@ func TestQueryCountsFollowTheSizeOfTheSet(t *testing.T) {
 func TestNovelClassesOfASet(t *testing.T) {
 	set := classesOf(30, 30, 30, 30, 30, 30, 30)
 	set.Novel = []int32{6, 0, 1, 2, 3}
-	split, err := NewSplit(set, nil, 1)
+	split, err := newSplit(set, nil, 1)
 	if err != nil || !slices.Equal(split.novel, []int32{0, 1, 2, 3, 6}) ||
 		!slices.Equal(split.base, []int32{4, 5}) {
 		t.Errorf("%v, %v", split, err)
 	}
-	if split, err = NewSplit(set, []int32{1, 5}, 1); err != nil || !slices.Equal(split.novel, []int32{1, 5}) {
+	if split, err = newSplit(set, []int32{1, 5}, 1); err != nil || !slices.Equal(split.novel, []int32{1, 5}) {
 		t.Errorf("a given pool: %v, %v", split, err)
 	}
-	if _, err = NewSplit(set, []int32{99}, 1); err == nil || !strings.Contains(err.Error(), "99") {
+	if _, err = newSplit(set, []int32{99}, 1); err == nil || !strings.Contains(err.Error(), "99") {
 		t.Errorf("a class without rows: %v", err)
 	}
 }

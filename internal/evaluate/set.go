@@ -116,14 +116,14 @@ func (s *Set) validate() error {
 	return nil
 }
 
-// Row returns row i.
-func (s *Set) Row(i int32) []float32 { return s.Rows[int(i)*s.D : int(i+1)*s.D] }
+// row returns row i.
+func (s *Set) row(i int32) []float32 { return s.Rows[int(i)*s.D : int(i+1)*s.D] }
 
 // unitMean returns the mean of some rows, each scaled to length 1.
 func (s *Set) unitMean(rows []int32) []float32 {
 	mean := make([]float32, s.D)
 	for _, i := range rows {
-		row := s.Row(i)
+		row := s.row(i)
 		kernel.Axpy(float32(1/math.Sqrt(max(float64(kernel.Dot(row, row)), 1e-30))), row, mean)
 	}
 	return mean

@@ -10,9 +10,9 @@ import (
 	"github.com/slkstream/slkstream/solver/stream"
 )
 
-// LabelSpreading spreads labels over the neighbours of labelled and unlabelled rows (Zhou et al. 2004):
+// labelSpreading spreads labels over the neighbours of labelled and unlabelled rows (Zhou et al. 2004):
 // F <- alpha S F + (1 - alpha) Y, S the normalised graph.
-const LabelSpreading = "label-spreading"
+const labelSpreading = "label-spreading"
 
 const (
 	spreadNeighbours = 10
@@ -20,7 +20,7 @@ const (
 	spreadSteps      = 30
 )
 
-// spreading answers each episode by LabelSpreading, from all labels so far. Rows are less the mean of the class
+// spreading answers each episode by labelSpreading, from all labels so far. Rows are less the mean of the class
 // means of the labelled ones, and of length 1.
 func (t *Trial) spreading(ctx context.Context) ([]stream.Answer, error) {
 	var classes, labels []int32 // labels: of the labelled rows, numbers of classes

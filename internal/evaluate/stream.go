@@ -75,11 +75,11 @@ type Stream struct {
 	First    bool   // score first answers too
 }
 
-// Learners are simple online methods, which learn from the same labels.
-var Learners = []string{"1nn", "centred-mean", "running-mean", "ridge", "logistic"}
+// learners are simple online methods, which learn from the same labels.
+var learners = []string{"1nn", "centred-mean", "running-mean", "ridge", "logistic"}
 
 // Rivals are the methods of Stream that are not the stage.
-var Rivals = slices.Concat(Learners, []string{LabelSpreading}, Updates)
+var Rivals = slices.Concat(learners, []string{labelSpreading}, Updates)
 
 // Run draws the stream of a seed and answers it.
 func (s *Stream) Run(ctx context.Context, set *Set, seed uint64) (StreamResult, error) {
@@ -325,7 +325,7 @@ func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
 		out.BeforeHalf = share(right[max(0, half-tenth):half])
 		out.AfterHalf = share(right[half:min(half+tenth, len(right))])
 	}
-	out.ECE = pointer(ECE(stated, correct))
+	out.ECE = pointer(ece(stated, correct))
 	out.Calibrated = calibrated[0] / float64(max(1, len(right)))
 	known := float64(max(1, len(right)))
 	out.UnknownFalse = pointer(called[0] / known)
@@ -333,7 +333,7 @@ func (t *Trial) score(answers []stream.Answer, out *StreamResult) {
 		out.NobodyFound, out.FalseNobody = pointer(found/without), pointer(mistaken/known)
 	}
 	if others := float64(len(unknown)) - float64(len(right)); others > 0 {
-		out.UnknownAUROC = pointer(AUROC(scores, unknown))
+		out.UnknownAUROC = pointer(auroc(scores, unknown))
 		out.UnknownFound, out.UnknownBest = pointer(called[1]/others), pointer(foundAt(scores, unknown, .05))
 		out.UnknownSure = pointer(sure[1] / others)
 	}

@@ -207,7 +207,7 @@ func (p *StreamProtocol) Draw(set *Set, seed uint64) (*Trial, error) {
 		}
 		early := 2*i < len(order) && slices.Contains(held[:late], y)
 		if !out[row] && !early {
-			t.Items = append(t.Items, StreamItem{Row: row, Vector: set.Row(row), Truth: y, Known: labelled[y]})
+			t.Items = append(t.Items, StreamItem{Row: row, Vector: set.row(row), Truth: y, Known: labelled[y]})
 		}
 	}
 	if len(t.Items) == 0 {
@@ -418,7 +418,7 @@ func (p *StreamProtocol) supports(set *Set, t *Trial, order []int32, labelled ma
 			t.ClassVectors[id] = set.unitMean(mean)
 		}
 		for _, row := range chosen[:shots] {
-			t.Supports = append(t.Supports, set.Row(row))
+			t.Supports = append(t.Supports, set.row(row))
 			t.SupportRows = append(t.SupportRows, row)
 			t.SupportLabels = append(t.SupportLabels, id)
 		}

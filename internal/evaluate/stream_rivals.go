@@ -20,7 +20,7 @@ func (t *Trial) rival(ctx context.Context, method string) ([]stream.Answer, erro
 	switch {
 	case slices.Contains(Updates, method):
 		return t.updates(ctx, method)
-	case method == LabelSpreading:
+	case method == labelSpreading:
 		return t.spreading(ctx)
 	}
 	number := map[int32]int{}

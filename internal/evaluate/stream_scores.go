@@ -7,9 +7,9 @@ import (
 	"github.com/slkstream/slkstream/internal/vector"
 )
 
-// AUROC is the probability that a positive item has a higher score than a negative one; ties count half. NaN
+// auroc is the probability that a positive item has a higher score than a negative one; ties count half. NaN
 // if either kind is missing.
-func AUROC(scores []float64, positive []bool) float64 {
+func auroc(scores []float64, positive []bool) float64 {
 	order := make([]int, len(scores))
 	for i := range order {
 		order[i] = i
@@ -72,9 +72,9 @@ func foundAt(scores []float64, positive []bool, share float64) float64 {
 // calibrationBins is the usual number of equal-width bins.
 const calibrationBins = 15
 
-// ECE is the expected calibration error: the mean difference between confidence and share of right answers,
+// ece is the expected calibration error: the mean difference between confidence and share of right answers,
 // over bins of confidence weighted by their items.
-func ECE(confidence []float64, right []bool) float64 {
+func ece(confidence []float64, right []bool) float64 {
 	var sum, hits, count [calibrationBins]float64
 	for i, c := range confidence {
 		bin := min(calibrationBins-1, max(0, int(c*calibrationBins)))

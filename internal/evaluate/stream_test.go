@@ -375,13 +375,13 @@ func TestStreamScores(t *testing.T) {
 			t.Errorf("%s: %g, not %g", name, got, want)
 		}
 	}
-	same("auroc", AUROC([]float64{1, 2, 3, 4}, []bool{false, true, false, true}), .75)
-	same("auroc of ties", AUROC([]float64{1, 1, 1}, []bool{false, true, true}), .5)
-	if !math.IsNaN(AUROC([]float64{1}, []bool{true})) {
+	same("auroc", auroc([]float64{1, 2, 3, 4}, []bool{false, true, false, true}), .75)
+	same("auroc of ties", auroc([]float64{1, 1, 1}, []bool{false, true, true}), .5)
+	if !math.IsNaN(auroc([]float64{1}, []bool{true})) {
 		t.Errorf("auroc of one kind is a number")
 	}
-	same("ece", ECE([]float64{.95, .95, .05, .05}, []bool{true, false, false, true}), .45)
-	same("ece of the sure and right", ECE([]float64{1, 1}, []bool{true, true}), 0)
+	same("ece", ece([]float64{.95, .95, .05, .05}, []bool{true, false, false, true}), .45)
+	same("ece of the sure and right", ece([]float64{1, 1}, []bool{true, true}), 0)
 	same("pair f1", PairF1([]int32{0, 0, 0, 1}, []int32{0, 0, 1, 1}), .4)
 	if n := IDSwitches([]int32{0, 0, 1, 0, 1}, []int32{7, 7, 3, 8, 3}); n != 1 {
 		t.Errorf("%d id switches", n)

@@ -73,7 +73,7 @@ func schemaOf(fields []Field) jsonObject {
 func describe() jsonObject {
 	channels, operations := jsonObject{}, jsonObject{}
 	for _, d := range described {
-		schema := schemaOf(FieldsOf(d.of))
+		schema := schemaOf(fieldsOf(d.of))
 		if d.of == reflect.TypeFor[Example]() { // its vector is written in a form of its own, and may be numbers
 			schema["properties"].(jsonObject)["vector"] = jsonObject{
 				"description": "numbers, or base64 of little-endian float32",

@@ -85,11 +85,11 @@ func (c *Cluster) Record(topic string) Out {
 	}
 }
 
-// Of returns the stream of the cluster.
-func (c *Cluster) Of() StreamID { return StreamID{Name: c.Stream, Model: c.Model} }
+// of returns the stream of the cluster.
+func (c *Cluster) of() StreamID { return StreamID{Name: c.Stream, Model: c.Model} }
 
 // Name returns the name of the cluster; see ClusterName.
-func (c *Cluster) Name() string { return ClusterName(c.Of(), c.Cluster) }
+func (c *Cluster) Name() string { return ClusterName(c.of(), c.Cluster) }
 
 // NoCluster returns the tombstone of a cluster that is gone.
 func NoCluster(topic string, of StreamID, cluster string) Out {
@@ -132,7 +132,7 @@ func DecodeCluster(raw *Raw) (*Cluster, error) {
 	switch bad := CheckVector(c.Mean); {
 	case bad != nil:
 		return nil, bad.within("mean")
-	case cluster != c.Cluster || of != c.Of() || cluster == AllClusters:
+	case cluster != c.Cluster || of != c.of() || cluster == AllClusters:
 		return nil, reject(Unreadable, "the key %q is not that of the cluster", short(raw.Key))
 	case len(c.Apart) > MostApart:
 		return nil, reject(TooLarge, "apart has more than %d clusters", MostApart)

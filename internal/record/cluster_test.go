@@ -20,9 +20,9 @@ func TestClusterComesBack(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(*got, c) {
 		t.Fatalf("%+v, not %+v (%v)", got, c, err)
 	}
-	gone := NoCluster("clusters", c.Of(), c.Cluster)
+	gone := NoCluster("clusters", c.of(), c.Cluster)
 	got, err = DecodeCluster(&Raw{Key: gone.Key})
-	if err != nil || got.Of() != c.Of() || got.Cluster != c.Cluster || got.Mean != nil {
+	if err != nil || got.of() != c.of() || got.Cluster != c.Cluster || got.Mean != nil {
 		t.Errorf("gone: %+v (%v)", got, err)
 	}
 	for _, out := range []Out{FromLink(out, 7), FromLink(gone, 7)} {

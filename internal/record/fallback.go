@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Ordinary is the size in bytes up to which a record is not made smaller: a topic that rejects such a record
+// ordinary is the size in bytes up to which a record is not made smaller: a topic that rejects such a record
 // for its size rejects every record, and its limit must be raised.
-const Ordinary = 4096
+const ordinary = 4096
 
 // LeftOutHeader lists the parts that were removed from a record, or cut, to fit the topic's limit.
 const LeftOutHeader = "slkstream-left-out"
@@ -44,15 +44,15 @@ func (letter) Instead(rejected Out, _ error, limit int) (Out, bool) {
 		return rejected, true
 	}
 	size := rejected.Size()
-	if size <= Ordinary {
+	if size <= ordinary {
 		return rejected, false
 	}
 	if limit <= 0 || limit >= size {
 		limit = size / 2
 	}
-	limit = max(limit, Ordinary)
+	limit = max(limit, ordinary)
 	cut := rejected
-	if size-len(cut.Value) > max(limit/2, Ordinary) {
+	if size-len(cut.Value) > max(limit/2, ordinary) {
 		cut.Key = shortKey(cut.Key)
 		cut.Headers = shortHeaders(cut.Headers)
 	}
@@ -106,7 +106,7 @@ type ResultFallback struct {
 // Instead implements Fallback.
 func (f *ResultFallback) Instead(rejected Out, why error, limit int) (Out, bool) {
 	if limit != NotForSize {
-		if rejected.Size() <= Ordinary {
+		if rejected.Size() <= ordinary {
 			return rejected, false
 		}
 		if less, ok := f.less(rejected); ok {
@@ -172,7 +172,7 @@ func ItemLetter(item *Item, reason, dead string) Out {
 	raw := Raw{
 		Topic: item.Source.Topic, Partition: item.Source.Partition, Offset: item.Source.Offset, Key: item.Key,
 		Value: AppendReview(nil, &review), Time: item.Time,
-		Headers: []Header{isJSON, {IDHeader, []byte(item.First())}},
+		Headers: []Header{isJSON, {IDHeader, []byte(item.first())}},
 	}
 	raw.Headers = item.Trace.AppendHeaders(raw.Headers)
 	return DeadLetter(dead, &raw, reason, 0)
@@ -187,7 +187,7 @@ type Undeliverable struct {
 
 // Instead implements Fallback.
 func (u *Undeliverable) Instead(rejected Out, why error, limit int) (Out, bool) {
-	if limit != NotForSize && rejected.Size() <= Ordinary {
+	if limit != NotForSize && rejected.Size() <= ordinary {
 		return rejected, false
 	}
 	s := &u.Item.Source

@@ -42,7 +42,7 @@ func TestResultsLoseTheirLargestPartFirst(t *testing.T) {
 			dead = less
 		}
 	}
-	if l, is := ReadLetter(&Raw{Headers: dead.Headers}); !is || !l.Truncated || dead.Size() > 2*Ordinary {
+	if l, is := ReadLetter(&Raw{Headers: dead.Headers}); !is || !l.Truncated || dead.Size() > 2*ordinary {
 		t.Errorf("%d bytes, %+v", dead.Size(), l)
 	}
 }

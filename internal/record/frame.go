@@ -32,7 +32,7 @@ func (f *frame) name() *Rejection {
 	case len(f.id) > 0:
 		*name = f.id
 	case len(*name) == 0:
-		*name = Source{f.d.raw.Topic, f.d.raw.Partition, f.d.raw.Offset, -1}.AppendID(nil)
+		*name = Source{f.d.raw.Topic, f.d.raw.Partition, f.d.raw.Offset, -1}.appendID(nil)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ const (
 )
 
 // AppendKey appends the key under which the item at this place is taught.
-func (s Source) AppendKey(dst []byte) []byte { return s.AppendID(append(dst, itemPrefix...)) }
+func (s Source) AppendKey(dst []byte) []byte { return s.appendID(append(dst, itemPrefix...)) }
 
 // ItemKey returns the key under which the item with this result is taught.
 func ItemKey(result string) string { return itemPrefix + result }

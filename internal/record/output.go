@@ -156,7 +156,7 @@ func templateValues(r *Result, withVector bool) map[string][]byte {
 		return ok
 	})
 	if withVector {
-		values["vector"] = appendJSON(nil, VectorOf(r.Vector))
+		values["vector"] = appendJSON(nil, vectorOf(r.Vector))
 		values["vectorBase64"] = appendJSON(nil, r.Vector)
 	}
 	return values

@@ -69,10 +69,10 @@ type Source struct {
 
 // ID returns the id of the answer to the embedding at this position. It depends on the position only, so that
 // a repeated answer has the same id.
-func (s Source) ID() string { return string(s.AppendID(make([]byte, 0, len(s.Topic)+32))) }
+func (s Source) ID() string { return string(s.appendID(make([]byte, 0, len(s.Topic)+32))) }
 
-// AppendID appends ID to dst.
-func (s Source) AppendID(dst []byte) []byte {
+// appendID appends ID to dst.
+func (s Source) appendID(dst []byte) []byte {
 	dst = append(dst, s.Topic...)
 	dst = append(dst, '/')
 	dst = strconv.AppendInt(dst, int64(s.Partition), 10)
@@ -112,8 +112,8 @@ func (i *Item) Of() StreamID { return StreamID{i.Stream, i.Model} }
 // ID returns the id of the item's answer.
 func (i *Item) ID() string { return i.Source.ID() }
 
-// First returns the id of the item that this one repeats, or its own.
-func (i *Item) First() string { return cmp.Or(i.ReplayOf, i.ID()) }
+// first returns the id of the item that this one repeats, or its own.
+func (i *Item) first() string { return cmp.Or(i.ReplayOf, i.ID()) }
 
 // Size is approximately the item's size in memory.
 func (i *Item) Size() int {

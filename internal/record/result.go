@@ -49,7 +49,7 @@ type ResultSource struct {
 }
 
 // ResultFields are the fields of a result's record.
-var ResultFields = FieldsOf(reflect.TypeFor[Result]())
+var ResultFields = fieldsOf(reflect.TypeFor[Result]())
 
 // AppendResult appends the JSON of a result to dst. encoding/json decodes it to the same Result, except that
 // scores are rounded to six decimals.

@@ -44,13 +44,13 @@ type Field struct {
 	size    uintptr // of a whole number, and of the elements of a list
 }
 
-// FieldsOf returns the fields of a struct that its JSON has.
-func FieldsOf(t reflect.Type) []Field {
+// fieldsOf returns the fields of a struct that its JSON has.
+func fieldsOf(t reflect.Type) []Field {
 	var fields []Field
 	for i := range t.NumField() {
 		of := t.Field(i)
 		if of.Anonymous {
-			embedded := FieldsOf(of.Type)
+			embedded := fieldsOf(of.Type)
 			for j := range embedded {
 				embedded[j].Index = -1 // described, and not reached by one index
 			}
@@ -92,9 +92,9 @@ func kindOf(t reflect.Type) (Kind, []Field) {
 	case reflect.Pointer:
 		return kindOf(t.Elem())
 	case reflect.Struct:
-		return Object, FieldsOf(t)
+		return Object, fieldsOf(t)
 	case reflect.Slice:
-		return List, FieldsOf(t.Elem())
+		return List, fieldsOf(t.Elem())
 	case reflect.Bool:
 		return Truth, nil
 	case reflect.Float64:

@@ -20,7 +20,7 @@ func TestEmptyFieldsAreLeftOut(t *testing.T) {
 		Bytes  []byte          `json:"bytes,omitempty"`
 		List   []Alternative   `json:"list,omitempty"`
 	}
-	fields, no := FieldsOf(reflect.TypeFor[optional]()), false
+	fields, no := fieldsOf(reflect.TypeFor[optional]()), false
 	for _, v := range []optional{
 		{},
 		{

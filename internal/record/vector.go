@@ -143,8 +143,8 @@ func AppendVector(dst []byte, v []float32) []byte {
 	return dst
 }
 
-// VectorOf decodes the bytes written by AppendVector.
-func VectorOf(b []byte) []float32 {
+// vectorOf decodes the bytes written by AppendVector.
+func vectorOf(b []byte) []float32 {
 	v := make([]float32, len(b)/4)
 	fillFloat32(v, b)
 	return v

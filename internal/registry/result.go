@@ -14,8 +14,8 @@ import (
 	"github.com/slkstream/slkstream/internal/record"
 )
 
-// ResultSchema is the Avro schema of results.
-var ResultSchema = avroRecord("Result", record.ResultFields, `"namespace":"slkstream",`)
+// resultSchema is the Avro schema of results.
+var resultSchema = avroRecord("Result", record.ResultFields, `"namespace":"slkstream",`)
 
 // avroRecord returns the schema of a struct's fields.
 func avroRecord(name string, fields []record.Field, also string) string {
@@ -100,14 +100,14 @@ func appendAvro(dst []byte, fields []record.Field, of reflect.Value) []byte {
 	return dst
 }
 
-// Results returns the form of results in Avro, with Confluent's framing. It registers ResultSchema as the
+// Results returns the form of results in Avro, with Confluent's framing. It registers resultSchema as the
 // topic's value schema. It waits for an unreachable registry until ctx ends, and returns an error if the
 // registry refuses the schema.
 func (r *Registry) Results(ctx context.Context, topic string) (record.ResultForm, error) {
 	id, subject := 0, topic+"-value"
 	var refused error
 	err := r.patiently(ctx, "to register "+subject, func() (err error) {
-		id, err = r.client.RegisterSchema(ctx, subject, sr.Schema{Schema: ResultSchema, Type: sr.TypeAvro}, -1, -1)
+		id, err = r.client.RegisterSchema(ctx, subject, sr.Schema{Schema: resultSchema, Type: sr.TypeAvro}, -1, -1)
 		if incompatible(err) {
 			refused = fmt.Errorf("the schema registry refuses the schema of results as %s: %w", subject, err)
 			return nil

@@ -97,8 +97,8 @@ func compressed(batch []byte, how Compression) []byte {
 	return b
 }
 
-// AppendBatch appends a batch of records, at least one, to buffer. A record without a time gets now.
-func AppendBatch(buffer []byte, records []record.Out, stamp Stamp, now time.Time) []byte {
+// appendBatch appends a batch of records, at least one, to buffer. A record without a time gets now.
+func appendBatch(buffer []byte, records []record.Out, stamp Stamp, now time.Time) []byte {
 	at := len(buffer)
 	buffer = append(buffer, make([]byte, BatchHead)...)
 	first := milliseconds(records[0].Time, now)

@@ -19,7 +19,7 @@ func someBatch(n int, stamp Stamp) []byte {
 			Headers: []record.Header{{Key: "label", Value: []byte("milk")}},
 		})
 	}
-	return AppendBatch(nil, records, stamp, time.Now())
+	return appendBatch(nil, records, stamp, time.Now())
 }
 
 // at sets a batch's base offset, which its checksum does not cover.

@@ -33,7 +33,7 @@ func packed(t *testing.T, codec compress.Compression, offset int64, count int, w
 }
 
 func sealed(codec compress.Compression, offset int64, count int, body []byte) []byte {
-	b := append(AppendBatch(nil, []record.Out{{}}, Anonymous, time.UnixMilli(1000))[:BatchHead], body...)
+	b := append(appendBatch(nil, []record.Out{{}}, Anonymous, time.UnixMilli(1000))[:BatchHead], body...)
 	binary.BigEndian.PutUint64(b, uint64(offset))
 	binary.BigEndian.PutUint32(b[atLength:], uint32(len(b)-atLength-4))
 	binary.BigEndian.PutUint16(b[atAttributes:], uint16(codec))

@@ -67,7 +67,7 @@ func TestKeptNamesOfHeadersAreBounded(t *testing.T) {
 	d := &decoder{topic: "t"}
 	for i := range 100 {
 		out := record.Out{Headers: []record.Header{{Key: fmt.Sprintf("%0100000d", i)}, {Key: "content-type"}}}
-		if got, _, err := d.decode(AppendBatch(nil, []record.Out{out}, Anonymous, time.UnixMilli(1)), nil, 0, nil); err != nil ||
+		if got, _, err := d.decode(appendBatch(nil, []record.Out{out}, Anonymous, time.UnixMilli(1)), nil, 0, nil); err != nil ||
 			len(got) != 1 || got[0].Headers[0].Key != out.Headers[0].Key {
 			t.Fatalf("%.100v, %v", got, err)
 		}

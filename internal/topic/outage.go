@@ -85,9 +85,9 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Note registers err for Client.Failing until the next Over. It is for an operation that succeeds but makes
+// note registers err for Client.Failing until the next Over. It is for an operation that succeeds but makes
 // no progress.
-func (o *Outage) Note(err error) {
+func (o *Outage) note(err error) {
 	o.noted, o.tries = true, 0
 	o.failures.set(o.what, err)
 }

@@ -55,8 +55,8 @@ func (b *Batch) Before(end int64) {
 	b.Records = b.Records[:n]
 }
 
-// Undecided says whether an open transaction blocks the reader.
-func (b *Batch) Undecided() bool { return b.Next == b.LastStable && b.LastStable < b.HighWatermark }
+// undecided says whether an open transaction blocks the reader.
+func (b *Batch) undecided() bool { return b.Next == b.LastStable && b.LastStable < b.HighWatermark }
 
 // Reader reads one partition in order. It is not safe for concurrent use.
 type Reader struct {
@@ -119,10 +119,10 @@ func (r *Reader) Read(ctx context.Context) (*Batch, error) {
 		}
 		switch {
 		case err == nil:
-			if r.settings.Uncommitted || !b.Undecided() {
+			if r.settings.Uncommitted || !b.undecided() {
 				r.outage.Over()
 			} else {
-				r.outage.Note(&Undecided{Topic: r.settings.Topic, Partition: r.settings.Partition, Offset: b.LastStable})
+				r.outage.note(&Undecided{Topic: r.settings.Topic, Partition: r.settings.Partition, Offset: b.LastStable})
 			}
 			return b, nil
 		case ctx.Err() != nil:

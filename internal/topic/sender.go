@@ -57,8 +57,8 @@ type queuedBatch struct {
 	stale   bool          // the batch must be encoded again
 }
 
-// Partitions returns the partitions that q has records for.
-func (q Queue) Partitions() []TopicPartition { return slices.Collect(maps.Keys(q)) }
+// partitions returns the partitions that q has records for.
+func (q Queue) partitions() []TopicPartition { return slices.Collect(maps.Keys(q)) }
 
 // Write calls Queue and Send.
 func (s *Sender) Write(ctx context.Context, records []record.Out) error {
@@ -82,7 +82,7 @@ func (s *Sender) Queue(ctx context.Context, records []record.Out) (Queue, error)
 		return err
 	})
 	if err == nil && s.Enlist != nil {
-		err = s.Enlist(ctx, q.Partitions())
+		err = s.Enlist(ctx, q.partitions())
 	}
 	return q, err
 }
@@ -165,7 +165,7 @@ func (s *Sender) outcome(ctx context.Context, q Queue, p *queuedBatch) error {
 // limit of its topic, is replaced before it is sent.
 func (s *Sender) next(ctx context.Context, q Queue) ([]*EncodedBatch, error) {
 	batches := make([]*EncodedBatch, 0, len(q))
-	for _, tp := range q.Partitions() {
+	for _, tp := range q.partitions() {
 		// q[tp] may become empty. Records that move to another topic are sent in the next round.
 		for len(q[tp]) > 0 && (q[tp][0].batch == nil || q[tp][0].stale) {
 			p := q[tp][0]

@@ -29,7 +29,7 @@ func (c *Client) throttled(ctx context.Context, t *Throttled, o *Outage, told *t
 	}
 	const moment = 2 * time.Second // after which what fails would count as given up
 	for left := min(t.For, longestThrottle); left > 0 && ctx.Err() == nil; left -= moment {
-		o.Note(t)
+		o.note(t)
 		_ = Pause(ctx, min(left, moment))
 	}
 	return ctx.Err()

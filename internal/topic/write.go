@@ -38,7 +38,7 @@ func (p TopicPartition) String() string { return fmt.Sprintf("%s/%d", p.Topic, p
 // EncodedBatch is a record batch to be sent, and the result of sending it.
 type EncodedBatch struct {
 	TopicPartition
-	Data []byte // the length in four bytes, then the batch in AppendBatch's format, maybe compressed
+	Data []byte // the length in four bytes, then the batch in appendBatch's format, maybe compressed
 	Err  error  // after Send; nil: acknowledged
 	Base int64  // after Send: the offset of its first record
 
@@ -59,7 +59,7 @@ func encode(tp TopicPartition, records []record.Out, stamp Stamp, how Compressio
 	if used, ok := batchMemory.Get().(*[]byte); ok {
 		data = (*used)[:0]
 	}
-	data = AppendBatch(append(slices.Grow(data, size), 0, 0, 0, 0), records, stamp, now)
+	data = appendBatch(append(slices.Grow(data, size), 0, 0, 0, 0), records, stamp, now)
 	if packed := compressed(data[4:], how); len(packed) < len(data)-4 {
 		data = append(data[:4], packed...)
 	}

@@ -21,19 +21,19 @@ import (
 	"github.com/slkstream/slkstream/internal/topic"
 )
 
-// Variable names the environment variable that holds the brokers to test against, host:port, separated by
+// variable names the environment variable that holds the brokers to test against, host:port, separated by
 // commas.
-const Variable = "SLKSTREAM_TEST_BROKERS"
+const variable = "SLKSTREAM_TEST_BROKERS"
 
 // Real says whether the tests run against the brokers that the environment names.
-func Real() bool { return os.Getenv(Variable) != "" }
+func Real() bool { return os.Getenv(variable) != "" }
 
 // Brokers are the addresses to test against: those of the environment, or of an embedded broker that lasts as
 // long as the test.
 func Brokers(t testing.TB) []string {
 	t.Helper()
 	if Real() {
-		return strings.Split(os.Getenv(Variable), ",")
+		return strings.Split(os.Getenv(variable), ",")
 	}
 	return []string{Embedded(t).Address}
 }
