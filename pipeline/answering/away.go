@@ -77,11 +77,11 @@ func (s *Stream) putAway(of *Owner) bool {
 func (s *Stream) sleep(of *Owner, asleep *state.Snapshot, kept *state.Saved) {
 	s.Memory, s.asleep, s.kept = nil, asleep, kept
 	s.Away = func(ctx context.Context) (*stream.Stream, error) { return s.wake(ctx, of) }
-	s.bytes.Store(0)
+	bytes := 0
 	if asleep != nil {
-		s.bytes.Store(int64(asleep.Bytes()))
+		bytes = asleep.Bytes()
 	}
-	s.metricBytes.Store(0)
+	s.holds(int64(bytes), 0)
 }
 
 // fetch reads back the snapshot of a stream that was put away. A stream whose records somebody has taken out of the state

@@ -2,6 +2,7 @@ package answering
 
 import (
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -125,6 +126,35 @@ func TestMetricsOfUnwantedStreamsAreDropped(t *testing.T) {
 
 func samePiece(a, b state.Piece) bool { return a.Name == b.Name && string(a.Bytes) == string(b.Bytes) }
 
+// What the process counts for its streams is the sum over those that are known, whatever they come to hold before, meanwhile
+// and after.
+func TestBytesAreThoseOfKnownStreams(t *testing.T) {
+	known, random := new(Known), rand.New(rand.NewPCG(1, 1))
+	streams, in := make([]Stream, 8), make([]bool, 8)
+	for range 1000 {
+		i := random.IntN(len(streams))
+		switch s := &streams[i]; random.IntN(3) {
+		case 0:
+			s.holds(random.Int64N(1000), random.Int64N(100))
+		case 1:
+			known.Add(s)
+			in[i] = true
+		case 2:
+			known.Drop(s)
+			in[i] = false
+		}
+		var all, ofMetrics int64
+		for i := range streams {
+			if in[i] {
+				all, ofMetrics = all+streams[i].bytes.Load(), ofMetrics+streams[i].metricBytes.Load()
+			}
+		}
+		if a, m := known.Bytes(); a != all || m != ofMetrics {
+			t.Fatalf("%d bytes, %d of metrics; they hold %d, %d", a, m, all, ofMetrics)
+		}
+	}
+}
+
 // Where memory is used up, saved streams that have been silent for a while wait in the state topic, the longest silent
 // first, and no more of them than the budget asks for.
 func TestSilentStreamsGoBeforeOthers(t *testing.T) {
@@ -142,7 +172,7 @@ func TestSilentStreamsGoBeforeOthers(t *testing.T) {
 	for i, name := range names {
 		s := a.Stream(record.StreamID{Name: name})
 		s.learned, s.used = at(10-i), now.Add(-time.Minute)
-		s.bytes.Store(100)
+		s.holds(100, 0)
 		s.unsaved = name == "unsaved"
 		switch name {
 		case "sooner":

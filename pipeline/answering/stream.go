@@ -1,6 +1,7 @@
 package answering
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,7 +30,9 @@ type Stream struct {
 	kept       *state.Saved // in the state topic
 	unreadable atomic.Bool  // its memory could not be made from the snapshot, which the partition's owner must leave alone
 
+	counting           sync.Mutex   // who changes one of these
 	bytes, metricBytes atomic.Int64 // approximate size of its memory, and of the metric in it
+	counted            *Known       // whose sums have them; nil: none
 
 	// Of the pool, under its lock.
 	jobs      []*Job
@@ -98,6 +101,28 @@ func (s *Stream) Snapshot() *state.Snapshot {
 // measure stores the size of the stream's memory, which this is or will be. The caller holds its lock.
 func (s *Stream) measure(memory *stream.Stream) {
 	rest, ofMetric := memory.Bytes()
-	s.bytes.Store(int64(rest + ofMetric))
-	s.metricBytes.Store(int64(ofMetric))
+	s.holds(int64(rest+ofMetric), int64(ofMetric))
+}
+
+// holds sets the size of the stream's memory.
+func (s *Stream) holds(bytes, ofMetric int64) {
+	s.counting.Lock()
+	defer s.counting.Unlock()
+	was, before := s.bytes.Swap(bytes), s.metricBytes.Swap(ofMetric)
+	if s.counted != nil {
+		s.counted.add(bytes-was, ofMetric-before)
+	}
+}
+
+// count has the size of the stream's memory in the sums of these known streams, and no others.
+func (s *Stream) count(in *Known) {
+	s.counting.Lock()
+	defer s.counting.Unlock()
+	if s.counted != nil {
+		s.counted.add(-s.bytes.Load(), -s.metricBytes.Load())
+	}
+	if in != nil {
+		in.add(s.bytes.Load(), s.metricBytes.Load())
+	}
+	s.counted = in
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/slkstream/slkstream/internal/record"
@@ -187,7 +188,7 @@ func (a *Streams) Restore(snapshots map[record.StreamID]*state.Snapshot) {
 		outline, err := stream.Peek(snapshot.Pieces)
 		s.episodes, s.taught = outline.Episodes, outline.Taught
 		s.sleep(a.owner, snapshot, nil)
-		s.metricBytes.Store(int64(outline.Metric))
+		s.holds(s.bytes.Load(), int64(outline.Metric))
 		after := a.owner.PutAway
 		if err == nil && after > 0 && time.Since(snapshot.Written) >= after && s.putAway(a.owner) {
 			continue
@@ -272,13 +273,22 @@ func (f *finished) put(j *Job) {
 }
 
 // Known are the streams of the partitions that a process owns: what goroutines other than a partition's own find.
-type Known struct{ streams sync.Map } // *Stream by key
+type Known struct {
+	streams            sync.Map     // *Stream by key
+	bytes, metricBytes atomic.Int64 // the sums of the streams' own
+}
 
 // Add makes a stream known.
-func (k *Known) Add(s *Stream) { k.streams.Store(s.Key, s) }
+func (k *Known) Add(s *Stream) {
+	s.count(k)
+	k.streams.Store(s.Key, s)
+}
 
 // Drop makes it unknown. Its key may have another stream by now, which stays.
-func (k *Known) Drop(s *Stream) { k.streams.CompareAndDelete(s.Key, s) }
+func (k *Known) Drop(s *Stream) {
+	s.count(nil)
+	k.streams.CompareAndDelete(s.Key, s)
+}
 
 // Find returns a stream; nil: none is known.
 func (k *Known) Find(key record.StreamID) *Stream {
@@ -314,11 +324,11 @@ func (k *Known) Len() (n int) {
 	return n
 }
 
-// Bytes returns the approximate size of the streams' memories, and of the metrics in them.
-func (k *Known) Bytes() (all, ofMetrics int64) {
-	for s := range k.All() {
-		all += s.bytes.Load()
-		ofMetrics += s.metricBytes.Load()
-	}
-	return all, ofMetrics
+// add changes the sums.
+func (k *Known) add(bytes, ofMetrics int64) {
+	k.bytes.Add(bytes)
+	k.metricBytes.Add(ofMetrics)
 }
+
+// Bytes returns the approximate size of the streams' memories, and of the metrics in them.
+func (k *Known) Bytes() (all, ofMetrics int64) { return k.bytes.Load(), k.metricBytes.Load() }
