@@ -33,13 +33,11 @@ func Find(a *index.Affinity, k int, rows Rows, seed uint64) ([]int32, int) {
 		least = chance
 	}
 	part, count := net.merge(k, least)
-	if k == 0 || count <= k || rows.At == nil {
+	if k > 0 && count > k && rows.At != nil {
+		part, count = net.merge(k, chance)
 		rename(member, part)
-		return member, count
+		part, count = join(rows, member, count, k)
 	}
-	part, count = net.merge(k, chance)
-	rename(member, part)
-	part, count = join(rows, member, count, k)
 	rename(member, part)
 	return member, count
 }
