@@ -59,18 +59,18 @@ func (p *Partition) Rename(named Named) []Corrected {
 }
 
 // SetLastKnown sets the labels of the block's items whose result ids are in labels, and deletes these from labels.
-// It says whether there were any, and whether one was "": that item was forgotten.
-func (p *Partition) SetLastKnown(b *Block, labels map[string]string) (any, forgotten bool) {
+// It says whether one was "": that item was forgotten.
+func (p *Partition) SetLastKnown(b *Block, labels map[string]string) (forgotten bool) {
 	p.store.mutex.Lock()
 	defer p.store.mutex.Unlock()
 	for i := range b.items {
 		id := b.text(i, ofID)
 		if label, known := labels[id]; known {
-			b.items[i].label, any, forgotten = b.number(label), true, forgotten || label == ""
+			b.items[i].label, forgotten = b.number(label), forgotten || label == ""
 			delete(labels, id)
 		}
 	}
-	return any, forgotten
+	return forgotten
 }
 
 // Forget drops the partition's items whose class or label was forgotten, and returns them without labels.

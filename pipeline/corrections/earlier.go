@@ -259,7 +259,8 @@ func (r *Partition) setLastKnown(b *recent.Block) (forgotten bool) {
 	if r.earlier == nil || len(r.earlier.called) == 0 {
 		return false
 	}
-	any, forgotten := r.recent.SetLastKnown(b, r.earlier.called)
-	r.earlier.readAgain = r.earlier.readAgain || any
+	before := len(r.earlier.called)
+	forgotten = r.recent.SetLastKnown(b, r.earlier.called)
+	r.earlier.readAgain = r.earlier.readAgain || len(r.earlier.called) < before
 	return forgotten
 }
