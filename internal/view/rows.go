@@ -96,15 +96,14 @@ func (k *View) put(r *Rows, at int, z []float32, wide []int16) {
 	if k.about != nil {
 		kernel.Axpy(-1, k.about, z)
 	}
-	step := kernel.Largest(z) / math.MaxInt8
-	if !(step > 1e-15) { // at the mean, or at the centre of the metric
-		clear(codes)
+	step, squares := round(codes, z)
+	if step == 0 { // at the mean, or at the centre of the metric
 		clear(along)
 		clear(wide)
 		r.scales[at] = scale{}
 		return
 	}
-	square := float32(kernel.Bytes(codes, z, 1/step)) * step * step
+	square := float32(squares) * step * step
 	if wide != nil {
 		kernel.Narrow(wide, z, 1/step) // rounds alike
 	}
@@ -123,6 +122,15 @@ func (k *View) put(r *Rows, at int, z []float32, wide []int16) {
 	}
 	kernel.Scale(by, along)
 	r.scales[at] = scale{step * by, step, square}
+}
+
+// round fills codes with a row, and returns what one of them stands for and the sum of their squares: 0, of a row of zeros.
+func round(codes []int8, row []float32) (step float32, squares int32) {
+	if step = kernel.Largest(row) / math.MaxInt8; !(step > 1e-15) {
+		clear(codes)
+		return 0, 0
+	}
+	return step, kernel.Bytes(codes, row, 1/step)
 }
 
 // PutTile is Put for the last rows of r, of which z holds those that Raise filled in, and makes a tile of them.

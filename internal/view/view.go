@@ -251,13 +251,7 @@ func (s *Sums) Add(c int, r *Rows, at int, by float32, weight float64) {
 func (s *Sums) Weigh(c int) {
 	k, d, directions := s.view, s.view.Dimension, s.view.directions()
 	row, along := s.sum(c)[:d], s.sum(c)[d:]
-	step := kernel.Largest(row) / math.MaxInt8
-	if step > 1e-15 {
-		kernel.Bytes(s.Rows.codes[c*d:][:d], row, 1/step)
-	} else {
-		clear(s.Rows.codes[c*d:][:d])
-	}
-	s.Rows.scales[c].step = step
+	s.Rows.scales[c].step, _ = round(s.Rows.codes[c*d:][:d], row)
 	copy(s.Rows.along[c*directions:], along)
 	square := kernel.Dot(row, row)
 	if k.about != nil {

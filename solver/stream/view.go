@@ -35,8 +35,7 @@ func (s *Stream) View(like *Item, labels *taught.Labels, before *view.View) (*vi
 	p.number(nil)
 	k := view.Knowledge{
 		Solve: s.settings.Solver, Frames: s.settings.FrameWeight, Model: from.model, Dimension: from.dimension,
-		Labels: followed, Limit: view.Limit{At: math.Inf(1), Low: math.Inf(1)}, Nobody: -1, Reach: lagUnit,
-		Weights: solver.Weights{Prototypes: 1},
+		Labels: followed, Nobody: -1, Reach: lagUnit, Weights: solver.Weights{Prototypes: 1},
 	}
 	if len(p.names) == 0 || s.settings.Discover && len(p.names) == 1 {
 		from.viewClusters(&k)
@@ -56,7 +55,8 @@ func (s *Stream) viewClusters(k *view.Knowledge) {
 	if len(classes) == 0 {
 		return
 	}
-	k.Centre, k.Limit.At = centre, view.Distance(float32(1-s.settings.DiscoverDistance))
+	k.Centre = centre
+	k.Limit = view.Limit{At: view.Distance(float32(1 - s.settings.DiscoverDistance)), Low: math.Inf(1)}
 	for _, x := range classes {
 		c, twice := k.Numbers[x.Label]
 		if !twice {
