@@ -32,7 +32,7 @@ type prototypes struct {
 // prototype is stored in terms of rows before the embedding's mean mu is subtracted: labels move mu, and a
 // prototype relative to an earlier mu would not fit the classes of later ones.
 type prototype struct {
-	mean    []int16 // of rows times 1/|row - mu|: vector.ShortRow; nil before the first admitted item
+	mean    []int16 // of rows times 1/|row - mu|: vector.ShortRow
 	scale   float32
 	inverse float32 // the mean of those factors: m' = mean - inverse mu
 	mass    float64 // n'
@@ -152,7 +152,7 @@ func (s *Stream) prior(p *problem) *solver.Prior {
 	var prior *solver.Prior
 	for c, name := range p.names {
 		learned := s.prototypes.of[name]
-		if learned == nil || learned.mean == nil {
+		if learned == nil {
 			continue
 		}
 		labelled := s.settings.Solver.LabelWeight * p.labelCounts[c]

@@ -116,13 +116,10 @@ func (t *trial) learn(of *episode, solved *solver.Problem, x *solver.Space, r *s
 	given, sources := x.Given(t.known), &trialSources{}
 	add := func(row int, id, label string, topic bool) {
 		c, ok := p.numbers[label]
-		if !ok {
+		if !ok || t.others[c] == 0 { // no answer could be right
 			return
 		}
 		given.Sources(row, &sources.item)
-		if t.others[c] == 0 { // no answer could be right
-			return
-		}
 		sources.add(c)
 		if id == "" {
 			return
