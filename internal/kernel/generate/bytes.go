@@ -70,7 +70,14 @@ func (v vector) narrowBytes() {
 	v.RET()
 }
 
-// codeProduct processes a multiple of 64 values.
+// codesTogether is how many values a step of codeProduct takes, and rowsTogether how many rows one of codeProducts, as
+// package kernel has them: it checks both when it starts.
+const (
+	codesTogether = 64
+	rowsTogether  = 4
+)
+
+// codeProduct processes a multiple of codesTogether values.
 func (v vector) codeProduct() {
 	v.function("CodeProduct", "func(a []int16, b []int8) int32")
 	a, length := v.slice("a")
@@ -97,15 +104,14 @@ func (v vector) codeProduct() {
 	v.RET()
 }
 
-// codeProducts processes a multiple of 4 rows of a multiple of 64 values.
+// codeProducts processes a multiple of rowsTogether rows of a multiple of codesTogether values.
 func (v vector) codeProducts() {
-	const rows = 4
 	v.function("CodeProducts", "func(out []int32, a []int16, b []int8)")
 	out, count := v.slice("out")
 	a, _ := v.slice("a")
 	b, length := v.slice("b")
 	parts := groups / v.lanes
-	sums, value, product := v.registers[:rows*parts], v.registers[8], v.registers[9]
+	sums, value, product := v.registers[:rowsTogether*parts], v.registers[8], v.registers[9]
 	stride, thrice := v.GP64(), v.GP64()
 	v.LEAQ(Mem{Base: length, Index: length, Scale: 1}, stride)
 	v.LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, thrice)
@@ -132,21 +138,18 @@ func (v vector) codeProducts() {
 	v.ADDQ(I32(codesTogether), at)
 	v.DECQ(left)
 	v.JNZ(LabelRef("step"))
-	for row := range rows {
+	for row := range rowsTogether {
 		own := sums[row*parts : (row+1)*parts]
 		v.fold(own, value, v.VPADDD)
 		v.VMOVSS(own[0].AsX(), Mem{Base: out, Disp: 4 * row})
 	}
 	v.ADDQ(thrice, a)
-	v.ADDQ(U8(4*rows), out)
+	v.ADDQ(U8(4*rowsTogether), out)
 	v.DECQ(count)
 	v.JNZ(LabelRef("rows"))
 	v.VZEROUPPER()
 	v.RET()
 }
-
-// codesTogether is how many values a step of codeProduct takes.
-const codesTogether = 64
 
 // fold combines the lanes of registers, sixteen in all, in lane 0 of the first. It uses other.
 func (v vector) fold(r []reg.VecPhysical, other reg.VecPhysical, combine func(...Op)) {
