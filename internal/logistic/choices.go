@@ -66,6 +66,18 @@ func (q Quadratic) at(x, gradient []float64) (value float64) {
 	return value
 }
 
+// Along returns the same cases described by one value an alternative, its score without the offset: the weight of that is
+// a factor of all weights.
+func (c *Choices) Along(x []float64) *Choices {
+	out := &Choices{Weights: 1, Offsets: c.Offsets, Right: c.Right, Ends: c.Ends, Values: make([]float32, len(c.Offsets))}
+	for at := range out.Values {
+		for j, w := range x {
+			out.Values[at] += float32(w) * c.Values[at*c.Weights+j]
+		}
+	}
+	return out
+}
+
 // Loss returns minus the logarithm of the likelihood of what was right, and adds its gradient and its second
 // derivatives.
 func (c *Choices) Loss(x, gradient, second []float64) (loss float64) {

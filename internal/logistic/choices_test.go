@@ -83,3 +83,16 @@ func TestAboutStandsForTheCases(t *testing.T) {
 		}
 	}
 }
+
+// A factor of all weights is as likely as the weights times it.
+func TestAlong(t *testing.T) {
+	c, x := drawn(rand.New(rand.NewPCG(3, 4)), 50, 3), []float64{.5, 2, -1}
+	along := c.Along(x)
+	for _, by := range []float64{0, .3, 2} {
+		times := []float64{by * x[0], by * x[1], by * x[2]}
+		want := c.Loss(times, make([]float64, 3), make([]float64, 9))
+		if got := along.Loss([]float64{by}, make([]float64, 1), make([]float64, 1)); math.Abs(got-want) > 1e-4*want {
+			t.Errorf("times %g: %g, not %g", by, got, want)
+		}
+	}
+}

@@ -75,17 +75,17 @@ func (t *trials) large() bool { return t.problem.N > sampleRows }
 
 // heldRow is what became of a held row: its class, and what each answer says.
 type heldRow struct {
-	truth int32
-	class []int32
-	sure  []float32
+	truth  int32
+	class  []int32
+	sure   []float32
+	placed bool // it stands in the file as rows to be answered do: not a row of the support where the file's order counts
 }
 
-// outcome is what became of held rows in a space. at is the rank of a row's unknown score, 0 to 1, among those of
-// unlabelled rows.
+// outcome is what became of held rows. at is the rank of a row's unknown score, 0 to 1, among those of unlabelled rows.
 type outcome struct {
 	rows    []heldRow
 	at      []float32
-	weights []float64 // of the answers
+	weights []float64 // of the answers, before held rows say more
 }
 
 // read notes the class of each row, and returns how many are labelled.
@@ -143,17 +143,17 @@ func (t *trials) judge(ctx context.Context) (*calibration, error) {
 
 // without returns the calibration without held rows.
 func (t *trials) without(spaces ...space) *calibration {
-	return &calibration{spaces: spaces, factor: 1, classes: t.problem.K, rate: t.s.UnknownRate}
+	return &calibration{spaces: spaces, classes: t.problem.K, rate: t.s.UnknownRate}
 }
 
-// weigh fits how much the answers in the spaces weigh to the held rows of folds, which are solved in the first of them, and
-// returns minus the logarithm of how likely the class of each held row is then.
+// weigh fits the weights of the answers in the spaces to the held rows of folds, and returns minus the logarithm of how
+// likely the class of each held row is then.
 func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (v *calibration, losses []float64, err error) {
 	v = t.without(spaces...)
 	var rows []heldRow
 	var of outcome
 	for n := range folds {
-		if of, _, err = t.hold(ctx, &folds[n], fmt.Sprintf("trial %d of %d%s: ", n+1, len(folds), spaces[0]), spaces[0]); err != nil {
+		if of, _, err = t.hold(ctx, &folds[n], fmt.Sprintf("trial %d of %d%s: ", n+1, len(folds), spaces[0]), spaces...); err != nil {
 			return nil, nil, err
 		}
 		rows, v.at = append(rows, of.rows...), append(v.at, of.at...)
@@ -161,12 +161,12 @@ func (t *trials) weigh(ctx context.Context, folds []fold, spaces ...space) (v *c
 	for _, row := range rows {
 		v.of = append(v.of, row.truth)
 	}
-	v.factor, losses = fit(rows, of.weights, v.classes)
+	v.weights, losses = fit(rows, of.weights, v.classes)
 	return v, losses, nil
 }
 
-// hold solves a fold in a space, and says whether clusters are the classes there.
-func (t *trials) hold(ctx context.Context, f *fold, stage string, in space) (out outcome, matched bool, err error) {
+// hold solves a fold in some spaces, and says whether clusters are the classes there.
+func (t *trials) hold(ctx context.Context, f *fold, stage string, spaces ...space) (out outcome, matched bool, err error) {
 	sample, at := t.sample(f)
 	s := *t.s
 	s.Plan, s.Check, s.trial = nil, false, f
@@ -177,7 +177,7 @@ func (t *trials) hold(ctx context.Context, f *fold, stage string, in space) (out
 	if err != nil {
 		return out, false, err
 	}
-	solved, err := solveIn(ctx, sample, &s, plan, in)
+	solved, err := solveIn(ctx, sample, &s, plan, spaces...)
 	if err != nil {
 		return out, false, err
 	}
@@ -189,10 +189,10 @@ func (t *trials) hold(ctx context.Context, f *fold, stage string, in space) (out
 		}
 	}
 	slices.Sort(among)
-	out.weights = solved.weights(true, 1)
+	out.weights = solved.weights(true)
 	for _, p := range f.held {
 		below, _ := slices.BinarySearch(among, scores[at[p]])
-		row := heldRow{truth: t.class[p]}
+		row := heldRow{truth: t.class[p], placed: int(p) < t.problem.N || solved.result.Coherence == 0}
 		for _, of := range solved.answers {
 			row.class, row.sure = append(row.class, of.class[at[p]]), append(row.sure, of.sure[at[p]])
 		}

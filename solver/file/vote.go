@@ -12,19 +12,25 @@ import (
 // calibration is what held rows say of a file: what each answer weighs, and how high the limit of the unknown is.
 type calibration struct {
 	spaces  []space
-	factor  float64 // of what answers weigh without held rows
+	weights []float64 // of the answers; nil: without held rows
 	classes int
 	at      []float32 // of each held row, the rank of its unknown score, 0 to 1, among those of unlabelled rows
 	of      []int32   // and its class
 	rate    float64   // share of known rows that may be above the limit
 }
 
-// votes is what all answers weigh together before held rows say how much they are worth.
-const votes = 4
+// Answers weigh votes together before held rows say how much each is worth, and may weigh mostVotes more or less each.
+const (
+	votes     = 4
+	mostVotes = 6
+	// scaleDeviation is of the prior, with mean 1, of the factor of all weights together.
+	scaleDeviation = .5
+)
 
-// weights returns what each answer weighs: the same, and all but labels alone as far as prototypes are a guide. Without held
-// rows answers with class vectors count alone, where there are any, and what descends from clusters that are the classes.
-func (o *solutions) weights(held bool, factor float64) []float64 {
+// weights returns what each answer weighs before held rows say more: the same, and all but labels alone as far as prototypes
+// are a guide. Without held rows answers with class vectors count alone, where there are any, and what descends from
+// clusters that are the classes.
+func (o *solutions) weights(held bool) []float64 {
 	out, counted := make([]float64, len(o.answers)), 0.
 	for j, a := range o.answers {
 		last := j == len(o.answers)-1
@@ -34,7 +40,7 @@ func (o *solutions) weights(held bool, factor float64) []float64 {
 		}
 	}
 	for j, a := range o.answers {
-		out[j] = out[j] / counted * factor
+		out[j] /= counted
 		if !a.alone && (held || !o.matched) {
 			out[j] *= o.guide
 		}
@@ -50,15 +56,30 @@ func (o *solutions) named() bool {
 // say is by how much an answer counts for its class, with a weight of 1.
 func say(sure float32) float32 { return .5 + sure }
 
-// fit returns the factor of all weights, with a normal prior of mean and deviation 1, that suits best what became of held
-// rows, and minus the logarithm of how likely the class of each is then.
-func fit(held []heldRow, weights []float64, classes int) (factor float64, losses []float64) {
-	one, cases := []float64{1}, choices(held, weights, classes)
-	scale := []float64{max(leastWeight, cases.Fit(one, logistic.Normal(one, one))[0])}
-	for i := range held {
-		losses = append(losses, cases.Case(i).Loss(scale, make([]float64, 1), make([]float64, 1)))
+// fit returns the weights, which have a normal prior with this mean, that suit best what became of held rows, and minus the
+// logarithm of how likely the class of each is then. Held rows of a support stand nowhere in the file: where its order
+// counts, the answers that use it most are worse for these rows than for the file's. So they say only how much all votes
+// weigh together.
+func fit(held []heldRow, prior []float64, classes int) (weights, losses []float64) {
+	n := len(prior)
+	placed := slices.DeleteFunc(slices.Clone(held), func(row heldRow) bool { return !row.placed })
+	deviation := slices.Repeat([]float64{mostVotes / float64(n)}, n)
+	weights = choices(placed, n, classes).Fit(prior, logistic.Normal(prior, deviation))
+	for j := range weights {
+		weights[j] = max(0, weights[j])
 	}
-	return scale[0], losses
+	cases := choices(held, n, classes)
+	if len(placed) < len(held) {
+		one := []float64{1}
+		factor := max(0, cases.Along(weights).Fit(one, logistic.Normal(one, []float64{scaleDeviation}))[0])
+		for j := range weights {
+			weights[j] *= factor
+		}
+	}
+	for i := range held {
+		losses = append(losses, cases.Case(i).Loss(weights, make([]float64, n), make([]float64, n*n)))
+	}
+	return weights, losses
 }
 
 // count adds to the named classes those that the answers name for a row, and to their scores the weights of these answers.
@@ -76,18 +97,24 @@ func count(
 	return named, scores
 }
 
-// choices are the cases of held rows: a class is the row's with the softmax of the scores.
-func choices(held []heldRow, weights []float64, classes int) *logistic.Choices {
-	c := &logistic.Choices{Weights: 1}
+// choices are the cases of held rows, with n answers: the score of a class is the sum of the weights of the answers that
+// name it, and it is the row's with the softmax of the scores.
+func choices(held []heldRow, n, classes int) *logistic.Choices {
+	c := &logistic.Choices{Weights: n}
 	for _, row := range held {
-		said := func(j int) (int32, float32) { return row.class[j], row.sure[j] }
-		named, scores := count([]int32{row.truth}, []float64{0}, weights, said)
-		c.Right = append(c.Right, len(c.Offsets))
-		for _, s := range scores {
-			c.Values, c.Offsets = append(c.Values, float32(s)), append(c.Offsets, 0)
+		named, began := []int32{row.truth}, len(c.Offsets)
+		c.Right = append(c.Right, began)
+		c.Values, c.Offsets = append(c.Values, make([]float32, n)...), append(c.Offsets, 0)
+		for j, y := range row.class {
+			i := slices.Index(named, y)
+			if i < 0 {
+				i, named = len(named), append(named, y)
+				c.Values, c.Offsets = append(c.Values, make([]float32, n)...), append(c.Offsets, 0)
+			}
+			c.Values[(began+i)*n+j] = say(row.sure[j])
 		}
 		if others := classes - len(named); others > 0 { // each has a score of 0
-			c.Values, c.Offsets = append(c.Values, 0), append(c.Offsets, float32(math.Log(float64(others))))
+			c.Values, c.Offsets = append(c.Values, make([]float32, n)...), append(c.Offsets, float32(math.Log(float64(others))))
 		}
 		c.Ends = append(c.Ends, len(c.Offsets))
 	}
@@ -110,7 +137,10 @@ func beyond(losses, others []float64) bool {
 // they are.
 func (v *calibration) label(o *solutions, class []int32, r *Result) {
 	r.Calibrated = v.at != nil
-	weights, byNames := o.weights(r.Calibrated, v.factor), o.named()
+	weights, byNames := v.weights, o.named()
+	if !r.Calibrated {
+		weights = o.weights(false)
+	}
 	n, trust, total := len(r.UnknownScore), float32(v.trust()), float32(0)
 	for _, w := range weights {
 		total += float32(w)

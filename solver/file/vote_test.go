@@ -92,7 +92,7 @@ func TestLimitOfFewHeldRows(t *testing.T) {
 // file's rows sure.
 func TestConfidenceOfExamplesOfOneMoment(t *testing.T) {
 	sure := func(rank float32) float32 {
-		v := calibration{classes: 2, factor: 2, at: []float32{rank, rank}}
+		v := calibration{classes: 2, weights: []float64{8}, at: []float32{rank, rank}}
 		o := &solutions{answers: []answer{{class: []int32{1}, sure: []float32{.3}}}, second: []int32{0}, guide: 1}
 		r := &Result{UnknownScore: []float32{1}}
 		v.label(o, []int32{-1}, r)
@@ -103,21 +103,36 @@ func TestConfidenceOfExamplesOfOneMoment(t *testing.T) {
 	}
 }
 
-// Held rows that the answers name right make all of them count more, held rows that they name wrong less.
+// Held rows that an answer names right make it count more, and held rows that it names wrong less. Rows of a support do not
+// say which answer is better, only how much all count.
 func TestHeldRowsSayHowMuchVotesWeigh(t *testing.T) {
-	for right := range 3 { // of two answers
-		held := slices.Repeat([]heldRow{{truth: 4, class: []int32{4, 4}, sure: []float32{.5, .5}}}, 50)
-		for _, row := range held[:1] { // all share its answers
-			for j := range 2 - right {
-				row.class[j] = 7
+	for _, placed := range []bool{true, false} {
+		for right := range 3 { // of two answers
+			held := slices.Repeat([]heldRow{{truth: 4, class: []int32{4, 4}, sure: []float32{.5, .5}, placed: placed}}, 50)
+			for _, row := range held[:1] { // all share its answers
+				for j := range 2 - right {
+					row.class[j] = 7
+				}
 			}
-		}
-		factor, losses := fit(held, []float64{3, 1}, 10)
-		if (factor > 1) != (right == 2) {
-			t.Errorf("%d of the answers are right: weights times %g", right, factor)
-		}
-		if small := losses[0] < math.Log(10); small != (right == 2) && right != 1 {
-			t.Errorf("%d of the answers are right: minus the logarithm of the likelihood is %g", right, losses[0])
+			prior := []float64{3, 1}
+			weights, losses := fit(held, prior, 10)
+			for j, w := range weights {
+				better := j >= 2-right
+				if !placed {
+					better = right == 2
+				}
+				if (w > prior[j]) != better {
+					t.Errorf("%d of the answers are right, in the file: %t: %d weighs %g, %g before", right, placed, j, w, prior[j])
+				}
+			}
+			if small := losses[0] < math.Log(10); small != (right == 2 || right == 1 && placed) && (right != 1 || placed) {
+				t.Errorf(
+					"%d of the answers are right, in the file: %t: minus the logarithm of the likelihood is %g",
+					right,
+					placed,
+					losses[0],
+				)
+			}
 		}
 	}
 }
