@@ -2,6 +2,8 @@ package broker
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,19 +22,19 @@ type sweeper struct {
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 
-	mu       sync.Mutex
-	sessions map[string]time.Duration // longest session timeout requested in each group
-	heard    map[groupMember]time.Time
+	mu     sync.Mutex
+	groups map[string]*heard
 }
 
-type groupMember struct{ group, member string }
+// heard is what the members of a group sent.
+type heard struct {
+	session time.Duration        // the longest timeout that one asked for
+	members map[string]time.Time // when each last sent something
+}
 
 func startSweeper(cluster *kfake.Cluster, client *kafka.Client) *sweeper {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &sweeper{
-		cluster: cluster, client: client, stop: stop,
-		sessions: map[string]time.Duration{}, heard: map[groupMember]time.Time{},
-	}
+	s := &sweeper{cluster: cluster, client: client, stop: stop, groups: map[string]*heard{}}
 	for _, key := range []kmsg.Key{kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat} {
 		cluster.ControlKey(int16(key), s.listen)
 	}
@@ -49,59 +51,67 @@ func (s *sweeper) close() {
 func (s *sweeper) listen(request kmsg.Request) (kmsg.Response, error, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
 	switch r := request.(type) {
 	case *kmsg.JoinGroupRequest:
-		s.sessions[r.Group] = max(s.sessions[r.Group], time.Duration(r.SessionTimeoutMillis)*time.Millisecond)
-		s.heard[groupMember{r.Group, r.MemberID}] = now
+		g := s.groups[r.Group]
+		if g == nil {
+			g = &heard{members: map[string]time.Time{}}
+			s.groups[r.Group] = g
+		}
+		g.session = max(g.session, time.Duration(r.SessionTimeoutMillis)*time.Millisecond)
+		g.members[r.MemberID] = time.Now()
 	case *kmsg.SyncGroupRequest:
-		s.heard[groupMember{r.Group, r.MemberID}] = now
+		s.hear(r.Group, r.MemberID)
 	case *kmsg.HeartbeatRequest:
-		s.heard[groupMember{r.Group, r.MemberID}] = now
+		s.hear(r.Group, r.MemberID)
 	}
 	return nil, nil, false
+}
+
+func (s *sweeper) hear(group, member string) {
+	if g := s.groups[group]; g != nil {
+		g.members[member] = time.Now()
+	}
 }
 
 func (s *sweeper) sweep(ctx context.Context) {
 	for topic.Pause(ctx, time.Second) == nil {
 		s.mu.Lock()
-		groups := make([]string, 0, len(s.sessions))
-		for g := range s.sessions {
-			groups = append(groups, g)
-		}
+		names := slices.Collect(maps.Keys(s.groups))
 		s.mu.Unlock()
-		for _, g := range groups {
+		for _, name := range names {
+			info := s.cluster.GroupInfo(name)
+			if info == nil {
+				info = new(kfake.GroupInfo)
+			}
 			// In a group that is not stable, members rightly send nothing while they wait for the others.
-			if info := s.cluster.GroupInfo(g); info != nil && info.State == "Stable" {
-				s.remove(ctx, g, s.silent(info))
+			if info.State == "Stable" || len(info.Members) == 0 {
+				s.remove(ctx, name, s.silent(name, info.Members, time.Now()))
 			}
 		}
 	}
 }
 
-// silent lists the members that the broker itself should have removed by now. A member that has sent nothing
-// yet counts from when it is first seen.
-func (s *sweeper) silent(info *kfake.GroupInfo) []kafka.LeaveGroupRequestMember {
+// silent lists the members of a group that the broker itself should have removed by now. A member that has sent nothing
+// yet counts from when it is first seen. A group that has no members and hears of none is forgotten.
+func (s *sweeper) silent(name string, members []kfake.GroupMember, now time.Time) (list []kafka.LeaveGroupRequestMember) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
-	limit := s.sessions[info.Group]*3/2 + 500*time.Millisecond
-	var list []kafka.LeaveGroupRequestMember
-	present := map[groupMember]bool{}
-	for _, m := range info.Members {
-		key := groupMember{info.Group, m.MemberID}
-		present[key] = true
-		last, known := s.heard[key]
+	g := s.groups[name]
+	limit := g.session*3/2 + 500*time.Millisecond
+	present := map[string]bool{}
+	for _, m := range members {
+		present[m.MemberID] = true
+		last, known := g.members[m.MemberID]
 		if !known {
-			s.heard[key] = now
+			g.members[m.MemberID] = now
 		} else if now.Sub(last) > limit {
 			list = append(list, kafka.LeaveGroupRequestMember{ID: m.MemberID})
 		}
 	}
-	for key := range s.heard {
-		if key.group == info.Group && !present[key] {
-			delete(s.heard, key)
-		}
+	maps.DeleteFunc(g.members, func(id string, last time.Time) bool { return !present[id] && now.Sub(last) > limit })
+	if len(g.members) == 0 {
+		delete(s.groups, name)
 	}
 	return list
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
@@ -131,4 +132,28 @@ func dieWhileJoining(t *testing.T, server *Server, group string) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// Names of groups are the clients' own: one that all have left is not kept. While a member may still be joining, it is.
+func TestAGroupWithoutMembersIsForgotten(t *testing.T) {
+	s := &sweeper{groups: map[string]*heard{}}
+	join := kmsg.NewPtrJoinGroupRequest()
+	join.Group, join.MemberID, join.SessionTimeoutMillis = "g", "a", 6000
+	if _, _, err := s.listen(join); err {
+		t.Fatal("the broker does not see the request")
+	}
+	now := time.Now()
+	member := []kfake.GroupMember{{MemberID: "a"}}
+	if gone := s.silent("g", member, now.Add(time.Second)); len(gone) > 0 {
+		t.Errorf("%v is silent", gone)
+	}
+	if gone := s.silent("g", member, now.Add(10*time.Second)); len(gone) != 1 {
+		t.Errorf("%v are silent", gone)
+	}
+	if s.silent("g", nil, now.Add(time.Second)); len(s.groups) != 1 {
+		t.Error("it is forgotten while a member may be joining")
+	}
+	if s.silent("g", nil, now.Add(10*time.Second)); len(s.groups) != 0 {
+		t.Error("it is kept")
+	}
 }
