@@ -10,6 +10,7 @@ const (
 	longestLabelKey = 8 * 1024 // bytes of a key that is made of an id and a place or a stream
 	mostObjects     = 10000    // of one record
 	mostDimension   = 16384    // of a vector
+	mostAttributes  = 64 << 20 // bytes, of all items of a record, which may share some
 )
 
 // check rejects a record that is empty or too large.
@@ -31,6 +32,14 @@ func checkObjects(n int) *Rejection {
 		return nil
 	}
 	return reject(TooLarge, "the record holds more than %d objects", mostObjects)
+}
+
+// checkAttributes rejects a record whose items have n bytes of attributes: each result repeats what they share.
+func checkAttributes(n int) *Rejection {
+	if n <= mostAttributes {
+		return nil
+	}
+	return reject(TooLarge, "the attributes of all objects, of each those that they share, are more than %d bytes", mostAttributes)
 }
 
 // tooLong rejects a record for a name of n bytes; nil: it is not too long. what names it in the reason.

@@ -196,6 +196,7 @@ type mappedWalk struct {
 	// attributes that several items share, as they are in the record and copied once
 	shared []byte
 	copied json.RawMessage
+	given  int // bytes of attributes of all items
 }
 
 // scope reads the value at the cursor: the record, or an element of a list. scopes has the nodes in it, and
@@ -224,9 +225,10 @@ func (w *mappedWalk) scope(s *scanner, scopes []*node, f fields) bool {
 	}
 	bad, object := f.bad, int32(w.count)
 	one := len(w.d.scopes) == 1 // the record is the embedding
+	w.given += len(f.values[attributesField])
 	if one {
 		object = -1
-	} else if s.refuse(checkObjects(w.count + 1)) {
+	} else if s.refuse(cmp.Or(checkObjects(w.count+1), checkAttributes(w.given))) {
 		return false
 	}
 	switch {

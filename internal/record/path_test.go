@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -169,5 +170,19 @@ func TestFieldsWithoutPaths(t *testing.T) {
 	got = one(t, Options{Paths: list}, rawRecord(`{"id":"frame","label":"milk","items":[{"v":[1,2]}]}`))
 	if got.ItemID != "" || got.Label != "milk" {
 		t.Errorf("outside of the list: %+v", got)
+	}
+}
+
+// What items share is repeated in the result of each: a record of megabytes does not become results of gigabytes.
+func TestSharedAttributesAreBounded(t *testing.T) {
+	paths := Paths{Vector: "boxes[].v", Attributes: "about"}
+	for objects, refused := range map[int]bool{60: false, 70: true} {
+		value := `{"about":"` + strings.Repeat("a", 1<<20) + `","boxes":[{"v":[1,2]}` + strings.Repeat(`,{"v":[1,2]}`, objects-1) + `]}`
+		items, err := decoder(t, Options{Paths: paths}).Decode(context.Background(), rawRecord(value), nil)
+		var rejection *Rejection
+		if tooLarge := errors.As(err, &rejection) && rejection.Fault == TooLarge; tooLarge != refused ||
+			!refused && len(items) != objects {
+			t.Errorf("%d objects: %d items, %v", objects, len(items), err)
+		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // What a record says once takes memory once, however many objects it has.
 func TestManyObjectsShareWhatIsSaidOnce(t *testing.T) {
-	const objects, length = 1000, 100_000
+	const objects, length = 1000, 50_000
 	long := strings.Repeat("0", length)
 	list := func(object string) string { return "[" + strings.Repeat(object+",", objects-1) + object + "]" }
 	frame := `{"id":"f","sensorId":"s","objects":` + list(`{"id":"1","embedding":{"vector":[1,2]}}`) + `}`
