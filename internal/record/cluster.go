@@ -78,7 +78,7 @@ func FitsCluster(group string, of StreamID, cluster string) bool {
 // Record returns the record of the cluster. Its partition is the first, so that there is one order of all clusters.
 func (c *Cluster) Record(topic string) Out {
 	x := *c
-	x.Seen = nearest(x.Seen)
+	x.Seen = NearestTime(x.Seen)
 	return Out{
 		Topic: topic, Key: []byte(c.Name()), Value: appendJSON(nil, &x),
 		Headers: []Header{isJSON},

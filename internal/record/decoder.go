@@ -298,7 +298,7 @@ func (d *Decoder) append(e *envelope, vector []float32, object int32, attributes
 	if item.Time.IsZero() {
 		item.Time = raw.Time
 	}
-	item.Time = nearest(item.Time) // encoding/json refuses others, as in a review or a dead letter
+	item.Time = NearestTime(item.Time) // encoding/json refuses others, as in a review or a dead letter
 	d.items = append(d.items, item)
 	return nil
 }

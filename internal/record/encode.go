@@ -46,7 +46,7 @@ func appendTime(dst []byte, t time.Time) []byte {
 
 // AppendTime appends a time as RFC 3339 in UTC. Times outside the years 0 to 9999 become the nearest inside.
 func AppendTime(dst []byte, t time.Time) []byte {
-	t = nearest(t)
+	t = NearestTime(t)
 	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
 	text := []byte("0000-00-00T00:00:00.000000000")
@@ -60,8 +60,8 @@ func AppendTime(dst []byte, t time.Time) []byte {
 	return append(append(dst, bytes.TrimRight(bytes.TrimRight(text, "0"), ".")...), 'Z')
 }
 
-// nearest returns the time in UTC, or the nearest that RFC 3339 can express.
-func nearest(t time.Time) time.Time {
+// NearestTime returns the time in UTC, or the nearest that RFC 3339 can express.
+func NearestTime(t time.Time) time.Time {
 	const first, last = -62167219200, 253402300799 // seconds of the years 0 to 9999
 	switch s := t.Unix(); {
 	case s < first:
@@ -132,7 +132,7 @@ func AppendExample(dst []byte, e *Example) []byte {
 		Example
 		Vector []byte `json:"vector"`
 	}{*e, AppendVector(nil, e.Vector)}
-	x.Time, x.At = nearest(x.Time), nearest(x.At)
+	x.Time, x.At = NearestTime(x.Time), NearestTime(x.At)
 	return appendJSON(dst, &x)
 }
 

@@ -82,10 +82,10 @@ func TestTimesAsText(t *testing.T) {
 			func(n int64) int64 { return n * 1e6 })).Draw(t, "nanoseconds")
 		check(t, time.Unix(seconds, nanoseconds))
 	})
-	if got := nearest(first.Add(-1)); !got.Equal(first) {
+	if got := NearestTime(first.Add(-1)); !got.Equal(first) {
 		t.Errorf("a moment before %v became %v", first, got)
 	}
-	if got := nearest(last.Add(1)); !got.Equal(last.Truncate(time.Second)) {
+	if got := NearestTime(last.Add(1)); !got.Equal(last.Truncate(time.Second)) {
 		t.Errorf("a moment after %v became %v", last, got)
 	}
 }

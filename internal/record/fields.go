@@ -282,7 +282,7 @@ func ParseTime(text string) (time.Time, error) {
 	if bad != nil {
 		return t, bad
 	}
-	return nearest(t), nil
+	return NearestTime(t), nil
 }
 
 // mostShown bounds the bytes of a time, and those of a wrong value in an error message.

@@ -210,7 +210,7 @@ func Not(topic string, n *NotThis) Out {
 		NotThis
 		Vector []byte `json:"vector"`
 	}{*n, AppendVector(nil, n.Vector)}
-	x.At = nearest(x.At)
+	x.At = NearestTime(x.At)
 	return labelRecord(topic, n.ID, appendJSON(nil, &x))
 }
 
@@ -223,7 +223,7 @@ func NameRecord(topic string, n *Name) Out {
 	if n.Into != "" {
 		x.Into = &n.Into
 	}
-	x.At = nearest(x.At)
+	x.At = NearestTime(x.At)
 	return labelRecord(topic, NameKey(n.Name, n.Stream), appendJSON(nil, &x))
 }
 

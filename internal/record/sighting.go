@@ -26,7 +26,7 @@ type Sighting struct {
 // Record returns the record of the sighting. Those of an identity are in one partition, in order.
 func (s *Sighting) Record(topic string) Out {
 	x := *s
-	x.Time = nearest(x.Time)
+	x.Time = NearestTime(x.Time)
 	return Out{
 		Topic: topic, Partition: -1, Key: []byte(x.Identity), Value: appendJSON(nil, &x),
 		Headers: []Header{isJSON, {TimeHeader, AppendTime(nil, x.Time)}},

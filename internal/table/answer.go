@@ -14,7 +14,7 @@ type Answer struct {
 }
 
 // Column is a column of a file. Its values are string for Text, int64 for Whole, float64 for Number, bool for Truth,
-// time.Time for Time, []byte for Bytes, and json.RawMessage for JSON, which is for all else.
+// time.Time for Time, as record.NearestTime returns it, []byte for Bytes, and json.RawMessage for JSON, which is for all else.
 type Column struct {
 	Name string
 	Kind record.Kind

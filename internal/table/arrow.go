@@ -238,7 +238,7 @@ func valueAt(column arrow.Array, row int) any {
 	kind := arrowKind(column.DataType())
 	switch c := column.(type) {
 	case *array.Timestamp:
-		return c.Value(row).ToTime(c.DataType().(*arrow.TimestampType).Unit)
+		return record.NearestTime(c.Value(row).ToTime(c.DataType().(*arrow.TimestampType).Unit))
 	case *array.Boolean:
 		return c.Value(row)
 	case *array.Binary:

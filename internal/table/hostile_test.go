@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"github.com/parquet-go/parquet-go"
 )
 
 // A size that a file claims, of its footer, a list, a page or a dictionary, takes no memory that the file does not
@@ -75,6 +77,29 @@ func TestSizesThatAFileClaims(t *testing.T) {
 				copy(content[at:], claim)
 			}
 			check(name, content)
+		}
+	}
+}
+
+// The digits behind the point of a decimal, which a file claims, are all written out.
+func TestADecimalOfManyDigits(t *testing.T) {
+	for _, digits := range []int{-1, mostDecimals + 1, 1 << 30} {
+		var out bytes.Buffer
+		w := parquet.NewWriter(&out, parquet.NewSchema("table", parquet.Group{
+			"a": parquet.Decimal(
+				digits,
+				9,
+				parquet.Int32Type,
+			), "x0": parquet.Leaf(parquet.FloatType), "x1": parquet.Leaf(parquet.FloatType),
+		}))
+		_, err := w.WriteRows([]parquet.Row{{
+			parquet.Int32Value(1).Level(0, 0, 0), parquet.FloatValue(1).Level(0, 0, 1), parquet.FloatValue(2).Level(0, 0, 2),
+		}})
+		if err := errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if rows, err := readColumns(save(t, "x.parquet", out.Bytes()), Reading{Keep: true}); !errors.Is(err, ErrFormat) {
+			t.Errorf("%d digits: %v, %v", digits, rows, err)
 		}
 	}
 }

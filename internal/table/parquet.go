@@ -104,7 +104,13 @@ func openParquet(file *os.File, how Reading) (*Source, error) {
 	}
 	for _, at := range t.needed {
 		leaf, _ := p.Schema().Lookup(leaves[at]...)
-		_, t.columns[at].read = parquetValue(leaf.Node.Type())
+		of := leaf.Node.Type()
+		if logical := of.LogicalType(); logical != nil && logical.Decimal != nil {
+			if n := logical.Decimal.Scale; n < 0 || n > mostDecimals {
+				return nil, fmt.Errorf("%w: column %s has %d digits behind the point, not 0 to %d", ErrFormat, has[at], n, mostDecimals)
+			}
+		}
+		_, t.columns[at].read = parquetValue(of)
 	}
 	t.keeps = len(l.kept)
 	for i, group := range p.Metadata().RowGroups {

@@ -96,13 +96,13 @@ func parquetValue(of parquet.Type) (record.Kind, func(parquet.Value) any) {
 		perSecond := int64(time.Second / unitOf(logical.Timestamp.Unit))
 		return record.Time, func(v parquet.Value) any {
 			n := v.Int64()
-			return time.Unix(n/perSecond, n%perSecond*int64(time.Second)/perSecond).UTC()
+			return record.NearestTime(time.Unix(n/perSecond, n%perSecond*int64(time.Second)/perSecond))
 		}
 	case of.Kind() == parquet.Int96: // nanoseconds of a Julian day, as Spark and Impala write it
 		return record.Time, func(v parquet.Value) any {
 			const daysTo1970, day = 2440588, 24 * 60 * 60
 			n := v.Int96()
-			return time.Unix((int64(n[2])-daysTo1970)*day, int64(uint64(n[1])<<32|uint64(n[0]))).UTC()
+			return record.NearestTime(time.Unix((int64(n[2])-daysTo1970)*day, int64(uint64(n[1])<<32|uint64(n[0]))))
 		}
 	case logical.Date != nil:
 		return record.Text, func(v parquet.Value) any {
@@ -174,6 +174,9 @@ func signed(b []byte) *big.Int {
 	}
 	return n
 }
+
+// mostDecimals bounds the digits behind the point that a file claims of a decimal: all are written out.
+const mostDecimals = 1000
 
 // decimalText writes n / 10^scale with all its decimals.
 func decimalText(n *big.Int, scale int) string {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -39,20 +40,25 @@ func TestParquetKeepsWhatTypesMean(t *testing.T) {
 		value parquet.Value
 		want  any
 	}{
-		"date":       {parquet.Date(), parquet.Int32Value(20455), "2026-01-02"},
-		"before":     {parquet.Date(), parquet.Int32Value(-1), "1969-12-31"},
-		"time":       {parquet.Time(parquet.Microsecond), parquet.Int64Value(3_723_000_005), "01:02:03.000005"},
-		"decimal":    {parquet.Decimal(2, 10, parquet.FixedLenByteArrayType(5)), fixed(0, 0, 0, 4, 210), "12.34"},
-		"negative":   {parquet.Decimal(2, 10, parquet.FixedLenByteArrayType(2)), fixed(255, 254), "-0.02"},
-		"cents":      {parquet.Decimal(2, 9, parquet.Int32Type), parquet.Int32Value(-1234), "-12.34"},
-		"uuid":       {parquet.UUID(), fixed(uuid...), "00112233-4455-6677-8899-aabbccddeeff"},
-		"bytes":      {parquet.Leaf(parquet.FixedLenByteArrayType(2)), fixed(0, 255), []byte{0, 255}},
-		"uint32":     {parquet.Uint(32), parquet.Int32Value(-1), int64(1<<32 - 1)},
-		"uint64":     {parquet.Uint(64), parquet.Int64Value(-1), json.RawMessage("18446744073709551615")},
-		"float":      {parquet.Leaf(parquet.FloatType), parquet.FloatValue(.1), .1},
-		"timestamp":  {parquet.Timestamp(parquet.Millisecond), parquet.Int64Value(-1), time.UnixMilli(-1).UTC()},
-		"of Spark":   {parquet.Leaf(parquet.Int96Type), parquet.Int96Value(deprecated.Int96{7, 0, 2440589}), time.Unix(86400, 7).UTC()},
-		"a list":     {parquet.List(parquet.Date()), parquet.Int32Value(0).Level(0, 1, 0), json.RawMessage(`["1970-01-01"]`)},
+		"date":      {parquet.Date(), parquet.Int32Value(20455), "2026-01-02"},
+		"before":    {parquet.Date(), parquet.Int32Value(-1), "1969-12-31"},
+		"time":      {parquet.Time(parquet.Microsecond), parquet.Int64Value(3_723_000_005), "01:02:03.000005"},
+		"decimal":   {parquet.Decimal(2, 10, parquet.FixedLenByteArrayType(5)), fixed(0, 0, 0, 4, 210), "12.34"},
+		"negative":  {parquet.Decimal(2, 10, parquet.FixedLenByteArrayType(2)), fixed(255, 254), "-0.02"},
+		"cents":     {parquet.Decimal(2, 9, parquet.Int32Type), parquet.Int32Value(-1234), "-12.34"},
+		"uuid":      {parquet.UUID(), fixed(uuid...), "00112233-4455-6677-8899-aabbccddeeff"},
+		"bytes":     {parquet.Leaf(parquet.FixedLenByteArrayType(2)), fixed(0, 255), []byte{0, 255}},
+		"uint32":    {parquet.Uint(32), parquet.Int32Value(-1), int64(1<<32 - 1)},
+		"uint64":    {parquet.Uint(64), parquet.Int64Value(-1), json.RawMessage("18446744073709551615")},
+		"float":     {parquet.Leaf(parquet.FloatType), parquet.FloatValue(.1), .1},
+		"timestamp": {parquet.Timestamp(parquet.Millisecond), parquet.Int64Value(-1), time.UnixMilli(-1).UTC()},
+		"infinity":  {parquet.Timestamp(parquet.Microsecond), parquet.Int64Value(math.MaxInt64), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)},
+		"of Spark":  {parquet.Leaf(parquet.Int96Type), parquet.Int96Value(deprecated.Int96{7, 0, 2440589}), time.Unix(86400, 7).UTC()},
+		"a list":    {parquet.List(parquet.Date()), parquet.Int32Value(0).Level(0, 1, 0), json.RawMessage(`["1970-01-01"]`)},
+		"far": {
+			parquet.List(parquet.Timestamp(parquet.Millisecond)), parquet.Int64Value(math.MinInt64).Level(0, 1, 0),
+			json.RawMessage(`["0000-01-01T00:00:00Z"]`),
+		},
 		"empty list": {parquet.List(parquet.Date()), parquet.Value{}.Level(0, 0, 0), json.RawMessage("[]")},
 		"no list":    {parquet.Optional(parquet.List(parquet.Date())), parquet.Value{}.Level(0, 0, 0), nil},
 	} {
