@@ -347,6 +347,9 @@ func TestForms(t *testing.T) {
 	})
 	for number, f := range all {
 		rows, err := readColumns(save(t, f.name, f.content), f.columns)
+		if leftOut(err) {
+			continue
+		}
 		if err != nil || len(rows) != len(formVectors) {
 			t.Errorf("form %d, %s: %d rows: %v", number, f.name, len(rows), err)
 			continue

@@ -166,6 +166,9 @@ func TestEveryFormReadsTheSame(t *testing.T) {
 	all := examples()
 	for name, content := range files(t, all) {
 		rows, err := readAll(save(t, name, content))
+		if leftOut(err) {
+			continue
+		}
 		if err != nil || len(rows) != len(all) {
 			t.Errorf("%s: %d rows: %v", name, len(rows), err)
 			continue
@@ -219,6 +222,9 @@ func TestOpenRefuses(t *testing.T) {
 		"n.arrow":   {[]byte("\xff\xff\xff\xff\xf0\xff\xff\x7f and more"), "not readable"},
 	} {
 		_, err := readAll(save(t, name, row.content))
+		if leftOut(err) {
+			continue
+		}
 		if err == nil || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v, want %s", name, err, row.want)
 		}
@@ -232,28 +238,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	if _, err := Open("nowhere.npy", Reading{}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
-	}
-}
-
-func TestColumnsOfAnotherKind(t *testing.T) {
-	type text struct {
-		Vector string `parquet:"vector"`
-	}
-	type none struct {
-		Other []float32 `parquet:"other"`
-	}
-	type short struct {
-		Vector []float32 `parquet:"vector"`
-	}
-	for name, content := range map[string][]byte{
-		"text.parquet":  parquetOf(t, []text{{"1,2"}}),
-		"none.parquet":  parquetOf(t, []none{{[]float32{1}}}),
-		"short.parquet": parquetOf(t, []short{{[]float32{1, 2}}, {[]float32{1}}}),
-		"empty.parquet": parquetOf(t, []short{{[]float32{1, 2}}, {nil}}),
-	} {
-		if _, err := readAll(save(t, name, content)); !errors.Is(err, ErrFormat) {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 
@@ -282,7 +266,7 @@ func TestDamagedFiles(t *testing.T) {
 					content[random.IntN(len(content))] = byte(random.Uint32())
 				}
 			}
-			if rows, err := readAll(save(t, name, content)); err != nil && rows == nil && !errors.Is(err, ErrFormat) {
+			if rows, err := readAll(save(t, name, content)); err != nil && rows == nil && !errors.Is(err, ErrFormat) && !leftOut(err) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
