@@ -198,7 +198,7 @@ func TestStreamsAreBoundedWhileTheOffsetIsHeldBack(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	for {
-		n := s.answers.Known.Len()
+		n := len(s.Remembered())
 		if n <= 2*o.MaxStreams {
 			break
 		}

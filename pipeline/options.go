@@ -59,12 +59,14 @@ type Records struct {
 
 // Answers say how streams answer, what they keep, and who sees it.
 type Answers struct {
-	Memory     stream.Settings
-	Support    []taught.Example // in force from the start, for every stream
-	NowWithin  time.Duration    // from reading an item; its first answer is left out if later; default 2 s
-	StateTTL   time.Duration    // event time without an item after which a stream is evicted; 0: never
-	PutAway    time.Duration    // time in which nothing comes from a stream after which it waits in the state topic; 0: never
-	MaxStreams int              // of a partition; beyond, those of least worth are evicted; default 20,000
+	Memory  stream.Settings
+	Support []taught.Example // in force from the start, for every stream
+	// NowWithin is how long after an item is read a first answer is of use; later ones are left out. A commit, and the end of a
+	// partition, wait half as long at most for a broker that takes one. Default 2 s.
+	NowWithin  time.Duration
+	StateTTL   time.Duration // event time without an item after which a stream is evicted; 0: never
+	PutAway    time.Duration // time in which nothing comes from a stream after which it waits in the state topic; 0: never
+	MaxStreams int           // of a partition; beyond, those of least worth are evicted; default 20,000
 	// MostIdentities bounds the things that are known over all streams; default 10,000.
 	MostIdentities int
 	// Transit is what is known of the ways between streams, in milliseconds; nil: nothing.

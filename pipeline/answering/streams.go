@@ -316,14 +316,6 @@ func (k *Known) All() iter.Seq[*Stream] {
 	}
 }
 
-// Len returns how many streams are known.
-func (k *Known) Len() (n int) {
-	for range k.streams.Range {
-		n++
-	}
-	return n
-}
-
 // add changes the sums.
 func (k *Known) add(bytes, ofMetrics int64) {
 	k.bytes.Add(bytes)

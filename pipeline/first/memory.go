@@ -25,9 +25,9 @@ const (
 // Settings say what first answers work with.
 type Settings struct {
 	Client  *topic.Client
-	Topic   string // "": no first answers are written, but streams can be asked
-	Results string // the topic of results: the other gets as many partitions
-	Within  time.Duration
+	Topic   string        // "": no first answers are written, but streams can be asked
+	Results string        // the topic of results: the other gets as many partitions
+	Within  time.Duration // from reading an item: later ones are left out
 	Labels  *labels.Topic
 	Most    int64 // bytes that the process may use; 0: no bound
 	Log     *slog.Logger
@@ -133,7 +133,7 @@ func (p *Process) learn(first *known, like *stream.Item, items []stream.Item, an
 	return nil
 }
 
-// aWhile is how long a broker may take for a request: half as long as a first answer is of use.
+// aWhile ends when a broker has taken half as long for a request as a first answer is of use: a commit may wait for it.
 func (p *Process) aWhile() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), p.settings.Within/2)
 }
