@@ -83,11 +83,13 @@ func benchStreams(ctx context.Context, b *bench) error {
 		holds = "the stage and the feed; the broker is another"
 	}
 	b.Text(
-		"%d streams in %d partitions send a record of %d float32 a second each for %d s; episodes close by age, at five items; every stream has its own metric. One process holds %s. Before that the stage idles for %.0f s at %.2f %% of a core.",
+		"%d streams in %d partitions send a record of %d float32 a second each for %d s; episodes close by age, at five items; no stream has a metric yet, as %d records of %d numbers do not determine one: each holds what its first is made of. One process holds %s. Before that the stage idles for %.0f s at %.2f %% of a core.",
 		streams,
 		streamPartitions,
 		streamDimension,
 		seconds,
+		seconds,
+		streamDimension,
 		holds,
 		idle.Seconds(),
 		100*share,
