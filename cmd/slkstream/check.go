@@ -94,7 +94,7 @@ func (k *checker) fault(settings, format string, args ...any) {
 	for name := range strings.SplitSeq(settings, " ") {
 		names = append(names, "--"+name)
 	}
-	k.say("FAULT", "%s (%s)", fmt.Sprintf(format, args...), strings.Join(names, ", "))
+	k.say("FAULT", format+" (%s)", append(args, strings.Join(names, ", "))...)
 }
 
 // within bounds one request by patience. It retries while the brokers report that they are not ready, as for

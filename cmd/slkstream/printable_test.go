@@ -74,7 +74,8 @@ func TestMapAndCheckShowEscapes(t *testing.T) {
 			t.Errorf("shown as %q", text)
 		}
 	}
-	if !strings.HasSuffix(checked.String(), "\nand another\n") {
+	(&checker{out: &checked}).fault("in out", "%v", errors.Join(errors.New("one"), errors.New("two")))
+	if !strings.HasSuffix(checked.String(), "\nand another\nFAULT one\ntwo (--in, --out)\n") {
 		t.Errorf("lines of an error are %q", checked.String())
 	}
 }
