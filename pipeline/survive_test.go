@@ -392,7 +392,7 @@ func TestManyStreamsInLittleMemory(t *testing.T) {
 	in := brokertest.Topic(t, client, "in", 2, nil)
 	streams, items, room := 500, 19, int64(1<<20)
 	if long() {
-		streams, items, room = 10_000, 99, 8<<20
+		streams, items, room = 10_000, 49, 8<<20
 	}
 	o := basics(client, in, f)
 	o.Memory.Warm, o.Memory.Solver.Method = false, "nearest" // the test is about memory, not answers
