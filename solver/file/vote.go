@@ -82,21 +82,6 @@ func fit(held []heldRow, prior []float64, classes int) (weights, losses []float6
 	return weights, losses
 }
 
-// count adds to the named classes those that the answers name for a row, and to their scores the weights of these answers.
-func count(
-	named []int32, scores, weights []float64, vote func(j int) (class int32, sure float32),
-) ([]int32, []float64) {
-	for j, weight := range weights {
-		class, sure := vote(j)
-		i := slices.Index(named, class)
-		if i < 0 {
-			i, named, scores = len(named), append(named, class), append(scores, 0)
-		}
-		scores[i] += weight * float64(say(sure))
-	}
-	return named, scores
-}
-
 // choices are the cases of held rows, with n answers: the score of a class is the sum of the weights of the answers that
 // name it, and it is the row's with the softmax of the scores.
 func choices(held []heldRow, n, classes int) *logistic.Choices {
@@ -153,8 +138,14 @@ func (v *calibration) label(o *solutions, class []int32, r *Result) {
 				r.Labels[p], r.Confidence[p] = class[p], 1
 				continue
 			}
-			said := func(j int) (int32, float32) { return o.answers[j].class[p], o.answers[j].sure[p] }
-			named, scores = count(named[:0], scores[:0], weights, said)
+			named, scores = named[:0], scores[:0]
+			for j, of := range o.answers {
+				i := slices.Index(named, of.class[p])
+				if i < 0 {
+					i, named, scores = len(named), append(named, of.class[p]), append(scores, 0)
+				}
+				scores[i] += weights[j] * float64(say(of.sure[p]))
+			}
 			best, second, sum := 0, -1, float64(v.classes-len(named))
 			for i, s := range scores {
 				if sum += math.Exp(s); s > scores[best] {
