@@ -62,14 +62,15 @@ func say(sure float32) float32 { return .5 + sure }
 // weigh together.
 func fit(held []heldRow, prior []float64, classes int) (weights, losses []float64) {
 	n := len(prior)
-	placed := slices.DeleteFunc(slices.Clone(held), func(row heldRow) bool { return !row.placed })
+	placed := choices(slices.DeleteFunc(slices.Clone(held), func(row heldRow) bool { return !row.placed }), n, classes)
 	deviation := slices.Repeat([]float64{mostVotes / float64(n)}, n)
-	weights = choices(placed, n, classes).Fit(prior, logistic.Normal(prior, deviation))
+	weights = placed.Fit(prior, logistic.Normal(prior, deviation))
 	for j := range weights {
 		weights[j] = max(0, weights[j])
 	}
-	cases := choices(held, n, classes)
-	if len(placed) < len(held) {
+	cases := placed
+	if len(placed.Ends) < len(held) {
+		cases = choices(held, n, classes)
 		one := []float64{1}
 		factor := max(0, cases.Along(weights).Fit(one, logistic.Normal(one, []float64{scaleDeviation}))[0])
 		for j := range weights {
